@@ -1,0 +1,27 @@
+import type { ComponentKey } from "./component.ts";
+
+/** Label on every object that belongs to one installation; its value is the uid of the component on the hub. */
+export const componentUidLabel = "knfleet.dev/component-uid";
+
+/** Labels and annotations of the anchor. Spec: knative-operator.md 5.4, anchor-guard.md 2. */
+export const anchorLabels = {
+  managedBy: "app.kubernetes.io/managed-by",
+  componentName: "operator.knative.dev/cr-name",
+} as const;
+
+export const anchorAnnotations = {
+  anchor: "operator.knative.dev/anchor",
+  protected: "operator.knative.dev/protected",
+  description: "operator.knative.dev/description",
+  componentUid: "operator.knative.dev/cr-uid",
+  hubId: "operator.knative.dev/hub-id",
+  finalizing: "operator.knative.dev/finalizing",
+} as const;
+
+/** Value of `app.kubernetes.io/managed-by` on anchors and created namespaces; upstream's, so that both adopt the other's. */
+export const managedByValue = "knative-operator";
+
+/** Name of the anchor ConfigMap of a component on its target cluster. Spec: knative-operator.md 5.4. */
+export function anchorNameOf(component: Pick<ComponentKey, "kind" | "name">): string {
+  return `${component.kind.toLowerCase()}-${component.name}-root-owner`;
+}

@@ -1,0 +1,43 @@
+import type { Condition, JsonObject, KubeObject, ObjectMeta } from "./kubernetes.ts";
+
+export const clusterProfileApiVersion = "multicluster.x-k8s.io/v1alpha1";
+
+/** `cluster` of an access entry: a kubeconfig v1 cluster. Spec: cluster-inventory.md 1.2. */
+export interface AccessCluster {
+  readonly server?: string;
+  readonly "tls-server-name"?: string;
+  readonly "insecure-skip-tls-verify"?: boolean;
+  readonly "certificate-authority"?: string;
+  readonly "certificate-authority-data"?: string;
+  readonly "proxy-url"?: string;
+  readonly "disable-compression"?: boolean;
+  readonly extensions?: readonly { readonly name: string; readonly extension: unknown }[] | null;
+}
+
+/** One way in that a ClusterProfile offers. */
+export interface AccessProvider {
+  readonly name: string;
+  readonly cluster?: AccessCluster | null;
+}
+
+/** ClusterProfile v1alpha1; every list may be missing, null or empty alike. Spec: cluster-inventory.md 1.1. */
+export type ClusterProfile = KubeObject & {
+  readonly kind: "ClusterProfile";
+  readonly metadata: ObjectMeta & {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
+  readonly spec?: {
+    readonly displayName?: string;
+    readonly clusterManager?: { readonly name?: string };
+  };
+  readonly status?: {
+    readonly conditions?: readonly Condition[] | null;
+    readonly version?: { readonly kubernetes?: string };
+    readonly properties?: readonly JsonObject[] | null;
+    readonly accessProviders?: readonly AccessProvider[] | null;
+    readonly credentialProviders?: readonly AccessProvider[] | null;
+  };
+};

@@ -1,0 +1,54 @@
+import type { Condition } from "./kubernetes.ts";
+import { conditionTypes, type ConditionType } from "./reasons.ts";
+
+/**
+ * The list with one condition set: sorted by type, one entry a type. `lastTransitionTime` moves only when status, reason
+ * or message differ from what the list already says, so that equal input gives a byte-equal list.
+ */
+export function withCondition(
+  conditions: readonly Condition[],
+  next: Omit<Condition, "lastTransitionTime">,
+  now: Date,
+): readonly Condition[] {
+  const current = conditions.find((condition) => condition.type === next.type);
+  const same =
+    current?.lastTransitionTime !== undefined &&
+    current.status === next.status &&
+    (current.reason ?? "") === (next.reason ?? "") &&
+    (current.message ?? "") === (next.message ?? "");
+  const entry: Condition = same
+    ? { ...next, lastTransitionTime: current.lastTransitionTime }
+    : { ...next, lastTransitionTime: timestampOf(now) };
+  return [...conditions.filter((condition) => condition.type !== next.type), entry].toSorted(
+    (a, b) => (a.type < b.type ? -1 : 1),
+  );
+}
+
+/**
+ * `Ready` of a component: False if any dependent is False (the newest transition wins), else Unknown if any is Unknown or
+ * missing, else True. Spec: knative-operator.md 4.5.
+ */
+export function readyOf(
+  conditions: readonly Condition[],
+): Pick<Condition, "status" | "reason" | "message"> {
+  const dependents = conditionTypes.map(
+    (type: ConditionType): Condition =>
+      conditions.find((condition) => condition.type === type) ?? { type, status: "Unknown" },
+  );
+  const failing = dependents
+    .filter(({ status }) => status === "False")
+    .toSorted((a, b) => ((a.lastTransitionTime ?? "") < (b.lastTransitionTime ?? "") ? 1 : -1))[0];
+  const blocking = failing ?? dependents.find(({ status }) => status === "Unknown");
+  if (blocking === undefined) return { status: "True" };
+  const { status, reason, message } = blocking;
+  return {
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+  };
+}
+
+/** A time as Kubernetes writes it: RFC 3339, UTC, whole seconds. */
+export function timestampOf(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}

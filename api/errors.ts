@@ -1,0 +1,24 @@
+import type { Code, Reason } from "./reasons.ts";
+
+export interface FleetErrorOptions {
+  /** Finer cause, shown as `[Code]` in front of the message. */
+  readonly code?: Code;
+  readonly cause?: unknown;
+}
+
+/**
+ * The one error that a user can meet. The message is short and stable, names the object and holds no foreign text and no
+ * secret; what a process or a server said goes to `cause`.
+ */
+export class FleetError extends Error {
+  override readonly name = "FleetError";
+  readonly reason: Reason;
+  readonly code: Code | undefined;
+
+  constructor(reason: Reason, message: string, options: FleetErrorOptions = {}) {
+    const text = options.code === undefined ? message : `[${options.code}] ${message}`;
+    super(text, options.cause === undefined ? {} : { cause: options.cause });
+    this.reason = reason;
+    this.code = options.code;
+  }
+}

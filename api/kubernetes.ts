@@ -1,0 +1,122 @@
+/** A JSON value as an API server stores it. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [field: string]: Json | undefined };
+
+/** A JSON object whose fields are not known. */
+export type JsonObject = { readonly [field: string]: Json | undefined };
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+export interface ManagedFieldsEntry {
+  readonly manager?: string;
+  readonly operation?: string;
+  readonly apiVersion?: string;
+  readonly subresource?: string;
+  readonly time?: string;
+  readonly fieldsType?: string;
+  readonly fieldsV1?: JsonObject;
+}
+
+export interface ObjectMeta {
+  readonly name?: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly finalizers?: readonly string[];
+  readonly managedFields?: readonly ManagedFieldsEntry[];
+}
+
+/** An object as it is written in a release file or sent to an API server. Deeply read-only. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly [field: string]: unknown;
+}
+
+/** An object read from an API server: a manifest that has a name, a uid and a resourceVersion. */
+export interface KubeObject extends Manifest {
+  readonly metadata: ObjectMeta & {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
+}
+
+/** Identity of an object within one cluster. `namespace` is absent for cluster-scoped objects. */
+export interface ObjectKey {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** Namespace and name, for example of a component or a ClusterProfile. */
+export interface NamespacedName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `metav1.Condition`; times are RFC 3339 in UTC with whole seconds, as Kubernetes writes them. */
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+  readonly observedGeneration?: number;
+  readonly severity?: string;
+}
+
+/** Key of a manifest; a missing name reads as the empty string. */
+export function keyOf(manifest: Manifest): ObjectKey {
+  const { apiVersion, kind, metadata } = manifest;
+  const name = metadata.name ?? "";
+  return metadata.namespace === undefined
+    ? { apiVersion, kind, name }
+    : { apiVersion, kind, namespace: metadata.namespace, name };
+}
+
+/** API group of an apiVersion: the empty string for the core group. */
+export function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash < 0 ? "" : apiVersion.slice(0, slash);
+}
+
+/**
+ * Identity of an object over all API versions of its group, for maps and sets: two keys are the same object exactly
+ * when their strings are equal.
+ */
+export function identityOf(key: ObjectKey): string {
+  return [groupOf(key.apiVersion), key.kind, key.namespace ?? "", key.name].join("|");
+}
+
+/** `Kind namespace/name`, or `Kind name` without a namespace: how messages name an object. */
+export function describe(key: {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}): string {
+  return key.namespace === undefined || key.namespace === ""
+    ? `${key.kind} ${key.name}`
+    : `${key.kind} ${key.namespace}/${key.name}`;
+}

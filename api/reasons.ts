@@ -1,0 +1,141 @@
+/** The conditions of a component. Spec: knative-operator.md 4.5. */
+export const conditionTypes = [
+  "DependenciesInstalled",
+  "DeploymentsAvailable",
+  "InstallSucceeded",
+  "TargetClusterResolved",
+  "VersionMigrationEligible",
+] as const;
+
+/** A dependent condition; `Ready` is computed from all of them. */
+export type ConditionType = (typeof conditionTypes)[number];
+
+/**
+ * How the queue treats a component that failed with a reason: `change` waits for a watch event, `backoff` tries again
+ * with exponential delay, `poll` comes back at a fixed pace.
+ */
+export type Retry = "change" | "backoff" | "poll";
+
+interface ReasonEntry {
+  readonly condition: ConditionType;
+  readonly retry: Retry;
+  /** One sentence about what to do next. */
+  readonly next: string;
+}
+
+/** The only list of reasons; docs/reasons.md is held to it by a test. */
+export const reasons = {
+  ClusterProfileNotFound: {
+    condition: "TargetClusterResolved",
+    retry: "change",
+    next: "Create the ClusterProfile, or delete the component and create it with the right spec.clusterProfileRef.",
+  },
+  ClusterProfileNotReady: {
+    condition: "TargetClusterResolved",
+    retry: "change",
+    next: "Look at the condition ControlPlaneHealthy of the ClusterProfile; its cluster manager has to set it to True.",
+  },
+  ClusterProfileUnavailable: {
+    condition: "TargetClusterResolved",
+    retry: "backoff",
+    next: "Check that the ClusterProfile CRD is installed on the hub and that the controller may get, list and watch it.",
+  },
+  AccessProviderNotConfigured: {
+    condition: "TargetClusterResolved",
+    retry: "change",
+    next: "Start the controller with --clusterprofile-provider-file.",
+  },
+  MulticlusterDisabled: {
+    condition: "TargetClusterResolved",
+    retry: "change",
+    next: "Add a provider to the provider file whose name the ClusterProfile offers in status.accessProviders.",
+  },
+  AccessProviderFailed: {
+    condition: "TargetClusterResolved",
+    retry: "backoff",
+    next: "Run the exec plugin by hand as the message says; check the provider entry, its extensions and the plugin's Secret.",
+  },
+  RemoteClientCreationFailed: {
+    condition: "TargetClusterResolved",
+    retry: "backoff",
+    next: "Check the server address, CA and TLS name in the ClusterProfile, and that the hub can reach the spoke's API server.",
+  },
+  RemoteClusterStale: {
+    condition: "TargetClusterResolved",
+    retry: "backoff",
+    next: "Nothing: the connection was replaced during the work and the next attempt uses the new one.",
+  },
+  ClusterProviderClosed: {
+    condition: "TargetClusterResolved",
+    retry: "backoff",
+    next: "Nothing: the controller was shutting down.",
+  },
+  VersionNotEligible: {
+    condition: "VersionMigrationEligible",
+    retry: "change",
+    next: "Set spec.version to a version at most one minor away from status.version.",
+  },
+  ReleaseNotFound: {
+    condition: "InstallSucceeded",
+    retry: "change",
+    next: "Set spec.version to a version that the release directory holds, or add that release to it.",
+  },
+  ManifestInvalid: {
+    condition: "InstallSucceeded",
+    retry: "change",
+    next: "Correct the release file or the spec field that the message names.",
+  },
+  ApplyFailed: {
+    condition: "InstallSucceeded",
+    retry: "backoff",
+    next: "Read the named objects' errors; a missing right is named with verb and resource.",
+  },
+  AnchorConflict: {
+    condition: "InstallSucceeded",
+    retry: "backoff",
+    next: "Another hub or component owns the anchor ConfigMap on the spoke; remove that installation first.",
+  },
+  DuplicateComponent: {
+    condition: "InstallSucceeded",
+    retry: "change",
+    next: "Delete one of the two components of this kind that reference the same cluster.",
+  },
+  ClusterBusy: {
+    condition: "InstallSucceeded",
+    retry: "backoff",
+    next: "Nothing: the namespace or an object on the spoke is still being deleted.",
+  },
+  DeploymentsNotReady: {
+    condition: "DeploymentsAvailable",
+    retry: "change",
+    next: "Look at the named Deployments on the spoke: kubectl knfleet deployments.",
+  },
+  ConfigInvalid: {
+    condition: "InstallSucceeded",
+    retry: "change",
+    next: "Correct the flag or file that the message names and start the process again.",
+  },
+} as const satisfies Readonly<Record<string, ReasonEntry>>;
+
+export type Reason = keyof typeof reasons;
+
+/** Finer causes behind a reason. Spec: cluster-inventory.md 2.7; docs/reasons.md explains each. */
+export const codes = [
+  "ProviderFileUnreadable",
+  "ProviderFileInvalid",
+  "NoMatchingProvider",
+  "ProviderInvalid",
+  "ExtensionInvalid",
+  "EndpointInvalid",
+  "PluginNotFound",
+  "PluginFailed",
+  "PluginTimeout",
+  "PluginOutputInvalid",
+  "PluginInputTooLarge",
+  "CredentialRejected",
+  "Forbidden",
+  "Unreachable",
+  "TLSUntrusted",
+] as const;
+
+export type Code = (typeof codes)[number];
