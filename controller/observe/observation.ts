@@ -1,0 +1,33 @@
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { ResourceType } from "../../api/resources.ts";
+
+/** Compact record of one installed object, kept from metadata-only watches. */
+export interface ObservedObject {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** See fingerprint.ts; undefined when our apply owns nothing on it any more. */
+  readonly fingerprint: string | undefined;
+  /** A deletion timestamp is set. */
+  readonly deleting: boolean;
+}
+
+/** What happened on the spoke: an object of the installation changed or went, or a workload's readiness may have changed. */
+export type ObservedChange =
+  | { readonly kind: "object"; readonly key: ObjectKey }
+  | { readonly kind: "workload"; readonly key: ObjectKey };
+
+/**
+ * Live view of one installation on its cluster: one watch a kind, selected by the label of the component's uid,
+ * metadata-only but for Deployments, StatefulSets and DaemonSets.
+ */
+export interface Observation extends AsyncDisposable {
+  /** Makes exactly these kinds watched: opens what is new, closes what is gone. A kind that is not served yet (404) is tried again. */
+  watch(resources: readonly ResourceType[]): void;
+  /** Resolves when the initial list of every watched kind that is served has arrived. */
+  synced(signal: AbortSignal): Promise<void>;
+  /** Records by `identityOf(key)`. */
+  objects(): ReadonlyMap<string, ObservedObject>;
+  /** Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`. */
+  workloads(): ReadonlyMap<string, KubeObject>;
+}
