@@ -1,0 +1,177 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+/** The law: a folder of the house and the folders that it may import, also for types and with `import()`. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  api: [],
+  access: ["api"],
+  controller: ["access", "api"],
+  webhook: ["access", "api"],
+  cmd: ["webhook", "controller", "access", "api"],
+};
+
+/** Files of a folder that another folder may not import although the law allows the folder. */
+const withheld: readonly { from: string; file: RegExp; why: string }[] = [
+  {
+    from: "webhook",
+    file: /^access\/(?:spokes|exec-[a-z-]+)\.ts$/,
+    why: "an admission answer does not wait for a child process",
+  },
+];
+
+/** Packages that only these folders may import at run time; a package that is not listed is free for none. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  "@kubernetes/client-node": ["access"],
+  undici: ["access"],
+  ajv: ["access", "webhook"],
+  yaml: ["access", "controller", "cmd"],
+  commander: ["cmd"],
+  picocolors: ["cmd"],
+  pino: ["cmd"],
+  "prom-client": ["controller", "webhook"],
+};
+
+/** Packages that may be imported for types anywhere in the given folders; they are gone at run time. */
+const typePackages: Readonly<Record<string, readonly string[]>> = {
+  "json-schema-to-ts": ["api", "access"],
+};
+
+const closets = /^(?:index|types|utils?|common|helpers?|shared|lib)(?:\.ts)?$/;
+const root = resolve(import.meta.dirname, "..");
+const folders = Object.keys(mayImport);
+
+interface Import {
+  readonly specifier: string;
+  readonly typeOnly: boolean;
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+function importsOf(source: string): Import[] {
+  const text = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+  const statements = text.matchAll(
+    /^\s*(?:import|export)\s+(type\s+)?(?:[\w$*{},\s]+?\s+from\s+)?["']([^"']+)["']/gm,
+  );
+  const dynamic = text.matchAll(/\bimport\s*\(\s*["']([^"']+)["']/g);
+  return [
+    ...Array.from(statements, (match) => ({
+      specifier: match[2] ?? "",
+      typeOnly: match[1] !== undefined,
+    })),
+    ...Array.from(dynamic, (match) => ({ specifier: match[1] ?? "", typeOnly: false })),
+  ];
+}
+
+function violationsOf(file: string, source: string): string[] {
+  const folder = file.split("/")[0] ?? "";
+  return importsOf(source).flatMap(({ specifier, typeOnly }) => {
+    if (specifier.startsWith(".")) return wrongFile(file, folder, specifier);
+    return wrongPackage(file, folder, { specifier, typeOnly });
+  });
+}
+
+function wrongFile(file: string, folder: string, specifier: string): string[] {
+  const target = relative(root, resolve(root, dirname(file), specifier));
+  const targetFolder = target.split("/")[0] ?? "";
+  const refusal = withheld.find((rule) => rule.from === folder && rule.file.test(target));
+  if (refusal !== undefined) return [`${file} imports ${specifier}: ${refusal.why}`];
+  if (targetFolder === folder || (mayImport[folder] ?? []).includes(targetFolder)) return [];
+  return [`${file} imports ${specifier}`];
+}
+
+function wrongPackage(file: string, folder: string, { specifier, typeOnly }: Import): string[] {
+  if (specifier.startsWith("node:")) {
+    return folder === "api" ? [`${file} imports ${specifier}: api/ does no I/O`] : [];
+  }
+  if (builtinModules.includes(specifier)) return [`${file} imports ${specifier} without node:`];
+  const name = specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+  const allowed = [...(packages[name] ?? []), ...(typeOnly ? (typePackages[name] ?? []) : [])];
+  return allowed.includes(folder) ? [] : [`${file} imports package ${specifier}`];
+}
+
+function cyclesOf(files: readonly string[]): string[] {
+  const edges = new Map(
+    files.map((file) => [
+      file,
+      importsOf(readFileSync(join(root, file), "utf8"))
+        .filter(({ specifier }) => specifier.startsWith("."))
+        .map(({ specifier }) => relative(root, resolve(root, dirname(file), specifier))),
+    ]),
+  );
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) cycles.push([...path.slice(start), file].join(" -> "));
+    if (start >= 0 || done.has(file)) return;
+    for (const next of edges.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  return cycles;
+}
+
+describe("the house", () => {
+  const files = folders
+    .filter((folder) => statSync(join(root, folder), { throwIfNoEntry: false })?.isDirectory())
+    .flatMap(filesBelow);
+
+  test("has files to check", () => expect(files.length).toBeGreaterThan(10));
+
+  test("imports point one way, and packages stay in their rooms", () => {
+    expect(
+      files.flatMap((file) => violationsOf(file, readFileSync(join(root, file), "utf8"))),
+    ).toEqual([]);
+  });
+
+  test("has no import cycles, also none of types", () => expect(cyclesOf(files)).toEqual([]));
+
+  test("has no closets and no barrels", () => {
+    expect(files.filter((file) => file.split("/").some((part) => closets.test(part)))).toEqual([]);
+  });
+
+  test("reads the environment and the arguments in cmd/ only", () => {
+    const readers = files.filter(
+      (file) =>
+        !file.startsWith("cmd/") &&
+        /\bprocess\.(?:env|argv)\b/.test(readFileSync(join(root, file), "utf8")),
+    );
+    expect(readers).toEqual([]);
+  });
+});
+
+describe("the law itself", () => {
+  test.each([
+    ['import { a } from "../webhook/server.ts";', "controller/x.ts imports ../webhook/server.ts"],
+    ['import type { A } from "../cmd/run.ts";', "controller/x.ts imports ../cmd/run.ts"],
+    ['const a = await import("../webhook/app.ts");', "controller/x.ts imports ../webhook/app.ts"],
+    ['import { Pool } from "undici";', "controller/x.ts imports package undici"],
+    ['export { a } from "../cmd/a.ts";', "controller/x.ts imports ../cmd/a.ts"],
+    ['import {\n  a,\n  b,\n} from "../cmd/a.ts";', "controller/x.ts imports ../cmd/a.ts"],
+    ['import fs from "fs";', "controller/x.ts imports fs without node:"],
+  ])("refuses %j in the controller", (source, violation) => {
+    expect(violationsOf("controller/x.ts", source)).toEqual([violation]);
+  });
+
+  test.each([
+    ["controller/x.ts", 'import { a } from "../access/kube-client.ts";'],
+    ["cmd/x.ts", 'import { a } from "../controller/controller.ts";'],
+    ["api/x.ts", 'import type { FromSchema } from "json-schema-to-ts";'],
+  ])("allows in %s %j", (file, source) => expect(violationsOf(file, source)).toEqual([]));
+
+  test("refuses child processes to the webhook", () => {
+    expect(violationsOf("webhook/x.ts", 'import { a } from "../access/spokes.ts";')).toEqual([
+      "webhook/x.ts imports ../access/spokes.ts: an admission answer does not wait for a child process",
+    ]);
+  });
+});
