@@ -1,12 +1,31 @@
 import { defineConfig } from "vitest/config";
 
+const fleetTests = "test/**/*.fleet.test.ts";
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     reporters: ["default", "./test/support/count-reporter.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
-    // Two cores: one fleet at a time, beside it one worker for what needs none.
-    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: [fleetTests],
+          testTimeout: 30_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: "fleet",
+          include: [fleetTests],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+          // A fleet fills two cores: one file at a time, after the unit tests.
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });
