@@ -1,0 +1,177 @@
+import { resourceOverrides } from "./container-overrides.ts";
+import { labelSelector } from "./label-selector.ts";
+import { int32, intOrString, stringMap } from "./primitives.ts";
+import { workloadOverride } from "./workload-override.ts";
+
+const manifestSources = {
+  type: "array",
+  items: {
+    type: "object",
+    required: ["URL"],
+    properties: {
+      URL: {
+        type: "string",
+        description: "Where the YAML is; ${VERSION} stands for the target version.",
+      },
+    },
+  },
+} as const;
+
+const namespaceSettings = {
+  type: "object",
+  properties: {
+    annotations: { ...stringMap, description: "Annotations to set on the Namespace." },
+    labels: { ...stringMap, description: "Labels to set on the Namespace." },
+  },
+} as const;
+
+const registry = {
+  type: "object",
+  description: "Where images come from.",
+  properties: {
+    default: {
+      type: "string",
+      description:
+        "Template of all images, for example registry.example.com/knative/${NAME}:v1; ${NAME} stands for the last part of the image's name.",
+    },
+    imagePullSecrets: {
+      type: "array",
+      description: "Pull secrets that are added to all pods and cached images.",
+      items: {
+        type: "object",
+        "x-kubernetes-map-type": "atomic",
+        properties: {
+          name: {
+            type: "string",
+            default: "",
+            description: "Name of a Secret in the namespace of the component.",
+          },
+        },
+      },
+    },
+    override: {
+      ...stringMap,
+      description:
+        "Exact images by container name, by workload/container, or by the environment variable that holds the image. Wins over default.",
+    },
+  },
+} as const;
+
+const podDisruptionBudgets = {
+  type: "array",
+  description: "Changes to PodDisruptionBudgets of the release, by name.",
+  items: {
+    type: "object",
+    required: ["name"],
+    properties: {
+      maxUnavailable: {
+        ...intOrString,
+        description:
+          "Most pods that may be gone during an eviction, as a number or a percentage. Excludes minAvailable.",
+      },
+      minAvailable: {
+        ...intOrString,
+        description:
+          "Least pods that stay during an eviction, as a number or a percentage. Excludes maxUnavailable.",
+      },
+      name: { type: "string", description: "Name of the PodDisruptionBudget." },
+      selector: { ...labelSelector, description: "Accepted for compatibility; has no effect." },
+      unhealthyPodEvictionPolicy: {
+        type: "string",
+        description: "Accepted for compatibility; has no effect.",
+      },
+    },
+  },
+} as const;
+
+const services = {
+  type: "array",
+  description: "Changes to Services of the release, by name.",
+  items: {
+    type: "object",
+    required: ["name"],
+    properties: {
+      annotations: { ...stringMap, description: "Annotations to set on the Service." },
+      labels: { ...stringMap, description: "Labels to set on the Service." },
+      name: { type: "string", description: "Name of the Service." },
+      selector: {
+        ...stringMap,
+        description: "Keys to set in the Service's selector; other keys stay as they are.",
+      },
+    },
+  },
+} as const;
+
+/** Fields that both kinds have. Spec: knative-operator.md 1.1. */
+export const commonSpec = {
+  additionalManifests: {
+    ...manifestSources,
+    description:
+      "Further objects to install; an object of the same kind, namespace and name replaces the one of the release.",
+  },
+  clusterProfileRef: {
+    type: "object",
+    description:
+      "The ClusterProfile of the cluster to install on. Absent: this cluster. Cannot be added, removed or changed later.",
+    required: ["name", "namespace"],
+    properties: {
+      name: { type: "string", minLength: 1, description: "Name of the ClusterProfile." },
+      namespace: { type: "string", minLength: 1, description: "Namespace of the ClusterProfile." },
+    },
+  },
+  config: {
+    type: "object",
+    additionalProperties: stringMap,
+    description:
+      "Keys to set in the component's ConfigMaps: ConfigMap name, with or without the prefix config-, then key, then value.",
+  },
+  deployments: {
+    type: "array",
+    description: "Deprecated, use workloads. Applied before workloads.",
+    items: workloadOverride,
+  },
+  "high-availability": {
+    type: "object",
+    description: "High availability of the control plane.",
+    required: ["replicas"],
+    properties: {
+      replicas: {
+        ...int32,
+        description:
+          "Replicas of the Deployments that can have several, and least number of replicas of HorizontalPodAutoscalers.",
+      },
+    },
+  },
+  manifests: {
+    ...manifestSources,
+    description:
+      "Objects to install instead of the release's. Needs version, and must be of that version.",
+  },
+  namespace: {
+    ...namespaceSettings,
+    description: "Labels and annotations of the Namespace that the component is installed in.",
+  },
+  namespaceConfiguration: {
+    ...namespaceSettings,
+    description:
+      "Another name for namespace; where both set a key, the value in namespace is used.",
+  },
+  podDisruptionBudgets,
+  registry,
+  resources: {
+    ...resourceOverrides,
+    description:
+      "Deprecated, use workloads[].resources. Requests and limits by container name, for all Deployments.",
+  },
+  services,
+  version: {
+    type: "string",
+    description:
+      "Version to install: exact (1.23.0), a minor (1.23) for its newest patch release, or latest. Absent: the newest bundled version.",
+  },
+  workloads: {
+    type: "array",
+    description: "Changes to Deployments, StatefulSets and Jobs of the release, by name.",
+    items: workloadOverride,
+  },
+} as const;

@@ -1,0 +1,90 @@
+import { type ComponentKind, componentKinds } from "../component.ts";
+import type { JsonObject } from "../kubernetes.ts";
+import { componentStatus } from "./component-status.ts";
+import { eventingSpec } from "./eventing-spec.ts";
+import { servingSpec } from "./serving-spec.ts";
+
+const perKind = {
+  KnativeServing: {
+    spec: servingSpec,
+    about: "An installation of Knative Serving on one cluster.",
+  },
+  KnativeEventing: {
+    spec: eventingSpec,
+    about: "An installation of Knative Eventing on one cluster.",
+  },
+} as const;
+
+const printerColumns = [
+  { name: "Version", type: "string", jsonPath: ".status.version" },
+  { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+  { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
+  { name: "Target Cluster", type: "string", jsonPath: ".spec.clusterProfileRef.name" },
+  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+];
+
+const hasRef = (self: string): string =>
+  `(has(${self}.spec) && has(${self}.spec.clusterProfileRef))`;
+
+/**
+ * Messages and meaning are upstream's (knative-operator.md 1.1). They sit on the whole object, not on the optional `spec`,
+ * so that removing `spec` and adding it again does not get round them (D-44).
+ */
+const rules = [
+  {
+    rule: `${hasRef("self")} == ${hasRef("oldSelf")}`,
+    message: "spec.clusterProfileRef cannot be added or removed after creation",
+    fieldPath: ".spec.clusterProfileRef",
+  },
+  {
+    rule: `!${hasRef("self")} || !${hasRef("oldSelf")} || self.spec.clusterProfileRef == oldSelf.spec.clusterProfileRef`,
+    message: "spec.clusterProfileRef is immutable",
+    fieldPath: ".spec.clusterProfileRef",
+  },
+];
+
+/** Name of the CRD of a component kind. */
+export function crdNameOf(kind: ComponentKind): string {
+  return `${componentKinds[kind].plural}.operator.knative.dev`;
+}
+
+/** The CustomResourceDefinition of a component kind, wire-compatible with upstream's. Spec: knative-operator.md 1. */
+export function crdOf(kind: ComponentKind): JsonObject {
+  const { plural } = componentKinds[kind];
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: crdNameOf(kind) },
+    spec: {
+      group: "operator.knative.dev",
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+      scope: "Namespaced",
+      versions: [
+        {
+          name: "v1beta1",
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: printerColumns,
+          schema: { openAPIV3Schema: schemaOf(kind) },
+        },
+      ],
+    },
+  };
+}
+
+function schemaOf(kind: ComponentKind): JsonObject {
+  const { spec, about } = perKind[kind];
+  return {
+    type: "object",
+    description: about,
+    "x-kubernetes-validations": rules,
+    properties: {
+      apiVersion: { type: "string", description: "Version of the schema of this object." },
+      kind: { type: "string", description: "Kind of this object." },
+      metadata: { type: "object" },
+      spec,
+      status: componentStatus,
+    },
+  };
+}

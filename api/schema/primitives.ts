@@ -1,0 +1,31 @@
+/** A map of strings, such as labels. */
+export const stringMap = { type: "object", additionalProperties: { type: "string" } } as const;
+
+/** A list of strings. */
+export const stringList = { type: "array", items: { type: "string" } } as const;
+
+/** A list of strings that server-side apply treats as one value. */
+export const atomicStringList = { ...stringList, "x-kubernetes-list-type": "atomic" } as const;
+
+/** A whole number of 32 bits. */
+export const int32 = { type: "integer", format: "int32" } as const;
+
+/** A whole number of 64 bits. */
+export const int64 = { type: "integer", format: "int64" } as const;
+
+/** A number or a percentage. */
+export const intOrString = {
+  anyOf: [{ type: "integer" }, { type: "string" }],
+  "x-kubernetes-int-or-string": true,
+} as const;
+
+/** A Kubernetes quantity, such as `250m` or `1Gi`; plain numbers are accepted. */
+export const quantity = {
+  anyOf: [{ type: "integer" }, { type: "string" }],
+  pattern:
+    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$",
+  "x-kubernetes-int-or-string": true,
+} as const;
+
+/** Quantities by resource name. */
+export const quantityMap = { type: "object", additionalProperties: quantity } as const;

@@ -1,0 +1,21 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { crdFiles, staleCrdFiles } from "../../../cmd/crd-files.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+describe("the CRDs of the chart", () => {
+  it("are what the schemas demand (npm run crds)", async () => {
+    expect(await staleCrdFiles(root)).toEqual([]);
+  });
+
+  it("are stale when they are missing", async () => {
+    expect(await staleCrdFiles(join(root, "does-not-exist"))).toEqual(
+      crdFiles().map(({ path }) => path),
+    );
+  });
+
+  it("fit into the annotation of a client-side kubectl apply", () => {
+    for (const { text } of crdFiles()) expect(text.length).toBeLessThan(262_144);
+  });
+});
