@@ -1,0 +1,29 @@
+import { setEntries } from "./fields.ts";
+import type { Transform } from "./transform.ts";
+
+/** `spec.config`: ConfigMap name, with or without its prefix, then key, then value. */
+export type Config = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * What `spec.config` says about a ConfigMap: the entry of its full name, else the entry of its name without the first seven
+ * characters (the length of `config-`). Spec: knative-operator.md 3.6.
+ */
+export function configEntryOf(
+  config: Config,
+  name: string,
+): Readonly<Record<string, string>> | undefined {
+  if (Object.hasOwn(config, name)) return config[name];
+  const short = name.slice("config-".length);
+  return name.length >= "config-".length && Object.hasOwn(config, short)
+    ? config[short]
+    : undefined;
+}
+
+/** Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Spec: knative-operator.md 3.6. */
+export function configMaps(config: Config): Transform {
+  return (manifest) => {
+    if (manifest.kind !== "ConfigMap" || manifest.apiVersion !== "v1") return manifest;
+    const entry = configEntryOf(config, manifest.metadata.name ?? "");
+    return entry === undefined ? manifest : setEntries(manifest, ["data"], entry);
+  };
+}

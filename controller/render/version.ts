@@ -1,0 +1,143 @@
+import type { ComponentKind } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+
+/** Numbers of a version; `text` is what follows the third number. */
+interface Version {
+  readonly numbers: readonly [major: number, minor: number, patch: number];
+  readonly parts: number;
+  readonly prerelease: string;
+}
+
+// Go's semver, which upstream uses, accepts `1` and `1.2` too, but only a full version may have a suffix.
+const pattern =
+  /^v?(0|[1-9]\d*)(?:\.(0|[1-9]\d*)(?:\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?)?)?$/;
+
+function parse(text: string): Version | undefined {
+  const match = pattern.exec(text);
+  if (match === null) return undefined;
+  const [, major, minor, patch, prerelease = ""] = match;
+  const given = [major, minor, patch].filter((number) => number !== undefined);
+  return {
+    numbers: [Number(major ?? 0), Number(minor ?? 0), Number(patch ?? 0)],
+    parts: given.length,
+    prerelease,
+  };
+}
+
+/** Sorts versions from newest to oldest; what is not a version, such as `latest`, comes last. */
+export function newestFirst(a: string, b: string): number {
+  const left = parse(a);
+  const right = parse(b);
+  if (left === undefined || right === undefined) {
+    if (left !== undefined) return -1;
+    return right === undefined ? a.localeCompare(b) : 1;
+  }
+  for (const index of [0, 1, 2] as const) {
+    const difference = right.numbers[index] - left.numbers[index];
+    if (difference !== 0) return difference;
+  }
+  return byPrerelease(left.prerelease, right.prerelease);
+}
+
+/** `major.minor` of a version, the name itself where it is none. Spec: knative-operator.md 2.4. */
+export function minorOf(version: string): string {
+  const parsed = parse(version);
+  return parsed === undefined ? version : `${parsed.numbers[0]}.${parsed.numbers[1]}`;
+}
+
+/**
+ * The version that `spec.version` means, out of the available ones (newest first). A version that is not available comes
+ * back as it was written. Throws FleetError ReleaseNotFound when nothing is available. Spec: knative-operator.md 2.2; a
+ * leading `v` is accepted (D-35).
+ */
+export function targetVersion(wanted: string | undefined, available: readonly string[]): string {
+  const [newest] = available;
+  if (newest === undefined) {
+    throw new FleetError("ReleaseNotFound", "The release directory holds no version of this kind");
+  }
+  if (wanted === undefined || wanted === "") return newest;
+  if (wanted.toLowerCase() === "latest") {
+    return wanted === "latest" && available.includes(wanted) ? wanted : newest;
+  }
+  const plain = available.includes(wanted) ? wanted : wanted.replace(/^v(?=\d)/, "");
+  const parsed = parse(plain);
+  if (parsed?.parts !== 2) return available.includes(plain) ? plain : wanted;
+  return available.find((one) => parse(one) !== undefined && minorOf(one) === plain) ?? wanted;
+}
+
+/** What a migration is decided by. */
+export interface Migration {
+  readonly kind: ComponentKind;
+  /** `status.version`; absent or empty before the first complete installation. */
+  readonly installed: string | undefined;
+  readonly target: string;
+}
+
+/**
+ * Throws FleetError VersionNotEligible when the target is no version or too far from the installed one. The texts are
+ * upstream's, with the kind that is meant. Spec: knative-operator.md 2.3.
+ */
+export function assertEligible({ kind, installed, target }: Migration): void {
+  if (target === "latest") return;
+  const to = parse(target);
+  if (to === undefined) {
+    throw notEligible(
+      `target version ${tagOf(target)} is not in a valid semantic versioning format`,
+    );
+  }
+  if (to.parts < 2) {
+    throw notEligible(
+      `target version ${tagOf(target)} should at least include the major and minor numbers`,
+    );
+  }
+  if (installed === undefined || installed === "" || installed === "latest") return;
+  const is = `The installed ${kind} version is ${tagOf(installed)}`;
+  const distance = distanceOf(parse(installed), to);
+  if (distance === "major") {
+    throw notEligible(`not supported to upgrade or downgrade across the MAJOR version. ${is}`);
+  }
+  if (distance === "minors") {
+    throw notEligible(
+      `not supported to upgrade or downgrade across multiple MINOR versions. ${is}`,
+    );
+  }
+}
+
+function distanceOf(from: Version | undefined, to: Version): "major" | "minors" | "near" {
+  const [fromMajor, fromMinor] = from?.numbers ?? [-1, 0];
+  const [toMajor, toMinor] = to.numbers;
+  if (fromMajor !== toMajor) {
+    const ends = [`${fromMajor}.${fromMinor}`, `${toMajor}.${toMinor}`].toSorted();
+    return ends.join(" ") === "0.26 1.0" ? "near" : "major";
+  }
+  return Math.abs(fromMinor - toMinor) < 2 ? "near" : "minors";
+}
+
+function notEligible(message: string): FleetError {
+  return new FleetError("VersionNotEligible", message);
+}
+
+function tagOf(version: string): string {
+  return version.startsWith("v") ? version : `v${version}`;
+}
+
+/** Semver 11: a release is newer than its pre-releases; identifiers compare one by one, numbers below words. */
+function byPrerelease(left: string, right: string): number {
+  if (left === right) return 0;
+  if (left === "" || right === "") return left === "" ? -1 : 1;
+  const a = left.split(".");
+  const b = right.split(".");
+  for (const [index, one] of a.entries()) {
+    const other = b[index];
+    if (other === undefined) return -1;
+    if (one !== other) return newerIdentifierFirst(one, other);
+  }
+  return 1;
+}
+
+function newerIdentifierFirst(one: string, other: string): number {
+  const numeric = /^\d+$/;
+  if (numeric.test(one) && numeric.test(other)) return Number(other) - Number(one);
+  if (numeric.test(one) !== numeric.test(other)) return numeric.test(one) ? 1 : -1;
+  return one < other ? 1 : -1;
+}
