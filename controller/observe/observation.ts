@@ -24,8 +24,16 @@ export type ObservedChange =
 export interface Observation extends AsyncDisposable {
   /** Makes exactly these kinds watched: opens what is new, closes what is gone. A kind that is not served yet (404) is tried again. */
   watch(resources: readonly ResourceType[]): void;
-  /** Resolves when the initial list of every watched kind that is served has arrived. */
+  /**
+   * Resolves when the initial list of every watched kind that is served has arrived. Rejects with the connection's error, with a
+   * FleetError `ApplyFailed` (`Forbidden`) when a kind may not be watched, or when the observation is disposed.
+   */
   synced(signal: AbortSignal): Promise<void>;
+  /**
+   * Takes in what answers to our own writes showed, so that their watch events are no change and the next plan does not
+   * see older records. Records of kinds that are not watched are left out.
+   */
+  note(objects: readonly ObservedObject[]): void;
   /** Records by `identityOf(key)`. */
   objects(): ReadonlyMap<string, ObservedObject>;
   /** Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`. */

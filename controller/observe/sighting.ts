@@ -1,0 +1,47 @@
+import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import type { ObservedObject } from "./observation.ts";
+
+/** The compact record of an object that a watch, a list or an answer to our own write showed; needs its managedFields. */
+export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {
+  const { uid, resourceVersion, deletionTimestamp } = object.metadata;
+  return {
+    key: keyOf(object),
+    uid,
+    resourceVersion,
+    fingerprint: fingerprintOf(object, fieldManager),
+    deleting: deletionTimestamp !== undefined,
+  };
+}
+
+/**
+ * Whether a new record of an object is worth a look by the plan: its deletion began, it was replaced, or a field of ours was
+ * changed or removed. Writes to status, foreign labels and the like are not; nor is an object that appears as we applied it.
+ */
+export function isDrift(before: ObservedObject | undefined, after: ObservedObject): boolean {
+  if (before === undefined) return after.deleting || after.fingerprint === undefined;
+  return (
+    before.uid !== after.uid ||
+    before.fingerprint !== after.fingerprint ||
+    (after.deleting && !before.deleting)
+  );
+}
+
+/**
+ * Whether an event is older than what is known of the object, so that it must be ignored. Versions of one collection are
+ * numbers that grow; where a server says otherwise, the later word counts.
+ */
+export function isOlder(event: ObservedObject, known: ObservedObject | undefined): boolean {
+  if (known === undefined) return false;
+  const [a, b] = [versionOf(event), versionOf(known)];
+  return a !== undefined && b !== undefined && a < b;
+}
+
+/** Collection that a key is of, over all API versions and namespaces. */
+export function kindIdOf(key: Pick<ObjectKey, "apiVersion" | "kind">): string {
+  return identityOf({ apiVersion: key.apiVersion, kind: key.kind, name: "" });
+}
+
+function versionOf({ resourceVersion }: ObservedObject): bigint | undefined {
+  return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : undefined;
+}
