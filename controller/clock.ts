@@ -1,0 +1,37 @@
+/** Time as a parameter: monotonic for intervals, wall clock for what is written down. */
+export interface Clock {
+  /** Milliseconds that only grow, also over a change of the wall clock. */
+  now(): number;
+  date(): Date;
+  /** Calls back once after a time; disposing the result before prevents it. */
+  after(ms: number, callback: () => void): Disposable;
+}
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  date: () => new Date(),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+};
+
+/** Resolves after a time; rejects with the reason of the signal when that is aborted first. */
+export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const aborted = (): void => {
+      timer[Symbol.dispose]();
+      reject(signal.reason);
+    };
+    const timer = clock.after(ms, () => {
+      signal.removeEventListener("abort", aborted);
+      resolve();
+    });
+    signal.addEventListener("abort", aborted, { once: true });
+  });
+}

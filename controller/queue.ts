@@ -1,0 +1,254 @@
+import { backoffMs } from "./backoff.ts";
+import type { Clock } from "./clock.ts";
+
+/**
+ * When to look at a key again after its work: `done` and `change` wait for the next `add`; `after` comes back by itself; `backoff`
+ * comes back after a time that grows with every failure in a row. All but `backoff` end the row of failures.
+ */
+export type Next =
+  | { readonly kind: "done" }
+  | { readonly kind: "change" }
+  | { readonly kind: "after"; readonly ms: number }
+  | { readonly kind: "backoff" };
+
+/** Told about every step of the queue; see metrics.ts. */
+export interface QueueObserver {
+  added(): void;
+  started(waitedMs: number): void;
+  ended(next: Next, workedMs: number): void;
+}
+
+export interface QueueOptions {
+  /** Does the work for a key; must not throw, what it throws is a bug and is given to `onBug`. */
+  readonly work: (key: string, signal: AbortSignal) => Promise<Next>;
+  readonly onBug: (key: string, error: unknown) => void;
+  /** Keys worked on at once, over all lanes. Work that takes longer than `slowMs` no longer counts. */
+  readonly concurrency: number;
+  /** Keys of one lane worked on at once, however slow. */
+  readonly laneConcurrency: number;
+  readonly slowMs: number;
+  readonly clock: Clock;
+  /** 0 to 1, for the jitter of the back-off. */
+  readonly random: () => number;
+  readonly observer?: QueueObserver;
+}
+
+interface Item {
+  readonly lane: string;
+  failures: number;
+  /** Waiting in its lane since then. */
+  queuedAt?: number;
+  working: boolean;
+  /** Added again while it was worked on. */
+  again: boolean;
+  timer?: { readonly dueAt: number; readonly backoff: boolean; readonly handle: Disposable };
+}
+
+/**
+ * Work by key: one key at a time, added twice is done once, lanes take turns, and no lane can hold the workers of another: a lane has
+ * a bound of its own, and work that is slow gives its place in the common bound back.
+ */
+export class WorkQueue implements AsyncDisposable {
+  readonly #options: QueueOptions;
+  readonly #items = new Map<string, Item>();
+  readonly #waiting = new Map<string, Set<string>>();
+  readonly #workingIn = new Map<string, number>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #busy = 0;
+  #started = false;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  /** Keys that wait for their turn now, without those that wait for a time. */
+  get depth(): number {
+    let depth = 0;
+    for (const keys of this.#waiting.values()) depth += keys.size;
+    return depth;
+  }
+
+  /** Keys that are worked on now. */
+  get active(): number {
+    return this.#running.size;
+  }
+
+  /** Begins to work; keys may be added before. */
+  start(): void {
+    this.#started = true;
+    this.#dispatch();
+  }
+
+  /** Wants a key worked on as soon as its lane has a place; what it waited for is forgotten. */
+  add(key: string, lane: string): void {
+    this.#enqueue(key, this.#itemOf(key, lane));
+  }
+
+  /** Wants a key worked on after a time; an earlier date that is set already stays, and so does a running back-off. */
+  addAfter(key: string, lane: string, ms: number): void {
+    this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false });
+  }
+
+  /** Forgets a key and its failures; work on it that has begun goes on. */
+  forget(key: string): void {
+    const item = this.#items.get(key);
+    if (item === undefined) return;
+    this.#clearTimer(item);
+    this.#unqueue(key, item);
+    item.again = false;
+    item.failures = 0;
+    if (!item.working) this.#items.delete(key);
+  }
+
+  /** Takes no more work, aborts what runs and waits for its end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new DOMException("The queue has stopped", "AbortError"));
+    for (const item of this.#items.values()) this.#clearTimer(item);
+    this.#waiting.clear();
+    await Promise.all(this.#running);
+  }
+
+  #itemOf(key: string, lane: string): Item {
+    const known = this.#items.get(key);
+    if (known?.lane === lane) return known;
+    // The key moved to another lane: what it waited for moves with it, work that runs still counts for the old one.
+    const item: Item = { lane, failures: known?.failures ?? 0, working: false, again: false };
+    if (known !== undefined) {
+      this.#clearTimer(known);
+      this.#unqueue(key, known);
+      if (known.working) {
+        known.again = true;
+        return known;
+      }
+    }
+    this.#items.set(key, item);
+    return item;
+  }
+
+  #enqueue(key: string, item: Item): void {
+    if (this.#stop.signal.aborted) return;
+    this.#clearTimer(item);
+    if (item.working) {
+      item.again = true;
+      return;
+    }
+    if (item.queuedAt !== undefined) return;
+    item.queuedAt = this.#options.clock.now();
+    const keys = this.#waiting.get(item.lane) ?? new Set();
+    this.#waiting.set(item.lane, keys.add(key));
+    this.#options.observer?.added();
+    this.#dispatch();
+  }
+
+  #schedule(key: string, item: Item, wait: { ms: number; backoff: boolean }): void {
+    if (this.#stop.signal.aborted || item.queuedAt !== undefined || item.again) return;
+    const dueAt = this.#options.clock.now() + wait.ms;
+    const earlier = item.timer !== undefined && (item.timer.backoff || item.timer.dueAt <= dueAt);
+    if (earlier && !wait.backoff) return;
+    this.#clearTimer(item);
+    const handle = this.#options.clock.after(wait.ms, () => {
+      delete item.timer;
+      this.#enqueue(key, item);
+    });
+    item.timer = { dueAt, backoff: wait.backoff, handle };
+  }
+
+  #dispatch(): void {
+    if (!this.#started || this.#stop.signal.aborted) return;
+    while (this.#busy < this.#options.concurrency) {
+      const lane = this.#nextLane();
+      if (lane === undefined) return;
+      this.#run(lane);
+    }
+  }
+
+  /** The first lane, in the order of turns, that has something waiting and a place free. */
+  #nextLane(): string | undefined {
+    for (const lane of this.#waiting.keys()) {
+      if ((this.#workingIn.get(lane) ?? 0) < this.#options.laneConcurrency) return lane;
+    }
+    return undefined;
+  }
+
+  #run(lane: string): void {
+    const keys = this.#waiting.get(lane) ?? new Set<string>();
+    const [key] = keys;
+    this.#waiting.delete(lane);
+    if (key === undefined) return;
+    keys.delete(key);
+    // Set again at the end of the map: the lane's next turn comes after all others.
+    if (keys.size > 0) this.#waiting.set(lane, keys);
+    const item = this.#items.get(key);
+    if (item === undefined) return;
+    const running = this.#work(key, item).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #work(key: string, item: Item): Promise<void> {
+    const { clock, observer, slowMs } = this.#options;
+    const startedAt = clock.now();
+    observer?.started(startedAt - (item.queuedAt ?? startedAt));
+    delete item.queuedAt;
+    item.working = true;
+    this.#count(item.lane, 1);
+    this.#busy += 1;
+    const slow = { given: false };
+    const giveBack = (): void => {
+      if (slow.given) return;
+      slow.given = true;
+      this.#busy -= 1;
+      this.#dispatch();
+    };
+    const timer = clock.after(slowMs, giveBack);
+    const next = await this.#attempt(key);
+    timer[Symbol.dispose]();
+    observer?.ended(next, clock.now() - startedAt);
+    item.working = false;
+    this.#count(item.lane, -1);
+    this.#settle(key, item, next);
+    giveBack();
+    this.#dispatch();
+  }
+
+  async #attempt(key: string): Promise<Next> {
+    try {
+      return await this.#options.work(key, this.#stop.signal);
+    } catch (error) {
+      this.#options.onBug(key, error);
+      return { kind: "backoff" };
+    }
+  }
+
+  #settle(key: string, item: Item, next: Next): void {
+    item.failures = next.kind === "backoff" ? item.failures + 1 : 0;
+    if (item.again) {
+      item.again = false;
+      this.#enqueue(key, item);
+      return;
+    }
+    if (next.kind === "after") this.#schedule(key, item, { ms: next.ms, backoff: false });
+    else if (next.kind === "backoff") {
+      const ms = backoffMs(item.failures, this.#options.random());
+      this.#schedule(key, item, { ms, backoff: true });
+    } else if (item.timer === undefined) this.#items.delete(key);
+  }
+
+  #count(lane: string, step: 1 | -1): void {
+    const count = (this.#workingIn.get(lane) ?? 0) + step;
+    if (count > 0) this.#workingIn.set(lane, count);
+    else this.#workingIn.delete(lane);
+  }
+
+  #unqueue(key: string, item: Item): void {
+    delete item.queuedAt;
+    const keys = this.#waiting.get(item.lane);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#waiting.delete(item.lane);
+  }
+
+  #clearTimer(item: Item): void {
+    item.timer?.handle[Symbol.dispose]();
+    delete item.timer;
+  }
+}

@@ -1,0 +1,231 @@
+import { expect, test } from "vitest";
+
+import { WorkQueue, type Next, type QueueOptions } from "../../controller/queue.ts";
+import { FakeClock, settled } from "../support/fake-clock.ts";
+
+interface Started {
+  readonly key: string;
+  readonly signal: AbortSignal;
+  end(next: Next): Promise<void>;
+}
+
+/** A queue whose work ends when the test says so. */
+function queueUnderTest(options: Partial<QueueOptions> = {}) {
+  const clock = new FakeClock();
+  const started: Started[] = [];
+  const bugs: unknown[] = [];
+  const queue = new WorkQueue({
+    work: (key, signal) => {
+      const { promise, resolve } = Promise.withResolvers<Next>();
+      signal.addEventListener("abort", () => resolve({ kind: "done" }));
+      started.push({
+        key,
+        signal,
+        end: (next) => {
+          resolve(next);
+          return settled();
+        },
+      });
+      return promise;
+    },
+    onBug: (_key, error) => bugs.push(error),
+    concurrency: 8,
+    laneConcurrency: 2,
+    slowMs: 5_000,
+    clock,
+    random: () => 0,
+    ...options,
+  });
+  queue.start();
+  const keys = (): string[] => started.map(({ key }) => key);
+  const last = (): Started => {
+    const entry = started.at(-1);
+    if (entry === undefined) throw new Error("Nothing has started");
+    return entry;
+  };
+  return { clock, queue, started, keys, last, bugs };
+}
+
+const done: Next = { kind: "done" };
+
+test("a key that is added twice is worked on once", async () => {
+  const { queue, keys } = queueUnderTest({ concurrency: 1 });
+  queue.add("a", "one");
+  queue.add("b", "one");
+  queue.add("b", "one");
+  expect(queue.depth).toBe(1);
+  await settled();
+  expect(keys()).toEqual(["a"]);
+});
+
+test("a key is never worked on twice at once, and once more when it was added meanwhile", async () => {
+  const { queue, keys, last } = queueUnderTest();
+  queue.add("a", "one");
+  queue.add("a", "one");
+  queue.add("a", "one");
+  expect(keys()).toEqual(["a"]);
+  await last().end(done);
+  expect(keys()).toEqual(["a", "a"]);
+  await last().end(done);
+  expect(keys()).toEqual(["a", "a"]);
+});
+
+test("nothing is worked on before the start", () => {
+  const { queue, keys } = queueUnderTest();
+  const waiting = new WorkQueue({
+    work: () => Promise.reject(new Error("Started")),
+    onBug: () => expect.unreachable(),
+    concurrency: 1,
+    laneConcurrency: 1,
+    slowMs: 1,
+    clock: new FakeClock(),
+    random: () => 0,
+  });
+  waiting.add("a", "one");
+  expect(waiting.depth).toBe(1);
+  queue.add("a", "one");
+  expect(keys()).toEqual(["a"]);
+});
+
+test("lanes take turns", async () => {
+  const { queue, keys, last } = queueUnderTest({ concurrency: 1 });
+  for (const key of ["a1", "a2", "a3"]) queue.add(key, "a");
+  for (const key of ["b1", "b2"]) queue.add(key, "b");
+  queue.add("c1", "c");
+  for (let i = 0; i < 6; i += 1) await last().end(done);
+  expect(keys()).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
+});
+
+test("a lane that hangs holds at most its own places", () => {
+  const { queue, keys } = queueUnderTest();
+  for (const key of ["a1", "a2", "a3", "a4"]) queue.add(key, "hung");
+  queue.add("b1", "b");
+  expect(keys()).toEqual(["a1", "a2", "b1"]);
+});
+
+test("lanes that hang do not keep others out for longer than slow work may take", async () => {
+  const { clock, queue, keys } = queueUnderTest({ concurrency: 2 });
+  queue.add("x1", "x");
+  queue.add("y1", "y");
+  queue.add("b1", "b");
+  await clock.advance(4_999);
+  expect(keys()).toEqual(["x1", "y1"]);
+  await clock.advance(1);
+  expect(keys()).toEqual(["x1", "y1", "b1"]);
+});
+
+test("slow work gives its place back once", async () => {
+  const { clock, queue, started, keys } = queueUnderTest({ concurrency: 1 });
+  queue.add("x1", "x");
+  await clock.advance(5_000);
+  queue.add("b1", "b");
+  await started[0]?.end(done);
+  queue.add("c1", "c");
+  await settled();
+  expect(keys()).toEqual(["x1", "b1"]);
+});
+
+test("a failure comes back later each time, and at once after a success", async () => {
+  const { clock, queue, started, last } = queueUnderTest();
+  queue.add("a", "one");
+  await last().end({ kind: "backoff" });
+  await clock.advance(4);
+  expect(started).toHaveLength(1);
+  await clock.advance(1);
+  expect(started).toHaveLength(2);
+  await last().end({ kind: "backoff" });
+  await clock.advance(9);
+  expect(started).toHaveLength(2);
+  await clock.advance(1);
+  expect(started).toHaveLength(3);
+  await last().end(done);
+  queue.add("a", "one");
+  await last().end({ kind: "backoff" });
+  await clock.advance(5);
+  expect(started).toHaveLength(5);
+});
+
+test("an event ends a back-off, a delayed add does not", async () => {
+  const { clock, queue, started, last } = queueUnderTest({ random: () => 0 });
+  queue.add("a", "one");
+  for (let i = 0; i < 10; i += 1) {
+    await last().end({ kind: "backoff" });
+    await clock.advance(3_000);
+  }
+  expect(started).toHaveLength(11);
+  await last().end({ kind: "backoff" });
+  queue.addAfter("a", "one", 10);
+  await clock.advance(100);
+  expect(started).toHaveLength(11);
+  queue.add("a", "one");
+  expect(started).toHaveLength(12);
+});
+
+test("of two delayed adds the earlier one counts", async () => {
+  const { clock, queue, started } = queueUnderTest();
+  queue.addAfter("a", "one", 100);
+  queue.addAfter("a", "one", 50);
+  queue.addAfter("a", "one", 70);
+  await clock.advance(50);
+  expect(started).toHaveLength(1);
+  expect(clock.pending).toBe(1);
+});
+
+test("work that asks for a time comes back then", async () => {
+  const { clock, queue, started, last } = queueUnderTest();
+  queue.add("a", "one");
+  await last().end({ kind: "after", ms: 10_000 });
+  await clock.advance(9_999);
+  expect(started).toHaveLength(1);
+  await clock.advance(1);
+  expect(started).toHaveLength(2);
+});
+
+test("work that waits for a change does not come back", async () => {
+  const { clock, queue, started, last } = queueUnderTest();
+  queue.add("a", "one");
+  await last().end({ kind: "change" });
+  await clock.advance(10_000_000);
+  expect(started).toHaveLength(1);
+});
+
+test("a key that is forgotten does not come back", async () => {
+  const { clock, queue, started, last } = queueUnderTest();
+  queue.add("a", "one");
+  await last().end({ kind: "after", ms: 10 });
+  queue.forget("a");
+  await clock.advance(100);
+  expect(started).toHaveLength(1);
+});
+
+test("a key that moves to another lane waits there", () => {
+  const { queue, keys } = queueUnderTest({ laneConcurrency: 1 });
+  queue.add("a1", "a");
+  queue.add("k", "a");
+  queue.add("k", "b");
+  expect(keys()).toEqual(["a1", "k"]);
+});
+
+test("a bug in the work is reported and the key backs off", async () => {
+  const { clock, queue, bugs } = queueUnderTest({
+    work: () => Promise.reject(new Error("A bug")),
+  });
+  queue.add("a", "one");
+  await settled();
+  expect(bugs).toEqual([new Error("A bug")]);
+  await clock.advance(5);
+  expect(bugs).toHaveLength(2);
+});
+
+test("stopping aborts what runs, waits for it and takes nothing more", async () => {
+  const { clock, queue, started, last } = queueUnderTest();
+  queue.add("a", "one");
+  const { signal } = last();
+  queue.addAfter("b", "one", 10);
+  await queue[Symbol.asyncDispose]();
+  expect(signal.aborted).toBe(true);
+  expect(queue.active).toBe(0);
+  queue.add("c", "one");
+  await clock.advance(100);
+  expect(started).toHaveLength(1);
+});

@@ -1,0 +1,50 @@
+import type { Clock } from "../../controller/clock.ts";
+
+/** A clock that stands still until it is told to go on; timers fire in the order of their times. */
+export class FakeClock implements Clock {
+  #now = 0;
+  #timers: { readonly at: number; readonly callback: () => void }[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  date(): Date {
+    return new Date(Date.UTC(2026, 0, 1) + this.#now);
+  }
+
+  after(ms: number, callback: () => void): Disposable {
+    const timer = { at: this.#now + ms, callback };
+    this.#timers.push(timer);
+    return {
+      [Symbol.dispose]: () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      },
+    };
+  }
+
+  /** Lets time pass; between two timers everything that they made possible happens. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await settled();
+    for (;;) {
+      const next = this.#timers.toSorted((a, b) => a.at - b.at)[0];
+      if (next === undefined || next.at > end) break;
+      this.#timers = this.#timers.filter((other) => other !== next);
+      this.#now = next.at;
+      next.callback();
+      await settled();
+    }
+    this.#now = end;
+  }
+
+  /** Timers that are set. */
+  get pending(): number {
+    return this.#timers.length;
+  }
+}
+
+/** Resolves when all promises that can settle by themselves have settled. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
