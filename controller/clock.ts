@@ -35,3 +35,19 @@ export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     signal.addEventListener("abort", aborted, { once: true });
   });
 }
+
+/** A signal that follows another one and is also aborted after a time; dispose it when the work is over. */
+export function limited(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const timer = clock.after(ms, () =>
+    controller.abort(new DOMException("The time is over", "TimeoutError")),
+  );
+  return {
+    signal: AbortSignal.any([signal, controller.signal]),
+    [Symbol.dispose]: () => timer[Symbol.dispose](),
+  };
+}

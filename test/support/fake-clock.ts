@@ -31,11 +31,16 @@ export class FakeClock implements Clock {
       const next = this.#timers.toSorted((a, b) => a.at - b.at)[0];
       if (next === undefined || next.at > end) break;
       this.#timers = this.#timers.filter((other) => other !== next);
-      this.#now = next.at;
+      this.#now = Math.max(this.#now, next.at);
       next.callback();
       await settled();
     }
     this.#now = end;
+  }
+
+  /** Time passes while the process is stopped: no timer fires before it goes on. */
+  jump(ms: number): void {
+    this.#now += ms;
   }
 
   /** Timers that are set. */

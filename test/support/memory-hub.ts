@@ -1,0 +1,111 @@
+// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
+import { ApiError } from "../../access/api-error.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+
+type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch">;
+
+/** The few promises of an API server that an effect under a fake clock depends on: versions, conflicts, failures. */
+export class MemoryHub implements Client {
+  readonly #objects = new Map<string, KubeObject>();
+  #version = 0;
+  #behaviour: "works" | "fails" | "hangs" = "works";
+  #unwelcome: string | undefined;
+  /** Requests so far. */
+  requests = 0;
+
+  work(): void {
+    this.#behaviour = "works";
+  }
+
+  fail(): void {
+    this.#behaviour = "fails";
+  }
+
+  hang(): void {
+    this.#behaviour = "hangs";
+  }
+
+  /** Refuses every write that mentions a text. */
+  failFor(text: string): void {
+    this.#unwelcome = text;
+  }
+
+  find(kind: string, name: string): KubeObject | undefined {
+    return this.#objects.get(`${kind}/${name}`);
+  }
+
+  all(kind: string): readonly KubeObject[] {
+    return [...this.#objects.values()].filter((object) => object.kind === kind);
+  }
+
+  /** Stores an object as if somebody else had written it. */
+  edit(kind: string, name: string, fields: Readonly<Record<string, unknown>>): KubeObject {
+    const known = this.find(kind, name);
+    return this.#store({ apiVersion: "v1", kind, metadata: { name }, ...known, ...fields });
+  }
+
+  drop(kind: string, name: string): void {
+    this.#objects.delete(`${kind}/${name}`);
+  }
+
+  get: Client["get"] = async (ref, _options, signal) => {
+    await this.#request(signal);
+    return this.find(ref.resource.kind, ref.name);
+  };
+
+  create: Client["create"] = async (ref, object, _options, signal) => {
+    await this.#request(signal, object);
+    const name = object.metadata.name ?? "";
+    if (this.find(ref.resource.kind, name) !== undefined) throw apiError(409, "AlreadyExists");
+    return this.#store(object);
+  };
+
+  replace: Client["replace"] = async (ref, object, _options, signal) => {
+    await this.#request(signal, object);
+    const known = this.find(ref.resource.kind, ref.name);
+    if (known === undefined) throw apiError(404, "NotFound");
+    if (object.metadata.resourceVersion !== known.metadata.resourceVersion) {
+      throw apiError(409, "Conflict");
+    }
+    return this.#store(object);
+  };
+
+  patch: Client["patch"] = async (ref, patch, _options, signal) => {
+    await this.#request(signal, patch);
+    const known = this.find(ref.resource.kind, ref.name);
+    if (known === undefined) throw apiError(404, "NotFound");
+    return this.#store({
+      ...known,
+      ...Object.fromEntries(Object.entries(patch)),
+      metadata: known.metadata,
+    });
+  };
+
+  async #request(signal: AbortSignal, body?: unknown): Promise<void> {
+    this.requests += 1;
+    signal.throwIfAborted();
+    if (this.#behaviour === "fails") throw apiError(500, "InternalError");
+    if (this.#unwelcome !== undefined && JSON.stringify(body ?? "").includes(this.#unwelcome)) {
+      throw apiError(500, "InternalError");
+    }
+    if (this.#behaviour === "works") return;
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  }
+
+  #store(object: Manifest): KubeObject {
+    this.#version += 1;
+    const { name = "", uid = `uid-${this.#version}` } = object.metadata;
+    const metadata = { ...object.metadata, name, uid, resourceVersion: `${this.#version}` };
+    const stored = { ...object, metadata };
+    this.#objects.set(`${object.kind}/${name}`, stored);
+    return stored;
+  }
+}
+
+function apiError(status: number, reason: string): ApiError {
+  const request = "PUT /memory";
+  return new ApiError({ status, reason, message: reason, causes: [], isStatus: true, request });
+}
