@@ -65,8 +65,15 @@ const known: ReadonlyMap<string, Row> = new Map(rows.map((row) => [`${row[0]}/${
 
 /** Resource of a kind that knfleet itself uses; throws a plain Error for a kind that the table lacks. */
 export function knownResource(apiVersion: string, kind: string): ResourceType {
+  const resource = tableResource(apiVersion, kind);
+  if (resource === undefined) throw new Error(`No resource is known for ${apiVersion} ${kind}`);
+  return resource;
+}
+
+/** Resource of a kind that the table has, else undefined. */
+export function tableResource(apiVersion: string, kind: string): ResourceType | undefined {
   const row = known.get(`${groupOf(apiVersion)}/${kind}`);
-  if (row === undefined) throw new Error(`No resource is known for ${apiVersion} ${kind}`);
+  if (row === undefined) return undefined;
   return { apiVersion, kind, plural: row[2], namespaced: row[3] === "Namespaced" };
 }
 
