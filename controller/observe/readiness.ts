@@ -55,12 +55,6 @@ export function isAvailable(workload: KubeObject): boolean {
   return facts.available >= facts.wanted;
 }
 
-/** What a workload's readiness depends on, as a text: a status write that leaves it equal changes nothing. */
-export function readinessFingerprint(workload: KubeObject): string {
-  const { generation = 0, deletionTimestamp = "" } = workload.metadata;
-  return JSON.stringify([generation, deletionTimestamp, factsOf(workload)]);
-}
-
 interface WorkloadFacts {
   readonly observedGeneration: number;
   readonly availableCondition: string;

@@ -1,0 +1,162 @@
+import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import type { CollectionRef, KubeClient } from "../../access/kube-client.ts";
+import { Reflector, reflectorKey } from "../../access/reflector.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { ResourceType } from "../../api/resources.ts";
+
+export interface KindWatchOptions {
+  readonly client: Pick<KubeClient, "watch" | "list" | "server">;
+  readonly resource: ResourceType;
+  readonly labelSelector: string;
+  readonly metadataOnly: boolean;
+  /** What to keep of an object. */
+  readonly keep: (object: KubeObject) => KubeObject;
+}
+
+export interface KindWatchHandlers {
+  readonly onObject: (object: KubeObject) => void;
+  readonly onGone: (object: KubeObject) => void;
+  /** A complete list was read, or the kind is not served any more; what `has` does not know is gone. */
+  readonly onListed: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+// One broken stream in a row may be a server that restarts; two are news.
+const toleratedFailures = 1;
+
+/** The watch of one kind of an installation, and the question whether its first list has arrived. */
+export class KindWatch implements Disposable {
+  readonly #options: KindWatchOptions;
+  readonly #handlers: KindWatchHandlers;
+  #reflector: Reflector;
+  #settled = openVerdict();
+  #failures = 0;
+  #isServed = true;
+  #wasListed = false;
+  /** The same of the present reflector, which may be a second one. */
+  #holdsList = false;
+
+  constructor(options: KindWatchOptions, handlers: KindWatchHandlers) {
+    this.#options = options;
+    this.#handlers = handlers;
+    this.#reflector = this.#start();
+  }
+
+  get resource(): ResourceType {
+    return this.#options.resource;
+  }
+
+  /** A complete list was read at least once. */
+  get wasListed(): boolean {
+    return this.#wasListed;
+  }
+
+  has(key: ObjectKey): boolean {
+    return this.#reflector.get(reflectorKey(key)) !== undefined;
+  }
+
+  /** Resolves when the list has arrived or the kind is not served; rejects when neither can be had for now. */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
+  }
+
+  /** Lists anew at once when the last attempt failed, instead of waiting for the next one to be due. */
+  retryIfFailing(): void {
+    if (this.#failures === 0 && this.#isServed) return;
+    const waiting = this.#settled;
+    this.#settled = openVerdict();
+    waiting.resolve(this.#settled.promise);
+    this.#restart();
+  }
+
+  [Symbol.dispose](): void {
+    this.#reflector[Symbol.dispose]();
+    this.#settled.reject(new DOMException("The observation was closed", "AbortError"));
+  }
+
+  #restart(): void {
+    this.#reflector[Symbol.dispose]();
+    this.#failures = 0;
+    this.#isServed = true;
+    this.#holdsList = false;
+    this.#reflector = this.#start();
+  }
+
+  #start(): Reflector {
+    const { client, resource, labelSelector, metadataOnly, keep } = this.#options;
+    const ref: CollectionRef = { resource, labelSelector };
+    const { onGone } = this.#handlers;
+    return new Reflector(
+      { client, ref, metadataOnly, keep },
+      {
+        onChange: (object) => {
+          this.#failures = 0;
+          this.#handlers.onObject(object);
+        },
+        onDelete: onGone,
+        onSynced: () => this.#listed(),
+        onError: (error) => this.#failed(error),
+      },
+      // Ended by its disposal.
+      new AbortController().signal,
+    );
+  }
+
+  #listed(): void {
+    this.#failures = 0;
+    this.#isServed = true;
+    this.#holdsList = true;
+    this.#handlers.onListed();
+    this.#wasListed = true;
+    this.#settle();
+  }
+
+  #failed(error: unknown): void {
+    this.#handlers.onError(error);
+    this.#failures += 1;
+    if (error instanceof ApiError && error.status === 404) {
+      this.#notServed();
+      return;
+    }
+    const reason = this.#newsIn(error);
+    if (reason !== undefined) this.#settled.reject(reason);
+  }
+
+  // A kind that went took its objects along. When it comes back it is another one, to be listed from the beginning.
+  #notServed(): void {
+    if (this.#holdsList) {
+      this.#restart();
+      this.#handlers.onListed();
+    }
+    this.#isServed = false;
+    this.#settle();
+  }
+
+  // A verdict that was a failure is replaced: who asks from now on hears the good news.
+  #settle(): void {
+    this.#settled.resolve();
+    this.#settled = openVerdict();
+    this.#settled.resolve();
+  }
+
+  #newsIn(error: unknown): unknown {
+    if (error instanceof FleetError) return error;
+    if (error instanceof ConnectionError) {
+      return this.#failures > toleratedFailures ? error : undefined;
+    }
+    if (error instanceof ApiError && error.status === 403) {
+      const { client, resource } = this.#options;
+      const message = `Watching ${resource.plural} is not allowed on ${client.server}`;
+      return new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
+    }
+    return undefined;
+  }
+}
+
+function openVerdict(): PromiseWithResolvers<void> {
+  const verdict = Promise.withResolvers<void>();
+  // Nobody has to ask.
+  verdict.promise.catch(() => undefined);
+  return verdict;
+}

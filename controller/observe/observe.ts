@@ -1,0 +1,172 @@
+import type { KubeClient } from "../../access/kube-client.ts";
+import { componentUidLabel } from "../../api/anchor.ts";
+import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import type { ResourceType } from "../../api/resources.ts";
+import type { Log } from "../log.ts";
+import { KindWatch } from "./kind-watch.ts";
+import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
+import { isAvailable, isWorkload } from "./readiness.ts";
+import { isDrift, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
+
+export interface ObserveOptions {
+  readonly client: Pick<KubeClient, "watch" | "list" | "server">;
+  readonly componentUid: string;
+  readonly fieldManager: string;
+  /** Called for each change, in the middle of the watch: must be quick and must not throw. */
+  readonly onChange: (change: ObservedChange) => void;
+  readonly log: Log;
+}
+
+/**
+ * Opens a live view of the installation of one component on one cluster; nothing is watched until `watch()`.
+ *
+ * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed; and workloads
+ * that are seen first or whose availability changed. Not reported: status noise, what our own writes did when they were noted, and
+ * objects of a kind's first list.
+ */
+export function observe(options: ObserveOptions): Observation {
+  return new LiveObservation(options);
+}
+
+class LiveObservation implements Observation {
+  readonly #options: ObserveOptions;
+  readonly #watches = new Map<string, KindWatch>();
+  readonly #records = new Map<string, ObservedObject>();
+  readonly #workloads = new Map<string, KubeObject>();
+  /** Records by what is kept of their objects: the fingerprint cannot be had from that any more. */
+  readonly #sightings = new WeakMap<KubeObject, ObservedObject>();
+
+  constructor(options: ObserveOptions) {
+    this.#options = options;
+  }
+
+  watch(resources: readonly ResourceType[]): void {
+    const wanted = new Map(resources.map((resource) => [kindIdOf(resource), resource]));
+    for (const [kind, { resource }] of this.#watches) {
+      if (wanted.get(kind)?.apiVersion !== resource.apiVersion) this.#close(kind);
+    }
+    for (const [kind, resource] of wanted) {
+      const open = this.#watches.get(kind);
+      if (open === undefined) this.#open(kind, resource);
+      else open.retryIfFailing();
+    }
+  }
+
+  async synced(signal: AbortSignal): Promise<void> {
+    const settled = [...this.#watches.values()].map((watch) => watch.settled);
+    await unlessAborted(Promise.all(settled), signal);
+  }
+
+  note(objects: readonly ObservedObject[]): void {
+    for (const object of objects) {
+      const id = identityOf(object.key);
+      const isWatched = this.#watches.has(kindIdOf(object.key));
+      if (isWatched && !isOlder(object, this.#records.get(id))) this.#records.set(id, object);
+    }
+  }
+
+  objects(): ReadonlyMap<string, ObservedObject> {
+    return this.#records;
+  }
+
+  workloads(): ReadonlyMap<string, KubeObject> {
+    return this.#workloads;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    for (const kind of this.#watches.keys()) this.#close(kind);
+    return Promise.resolve();
+  }
+
+  #open(kind: string, resource: ResourceType): void {
+    const { client, componentUid, log } = this.#options;
+    const options = {
+      client,
+      resource,
+      labelSelector: `${componentUidLabel}=${componentUid}`,
+      metadataOnly: !isWorkload(resource),
+      keep: (object: KubeObject) => this.#keep(object),
+    };
+    const watch: KindWatch = new KindWatch(options, {
+      onObject: (object) => this.#seen(object, watch.wasListed),
+      onGone: (object) => this.#gone(object),
+      onListed: () => this.#listed(kind, watch),
+      onError: (err) => log.debug({ kind: resource.kind, err }, "A watch on the target failed"),
+    });
+    this.#watches.set(kind, watch);
+  }
+
+  #close(kind: string): void {
+    this.#watches.get(kind)?.[Symbol.dispose]();
+    this.#watches.delete(kind);
+    for (const [id, { key }] of this.#records) {
+      if (kindIdOf(key) !== kind) continue;
+      this.#records.delete(id);
+      this.#workloads.delete(id);
+    }
+  }
+
+  #keep(object: KubeObject): KubeObject {
+    const { apiVersion, kind, metadata } = object;
+    const { namespace, name, uid, resourceVersion } = metadata;
+    const kept = isWorkload(object)
+      ? { ...object, metadata: { ...metadata, managedFields: undefined } }
+      : { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } };
+    this.#sightings.set(kept, sightingOf(object, this.#options.fieldManager));
+    return kept;
+  }
+
+  #seen(object: KubeObject, wasListed: boolean): void {
+    const record = this.#sightings.get(object);
+    if (record === undefined) return;
+    const id = identityOf(record.key);
+    const known = this.#records.get(id);
+    const stale = isOlder(record, known);
+    if (!stale) this.#records.set(id, record);
+    this.#seenWorkload(id, object);
+    if (wasListed && !stale && isDrift(known, record)) this.#report("object", record);
+  }
+
+  #seenWorkload(id: string, object: KubeObject): void {
+    if (!isWorkload(object)) return;
+    const before = this.#workloads.get(id);
+    this.#workloads.set(id, object);
+    if (before === undefined || isAvailable(before) !== isAvailable(object)) {
+      this.#options.onChange({ kind: "workload", key: keyOf(object) });
+    }
+  }
+
+  #gone(object: KubeObject): void {
+    const record = this.#sightings.get(object);
+    if (record === undefined) return;
+    const id = identityOf(record.key);
+    const known = this.#records.get(id);
+    if (this.#workloads.get(id)?.metadata.uid === record.uid) this.#workloads.delete(id);
+    // Another uid: created again since, which an answer to our own write told before the watch did.
+    if (known?.uid !== record.uid) return;
+    this.#records.delete(id);
+    this.#report("object", record);
+  }
+
+  #listed(kind: string, watch: KindWatch): void {
+    for (const [id, record] of this.#records) {
+      if (kindIdOf(record.key) !== kind || watch.has(record.key)) continue;
+      this.#records.delete(id);
+      this.#workloads.delete(id);
+      this.#report("object", record);
+    }
+  }
+
+  #report(kind: ObservedChange["kind"], { key }: ObservedObject): void {
+    this.#options.onChange({ kind, key });
+  }
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
