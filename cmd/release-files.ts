@@ -1,0 +1,173 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+import { FleetError } from "../api/errors.ts";
+import { type LockedFile, problemOf, readLock } from "./release-lock.ts";
+import { fetchFile, type ReleaseSource } from "./release-source.ts";
+
+/** One file was fetched and verified. */
+export interface ReleaseProgress {
+  readonly source: ReleaseSource["kind"];
+  readonly path: string;
+  /** Files fetched so far, of those that had to be fetched. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface EnsureReleasesOptions {
+  /** The process environment: KNFLEET_RELEASE_MIRROR, KNFLEET_CACHE_DIR and XDG_CACHE_HOME are looked at. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Directory to fill; by default a folder of the cache that belongs to the lock file. */
+  readonly dir?: string;
+  /** Use the sample release of the project when the real one cannot be had. */
+  readonly allowSample?: boolean;
+  /** Project root; by default the one this file belongs to. */
+  readonly root?: string;
+  readonly onProgress?: (progress: ReleaseProgress) => void;
+}
+
+export interface EnsuredReleases {
+  readonly dir: string;
+  /** Where the files came from that were not in the directory yet; `cache` when all were. */
+  readonly source: ReleaseSource["kind"] | "cache" | "sample";
+  /** Why there is only the sample; to be shown to the user. */
+  readonly sampleBecause?: FleetError;
+}
+
+const projectRoot = resolve(import.meta.dirname, "..");
+const fetchesAtOnce = 8;
+
+/**
+ * Fills a release directory with every file of `releases.lock.json` and verifies each byte; files that are right are kept,
+ * so it can be interrupted and run again. Throws FleetError ReleaseNotFound or ConfigInvalid with file, source and problem.
+ */
+export async function ensureReleases(
+  options: EnsureReleasesOptions,
+  signal: AbortSignal,
+): Promise<EnsuredReleases> {
+  const { root = projectRoot, environment, onProgress } = options;
+  const lock = await readLock(join(root, "releases.lock.json"));
+  const dir = options.dir ?? cacheDirOf(environment, lock.hash);
+  try {
+    const missing = (await problemsOf(dir, lock.files)).map(({ file }) => file);
+    if (missing.length === 0) return { dir, source: "cache" };
+    const source = await sourceOf(environment, root);
+    await fill({ dir, missing, source, onProgress }, signal);
+    return { dir, source: source.kind };
+  } catch (error) {
+    if (options.allowSample !== true || !(error instanceof FleetError)) throw error;
+    return { dir: sampleDirOf(root), source: "sample", sampleBecause: error };
+  }
+}
+
+/** What is missing or wrong in a release directory, one sentence a file; fetches nothing. */
+export async function checkReleases(
+  options: Pick<EnsureReleasesOptions, "environment" | "dir" | "root">,
+): Promise<{ readonly dir: string; readonly problems: readonly string[] }> {
+  const lock = await readLock(join(options.root ?? projectRoot, "releases.lock.json"));
+  const dir = options.dir ?? cacheDirOf(options.environment, lock.hash);
+  const problems = await problemsOf(dir, lock.files);
+  return { dir, problems: problems.map(({ file, problem }) => `${file.path} ${problem}`) };
+}
+
+/** The sample release that is committed to the project. */
+export function sampleDirOf(root: string = projectRoot): string {
+  return join(root, "test/fixtures/release");
+}
+
+/** Local copy of the release files: KNFLEET_RELEASE_MIRROR, else `../shared/manifests`; undefined when there is none. */
+export async function mirrorOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  root: string = projectRoot,
+): Promise<string | undefined> {
+  const named = environment["KNFLEET_RELEASE_MIRROR"] ?? "";
+  const dir = named === "" ? resolve(root, "../shared/manifests") : resolve(named);
+  const found = await stat(dir).catch(() => undefined);
+  if (found?.isDirectory() === true) return dir;
+  if (named === "") return undefined;
+  throw new FleetError("ConfigInvalid", `KNFLEET_RELEASE_MIRROR is not a directory: ${dir}`);
+}
+
+async function sourceOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  root: string,
+): Promise<ReleaseSource> {
+  const dir = await mirrorOf(environment, root);
+  return dir === undefined ? { kind: "download" } : { kind: "mirror", dir };
+}
+
+/** A changed lock file gets a new folder, so that nothing old can stay in it. */
+function cacheDirOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  lockHash: string,
+): string {
+  const own = environment["KNFLEET_CACHE_DIR"] ?? "";
+  const shared = environment["XDG_CACHE_HOME"] ?? "";
+  const base =
+    own === "" ? join(shared === "" ? join(homedir(), ".cache") : shared, "knfleet") : own;
+  return join(resolve(base), `releases-${lockHash.slice(0, 16)}`);
+}
+
+async function problemsOf(
+  dir: string,
+  files: readonly LockedFile[],
+): Promise<readonly { readonly file: LockedFile; readonly problem: string }[]> {
+  const found = await Promise.all(
+    files.map(async (file) => {
+      const bytes = await readFile(join(dir, file.path)).catch(() => undefined);
+      const problem = bytes === undefined ? "is missing" : problemOf(bytes, file);
+      return problem === undefined ? [] : [{ file, problem }];
+    }),
+  );
+  return found.flat();
+}
+
+interface Fill {
+  readonly dir: string;
+  readonly missing: readonly LockedFile[];
+  readonly source: ReleaseSource;
+  readonly onProgress: EnsureReleasesOptions["onProgress"];
+}
+
+async function fill(
+  { dir, missing, source, onProgress }: Fill,
+  signal: AbortSignal,
+): Promise<void> {
+  const queue = [...missing];
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  let done = 0;
+  const work = async (): Promise<void> => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+      either.throwIfAborted();
+      await writeWhole(join(dir, file.path), await fetchFile(file, source, either));
+      done += 1;
+      onProgress?.({ source: source.kind, path: file.path, done, total: missing.length });
+    }
+  };
+  const workers = Array.from({ length: fetchesAtOnce }, async () => {
+    try {
+      await work();
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+  });
+  await Promise.allSettled(workers);
+  either.throwIfAborted();
+}
+
+/** A file is either there as a whole or not at all: it is written under another name and then renamed. */
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.part`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(temporary, bytes, { flag: "wx" });
+    await rename(temporary, path);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    throw new FleetError("ConfigInvalid", `Release file ${path} cannot be written`, { cause });
+  }
+}

@@ -1,0 +1,77 @@
+import { writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+import { FleetError } from "../api/errors.ts";
+import { checkReleases, ensureReleases, mirrorOf, type ReleaseProgress } from "./release-files.ts";
+import { lockOf } from "./release-lock.ts";
+
+const usage = `Usage: npm run releases -- [options]
+
+Fills a directory with the Knative releases of releases.lock.json and verifies every byte.
+
+  --release-dir DIR     directory to fill (default: a folder of the cache)
+  --check               only say what is missing or wrong
+  --write-lock COMMIT   write releases.lock.json from the local mirror, which holds that commit
+  --help
+
+The files come from KNFLEET_RELEASE_MIRROR, else ../shared/manifests where it exists, else their public source.
+The cache is KNFLEET_CACHE_DIR, else XDG_CACHE_HOME/knfleet, else ~/.cache/knfleet.
+`;
+
+const environment = process.env;
+const root = resolve(import.meta.dirname, "..");
+
+try {
+  const { values } = parseArgs({
+    options: {
+      "release-dir": { type: "string" },
+      check: { type: "boolean", default: false },
+      "write-lock": { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const given = values["release-dir"];
+  const dir = given === undefined ? {} : { dir: resolve(given) };
+  if (values.help) process.stdout.write(usage);
+  else if (values["write-lock"] !== undefined) await writeLock(values["write-lock"]);
+  else if (values.check) await check(dir);
+  else await fill(dir);
+} catch (error) {
+  process.stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function fill(dir: { readonly dir?: string }): Promise<void> {
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort(new Error("Interrupted; run it again to go on")));
+  const ensured = await ensureReleases({ ...dir, environment, onProgress: report }, stop.signal);
+  process.stdout.write(`Release files are complete and verified: ${ensured.dir}\n`);
+}
+
+async function check(dir: { readonly dir?: string }): Promise<void> {
+  const checked = await checkReleases({ ...dir, environment });
+  for (const problem of checked.problems) process.stderr.write(`${problem}\n`);
+  if (checked.problems.length > 0) {
+    throw new Error(`${checked.problems.length} release files are not right in ${checked.dir}`);
+  }
+  process.stdout.write(`Release files are complete and verified: ${checked.dir}\n`);
+}
+
+async function writeLock(commit: string): Promise<void> {
+  const mirror = await mirrorOf(environment);
+  if (mirror === undefined) throw new FleetError("ConfigInvalid", "There is no local mirror");
+  const lock = await lockOf(mirror, {
+    repository: "https://github.com/knative/operator",
+    commit,
+    raw: "https://raw.githubusercontent.com/knative/operator",
+  });
+  await writeFile(join(root, "releases.lock.json"), `${JSON.stringify(lock, null, 2)}\n`);
+  process.stdout.write(`Wrote releases.lock.json: ${lock.files.length} files\n`);
+}
+
+function report({ source, path, done, total }: ReleaseProgress): void {
+  const line = `${source === "mirror" ? "Copied" : "Downloaded"} ${done}/${total} ${path}`;
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${done === total ? "" : line}`);
+  else if (done === total || done % 25 === 0) process.stderr.write(`${line}\n`);
+}
