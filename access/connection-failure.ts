@@ -1,0 +1,58 @@
+import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
+
+const failures: Readonly<Record<string, ConnectionFailure>> = {
+  ECONNREFUSED: "refused",
+  EHOSTUNREACH: "refused",
+  ENETUNREACH: "refused",
+  ENOTFOUND: "dns",
+  EAI_AGAIN: "dns",
+  ETIMEDOUT: "timeout",
+  UND_ERR_CONNECT_TIMEOUT: "timeout",
+  UND_ERR_HEADERS_TIMEOUT: "timeout",
+  UND_ERR_BODY_TIMEOUT: "timeout",
+  ECONNRESET: "reset",
+  EPIPE: "reset",
+  UND_ERR_SOCKET: "reset",
+  // HTTP/2 GOAWAY, a stream that ended early, an idle session that was closed under a new request.
+  UND_ERR_INFO: "reset",
+  ERR_HTTP2_STREAM_ERROR: "reset",
+  ERR_HTTP2_SESSION_ERROR: "reset",
+  UND_ERR_CLOSED: "closed",
+  UND_ERR_DESTROYED: "closed",
+};
+
+const sentences: Readonly<Record<ConnectionFailure, string>> = {
+  refused: "refused the connection",
+  timeout: "did not answer in time",
+  reset: "broke the connection",
+  dns: "has a host name that does not resolve",
+  untrusted: "shows a certificate that is not trusted",
+  closed: "cannot be used: the connection was closed",
+  other: "cannot be reached",
+};
+
+// OpenSSL's verification results, as Node names them, end or begin like this.
+const untrustedCode =
+  /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|HOSTNAME_MISMATCH|ERR_TLS_CERT_|PATH_LENGTH_|INVALID_PURPOSE|CRL_)/;
+
+/** A transport error as ConnectionError: a message of ours that names the server, and the original as `cause`. */
+export function connectionErrorOf(error: unknown, server: string): ConnectionError {
+  if (error instanceof ConnectionError) return error;
+  const code = codeOf(error);
+  const failure = failureOf(code);
+  const suffix = code === "" ? "" : ` (${code})`;
+  return new ConnectionError(failure, `${server} ${sentences[failure]}${suffix}`, { cause: error });
+}
+
+function failureOf(code: string): ConnectionFailure {
+  return failures[code] ?? (untrustedCode.test(code) ? "untrusted" : "other");
+}
+
+/** `code` of an error, of its cause, or of the first error of an AggregateError; the empty string when there is none. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  if ("code" in error && typeof error.code === "string") return error.code;
+  if (error.name === "TimeoutError") return "ETIMEDOUT";
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  return codeOf(error.cause);
+}

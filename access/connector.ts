@@ -1,0 +1,88 @@
+import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+
+import { buildConnector } from "undici";
+
+import type { Endpoint, EndpointProxy } from "./endpoint.ts";
+import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
+import type { Secret } from "./secret.ts";
+import { openTunnel } from "./tunnel.ts";
+
+/** A client certificate that a credential brought; both in PEM. */
+export interface ClientCertificate {
+  readonly certificatePem: string;
+  readonly keyPem: Secret;
+}
+
+export interface ConnectorOptions {
+  readonly endpoint: Endpoint;
+  readonly certificate?: ClientCertificate;
+  readonly http2: boolean;
+  readonly connectTimeoutMs: number;
+  readonly silence?: Silence;
+  /** Called when an established connection broke: not on idle close, GOAWAY or our own end. */
+  readonly onBroken: (error: Error) => void;
+}
+
+/** Code of the error that says that a server speaks only HTTP/1.1; nothing was sent to it. */
+export const http1OnlyCode = "KNFLEET_HTTP1_ONLY";
+
+/**
+ * How undici connects to one server: TLS 1.2 or later, verified, HTTP/2, through the endpoint's proxy, watched for silence.
+ * Throws when certificate and key do not fit.
+ */
+export function connectorOf(options: ConnectorOptions): buildConnector.connector {
+  const { endpoint, http2 } = options;
+  const connect = buildConnector({
+    allowH2: http2,
+    preferH2: http2,
+    timeout: options.connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+    secureContext: secureContextOf(endpoint, options.certificate),
+    // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
+    rejectUnauthorized: endpoint.insecureSkipTlsVerify !== true,
+    ...(endpoint.tlsServerName === undefined ? {} : { servername: endpoint.tlsServerName }),
+  });
+  return (target, callback) => {
+    const done: buildConnector.Callback = (...result) => {
+      const [error, socket] = result;
+      if (error !== null) return callback(error, null);
+      if (http2 && socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
+        socket.destroy();
+        const only = new Error("The server does not speak HTTP/2");
+        return callback(Object.assign(only, { code: http1OnlyCode }), null);
+      }
+      if (http2) destroyWhenSilent(socket, options.silence ?? defaultSilence);
+      socket.once("error", options.onBroken);
+      socket.once("end", () => options.onBroken(new Error("other side closed")));
+      return callback(null, socket);
+    };
+    if (endpoint.proxy === undefined) return connect(target, done);
+    return void connectThrough(endpoint.proxy, target);
+    async function connectThrough(
+      proxy: EndpointProxy,
+      { hostname, port }: buildConnector.Options,
+    ): Promise<void> {
+      try {
+        const place = { host: hostname, port: Number(port === "" ? 443 : port) };
+        const httpSocket = await openTunnel(proxy, place, options.connectTimeoutMs);
+        connect({ ...target, httpSocket }, done);
+      } catch (error) {
+        callback(error instanceof Error ? error : new Error("The proxy failed"), null);
+      }
+    }
+  };
+}
+
+function secureContextOf(endpoint: Endpoint, certificate?: ClientCertificate): SecureContext {
+  return createSecureContext({
+    minVersion: "TLSv1.2",
+    ...(endpoint.caPem === undefined
+      ? {}
+      : // As Go does: a certificate of the bundle is a trust anchor even if it is not self-signed.
+        { ca: endpoint.caPem, allowPartialTrustChain: true }),
+    ...(certificate === undefined
+      ? {}
+      : { cert: certificate.certificatePem, key: certificate.keyPem.reveal() }),
+  });
+}

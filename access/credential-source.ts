@@ -1,0 +1,145 @@
+import { FleetError } from "../api/errors.ts";
+import type { Credential, CredentialSource } from "./credential.ts";
+
+export interface CredentialSourceOptions {
+  /** Gets a new credential, for example by running an exec plugin. */
+  readonly obtain: (signal: AbortSignal) => Promise<Credential>;
+  /** Time in ms since the epoch. */
+  readonly now: () => number;
+  /** In [0, 1), for jitter. */
+  readonly random: () => number;
+}
+
+const maxSkewMs = 60_000;
+const withoutExpiryMs = 15 * 60_000;
+const minBackoffMs = 1_000;
+const maxBackoffMs = 60_000;
+const calmMs = 120_000;
+
+interface Held {
+  readonly credential: Credential;
+  /** From here on a new one is obtained in the background. */
+  readonly refreshAtMs: number;
+  /** From here on it is not given out any more. */
+  readonly useUntilMs: number;
+}
+
+/**
+ * Holds one credential: obtained once for all who wait, renewed at 80 % of its life in the background, at most once
+ * more after the server rejected it, and with growing pauses when obtaining fails. Spec: cluster-inventory.md 3.6.
+ */
+export class RenewingCredentials implements CredentialSource, Disposable {
+  readonly #options: CredentialSourceOptions;
+  readonly #stop = new AbortController();
+  #held: Held | undefined;
+  #running: Promise<Credential> | undefined;
+  #failure: { readonly error: unknown; readonly untilMs: number } | undefined;
+  #failures = 0;
+  #rejections = 0;
+  #rejectedAtMs = 0;
+
+  constructor(options: CredentialSourceOptions) {
+    this.#options = options;
+  }
+
+  async current(signal: AbortSignal): Promise<Credential> {
+    signal.throwIfAborted();
+    const now = this.#options.now();
+    const held = this.#held;
+    if (held !== undefined && now < held.useUntilMs) {
+      // Whoever asks meanwhile still gets the old one; a failure is remembered for the next.
+      if (now >= held.refreshAtMs) this.#obtainSoon(now);
+      return held.credential;
+    }
+    if (this.#failure !== undefined && now < this.#failure.untilMs) throw this.#failure.error;
+    return abortable(this.#obtain(), signal);
+  }
+
+  reject(credential: Credential): void {
+    if (this.#held?.credential !== credential) return;
+    this.#held = undefined;
+    const now = this.#options.now();
+    this.#rejections = now - this.#rejectedAtMs > calmMs ? 1 : this.#rejections + 1;
+    this.#rejectedAtMs = now;
+    // The first rejection is an old credential; the next ones say that fresh ones are no better.
+    if (this.#rejections > 1) this.#hold(rejected(), this.#rejections - 1);
+  }
+
+  /** Ends a running plugin; nothing can be had afterwards. */
+  [Symbol.dispose](): void {
+    this.#stop.abort(new DOMException("The credential source was closed", "AbortError"));
+    this.#held = undefined;
+  }
+
+  #obtainSoon(now: number): void {
+    if (this.#failure !== undefined && now < this.#failure.untilMs) return;
+    this.#obtain().catch(() => undefined);
+  }
+
+  #obtain(): Promise<Credential> {
+    this.#running ??= this.#obtainOnce().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #obtainOnce(): Promise<Credential> {
+    try {
+      const credential = await this.#options.obtain(this.#stop.signal);
+      this.#stop.signal.throwIfAborted();
+      this.#held = this.#heldOf(credential);
+      this.#failure = undefined;
+      this.#failures = 0;
+      return credential;
+    } catch (error) {
+      this.#failures += 1;
+      this.#hold(error, this.#failures);
+      throw error;
+    }
+  }
+
+  #hold(error: unknown, times: number): void {
+    const waitMs = Math.min(maxBackoffMs, minBackoffMs * 2 ** (times - 1));
+    this.#failure = {
+      error,
+      untilMs: this.#options.now() + waitMs * (1 + this.#options.random() / 4),
+    };
+  }
+
+  #heldOf(credential: Credential): Held {
+    const now = this.#options.now();
+    const jitter = 0.9 + this.#options.random() / 5;
+    if (credential.expiresAtMs === undefined) {
+      const refreshAtMs = now + withoutExpiryMs * jitter;
+      return { credential, refreshAtMs, useUntilMs: Number.POSITIVE_INFINITY };
+    }
+    const lifeMs = Math.max(0, credential.expiresAtMs - now);
+    const skewMs = Math.min(maxSkewMs, Math.max(1_000, lifeMs / 10));
+    return {
+      credential,
+      refreshAtMs: now + lifeMs * 0.8 * jitter,
+      // One that is about to end serves what is asked within a second, or each request would run a plugin.
+      useUntilMs: Math.max(credential.expiresAtMs - skewMs, now + 1_000),
+    };
+  }
+}
+
+function rejected(): FleetError {
+  return new FleetError(
+    "AccessProviderFailed",
+    "The API server does not accept the credential, also not a fresh one",
+    { code: "CredentialRejected" },
+  );
+}
+
+/** The same result, but waiting ends when the signal aborts; the work itself goes on for the others. */
+function abortable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    work
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", onAbort))
+      .catch(() => undefined);
+  });
+}

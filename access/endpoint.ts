@@ -1,0 +1,168 @@
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+
+import type { AccessCluster } from "../api/cluster-profile.ts";
+import { FleetError } from "../api/errors.ts";
+import { Secret } from "./secret.ts";
+
+/** A forward proxy: connections to the API server go through an HTTP CONNECT tunnel. */
+export interface EndpointProxy {
+  readonly protocol: "http:" | "https:";
+  readonly host: string;
+  readonly port: number;
+  /** Value of `Proxy-Authorization`. */
+  readonly authorization?: Secret;
+}
+
+/** Where an API server is and how it proves who it is. Checked; holds no credential of ours but the proxy's. */
+export interface Endpoint {
+  /** Scheme, host, port and path prefix, without a trailing slash. */
+  readonly server: string;
+  /** Trust anchors in PEM; absent: those of the system. */
+  readonly caPem?: string;
+  readonly tlsServerName?: string;
+  /** Only ever true for a hub whose kubeconfig says so. */
+  readonly insecureSkipTlsVerify?: boolean;
+  readonly proxy?: EndpointProxy;
+}
+
+export interface EndpointOptions {
+  /** Trust the system's certificate authorities when the profile brings none, for gateways with public certificates. */
+  readonly systemRoots?: boolean;
+}
+
+const maxCaBytes = 256 * 1024;
+const maxCertificates = 50;
+
+/**
+ * The endpoint that an access entry describes.
+ *
+ * Throws `FleetError` `RemoteClientCreationFailed` with code `EndpointInvalid`. Spec: cluster-inventory.md 2.5, security.md T-10, T-13.
+ */
+export function endpointOf(
+  cluster: AccessCluster | null | undefined,
+  options: EndpointOptions = {},
+): Endpoint {
+  if (cluster === null || cluster === undefined) throw invalid("cluster is missing");
+  const server = serverOf(textOf(cluster.server, "server"));
+  const tlsServerName = tlsServerNameOf(textOf(cluster["tls-server-name"], "tls-server-name"));
+  refuseUntrusted(cluster);
+  const caPem = caOf(textOf(cluster["certificate-authority-data"], "certificate-authority-data"));
+  if (caPem === undefined && options.systemRoots !== true) {
+    throw invalid(
+      "certificate-authority-data is missing, and the provider does not set systemRoots: true",
+    );
+  }
+  const proxy = proxyOf(textOf(cluster["proxy-url"], "proxy-url"));
+  return Object.freeze({
+    server,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...(proxy === undefined ? {} : { proxy }),
+  });
+}
+
+// What comes from the API server has the right type, what comes from a test or another store may not.
+function textOf(value: unknown, field: string): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value !== "string") throw invalid(`${field} is not a string`);
+  return value;
+}
+
+function serverOf(text: string): string {
+  if (text === "") throw invalid("server is empty");
+  const url = urlOf(text, "server");
+  if (url.protocol !== "https:") throw invalid("server has to begin with https://");
+  if (!/^https:\/\/[^/]/i.test(text)) throw invalid("server has no host");
+  if (url.username !== "" || url.password !== "") throw invalid("server holds a user name");
+  if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
+    throw invalid("server has a query or a fragment");
+  }
+  if (url.port === "0") throw invalid("server has port 0");
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+function urlOf(text: string, field: string): URL {
+  // The URL parser drops line breaks and tabs and repairs backslashes; such a text is not what it seems.
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u0020\u007f\\]/.test(text)) {
+    throw invalid(`${field} holds white space, control characters or a backslash`);
+  }
+  const url = URL.parse(text);
+  if (url === null) throw invalid(`${field} is not a URL`);
+  if (url.hostname === "") throw invalid(`${field} has no host`);
+  return url;
+}
+
+function tlsServerNameOf(text: string): string | undefined {
+  if (text === "") return undefined;
+  const label = "[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?";
+  const name = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
+  if (isIP(text) === 0 && !name.test(text)) throw invalid("tls-server-name is not a host name");
+  return text;
+}
+
+function refuseUntrusted(cluster: AccessCluster): void {
+  const insecure: unknown = cluster["insecure-skip-tls-verify"];
+  if (insecure !== undefined && insecure !== null && typeof insecure !== "boolean") {
+    throw invalid("insecure-skip-tls-verify is not a boolean");
+  }
+  if (insecure === true) {
+    throw invalid("insecure-skip-tls-verify is set; the API server has to be verified");
+  }
+}
+
+function caOf(base64: string): string | undefined {
+  if (base64 === "") return undefined;
+  const pem = Buffer.from(base64, "base64").toString("utf8");
+  checkBundle(pem);
+  return pem;
+}
+
+/** Throws unless the text is a bundle of 1 to 50 readable PEM certificates. */
+function checkBundle(pem: string): void {
+  if (pem.length > maxCaBytes) {
+    throw invalid("certificate-authority-data is larger than 256 KiB");
+  }
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw invalid("certificate-authority-data holds no PEM certificate");
+  if (blocks.length > maxCertificates) {
+    throw invalid(`certificate-authority-data holds more than ${maxCertificates} certificates`);
+  }
+  for (const block of blocks) {
+    try {
+      void new X509Certificate(block);
+    } catch (cause) {
+      throw invalid("certificate-authority-data holds a certificate that cannot be read", cause);
+    }
+  }
+}
+
+/** The proxy that a `proxy-url` names; undefined for the empty text. Throws like `endpointOf`. */
+export function proxyOf(text: string): EndpointProxy | undefined {
+  if (text === "") return undefined;
+  const url = urlOf(text, "proxy-url");
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw invalid("proxy-url has to begin with http:// or https://");
+  }
+  if (url.port === "0") throw invalid("proxy-url has port 0");
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  const proxy = {
+    protocol: url.protocol,
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port,
+  } as const;
+  return Object.freeze(url.username === "" ? proxy : { ...proxy, authorization: basicOf(url) });
+}
+
+function basicOf(url: URL): Secret {
+  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return new Secret(`Basic ${Buffer.from(pair, "utf8").toString("base64")}`);
+}
+
+function invalid(what: string, cause?: unknown): FleetError {
+  return new FleetError("RemoteClientCreationFailed", `The access entry is not usable: ${what}`, {
+    code: "EndpointInvalid",
+    cause,
+  });
+}

@@ -1,0 +1,143 @@
+import { X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+
+import { parseAllDocuments } from "yaml";
+
+import { FleetError } from "../api/errors.ts";
+import type { ClientCertificate } from "./connector.ts";
+import type { Credential } from "./credential.ts";
+import type { ExecPlan } from "./exec-plan.ts";
+import { isRecord } from "./json.ts";
+import { Secret } from "./secret.ts";
+
+// Clocks differ; a credential that ended a moment ago may still be good at the server.
+const clockSkewMs = 60_000;
+
+/**
+ * The credential in what an exec plugin printed: JSON or YAML, of the API version that was asked for.
+ *
+ * Throws `FleetError` `AccessProviderFailed` with code `PluginOutputInvalid`; nothing of the output is in the message.
+ * Spec: cluster-inventory.md 3.2, security.md T-44.
+ */
+export function parseExecCredential(
+  stdout: string,
+  plan: Pick<ExecPlan, "apiVersion" | "command" | "provider">,
+  now: Date,
+): Credential {
+  const refuse = (what: string): FleetError =>
+    new FleetError(
+      "AccessProviderFailed",
+      `Exec plugin ${plan.command} of provider ${plan.provider}: its output ${what}`,
+      { code: "PluginOutputInvalid" },
+    );
+  try {
+    return credentialOf(documentOf(stdout), plan.apiVersion, now);
+  } catch (error) {
+    if (error instanceof OutputError) throw refuse(error.message);
+    throw error;
+  }
+}
+
+/** What is wrong with the output, as the end of a sentence; never quotes it. */
+class OutputError extends Error {}
+
+function credentialOf(output: unknown, apiVersion: string, now: Date): Credential {
+  const status = statusOf(output, apiVersion);
+  const token = tokenOf(textOf(status["token"]));
+  const certificate = certificateOf(status);
+  if (token === undefined && certificate === undefined) {
+    throw new OutputError("has neither a token nor a certificate with its key");
+  }
+  const expiresAtMs = earliest(expiryOf(status["expirationTimestamp"]), notAfter(certificate));
+  if (expiresAtMs !== undefined && expiresAtMs + clockSkewMs < now.getTime()) {
+    throw new OutputError("has expired already");
+  }
+  return {
+    ...(token === undefined ? {} : { authorization: new Secret(`Bearer ${token}`) }),
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+  };
+}
+
+function statusOf(output: unknown, apiVersion: string): Readonly<Record<string, unknown>> {
+  if (!isRecord(output)) throw new OutputError("is not an ExecCredential");
+  // Go accepts a missing kind.
+  if (output["kind"] !== undefined && output["kind"] !== "ExecCredential") {
+    throw new OutputError("is not of kind ExecCredential");
+  }
+  if (output["apiVersion"] !== apiVersion) {
+    throw new OutputError(`is not of version ${apiVersion}`);
+  }
+  if (!isRecord(output["status"])) throw new OutputError("has no status");
+  return output["status"];
+}
+
+function documentOf(stdout: string): unknown {
+  if (stdout.trim() === "") throw new OutputError("is empty");
+  try {
+    return JSON.parse(stdout);
+  } catch {
+    // Not JSON: perhaps YAML. The parser's errors would quote the output.
+  }
+  try {
+    const [document] = parseAllDocuments(stdout, { logLevel: "silent" });
+    if (document !== undefined && "errors" in document && document.errors.length === 0) {
+      return document.toJS({ maxAliasCount: 100 });
+    }
+  } catch {
+    // Falls through to the one error.
+  }
+  throw new OutputError("is neither JSON nor YAML");
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value !== "string") throw new OutputError("has a field of the wrong type");
+  return value;
+}
+
+function tokenOf(text: string): string | undefined {
+  // Secrets made from files end in a line break.
+  const token = text.trim();
+  if (token === "") return undefined;
+  if (!/^[\u0021-\u007e]+$/.test(token)) {
+    throw new OutputError("has a token with characters that a header cannot hold");
+  }
+  return token;
+}
+
+function certificateOf(status: Readonly<Record<string, unknown>>): ClientCertificate | undefined {
+  const certificatePem = textOf(status["clientCertificateData"]);
+  const key = textOf(status["clientKeyData"]);
+  if (certificatePem === "" && key === "") return undefined;
+  if (certificatePem === "" || key === "") {
+    throw new OutputError("has only a certificate or a key, not both");
+  }
+  try {
+    createSecureContext({ cert: certificatePem, key });
+  } catch {
+    throw new OutputError("has a certificate and a key that do not fit or cannot be read");
+  }
+  return { certificatePem, keyPem: new Secret(key) };
+}
+
+function notAfter(certificate: ClientCertificate | undefined): number | undefined {
+  if (certificate === undefined) return undefined;
+  return new X509Certificate(certificate.certificatePem).validToDate.getTime();
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+function expiryOf(value: unknown): number | undefined {
+  // YAML reads an unquoted time as a string too: the core schema has no times.
+  const text = textOf(value);
+  if (text === "" || text.startsWith("0001-01-01T00:00:00")) return undefined;
+  const time = rfc3339.test(text) ? Date.parse(text.toUpperCase()) : Number.NaN;
+  if (Number.isNaN(time)) throw new OutputError("has an expirationTimestamp that is not RFC 3339");
+  return time;
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.min(a, b);
+}

@@ -1,0 +1,186 @@
+import { createHash } from "node:crypto";
+
+import type { AccessCluster } from "../api/cluster-profile.ts";
+import { FleetError } from "../api/errors.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { isRecord } from "./json.ts";
+import type { EnvironmentVariable, ExecApiVersion, Provider } from "./provider-config.ts";
+
+const execExtension = "client.authentication.k8s.io/exec";
+const argsExtension = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
+const envExtension = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
+
+/** Everything that decides what an exec plugin does; nothing in it is shared with the provider file. */
+export interface ExecPlan {
+  readonly provider: string;
+  readonly apiVersion: ExecApiVersion;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly EnvironmentVariable[];
+  /** `spec.cluster` of the plugin's input; absent when the provider does not ask for it. */
+  readonly cluster?: Readonly<Record<string, unknown>>;
+  readonly installHint: string;
+  readonly timeoutMs: number;
+}
+
+const defaultTimeoutMs = 30_000;
+const maxAdditions = 16;
+const maxAdditionCharacters = 1_024;
+
+/**
+ * What to run for a matched access entry: the provider's command with what the profile may add to it.
+ *
+ * Throws `FleetError` `AccessProviderFailed` with code `ProviderInvalid` or `ExtensionInvalid`; messages hold nothing of
+ * the profile's data. Spec: cluster-inventory.md 2.4, 3.1; security.md T-17.
+ */
+export function execPlan(provider: Provider, cluster: AccessCluster): ExecPlan {
+  const { exec } = provider;
+  if (exec === undefined) throw failed("ProviderInvalid", provider.problem ?? "has no execConfig");
+  const extensions = extensionsOf(cluster);
+  const args =
+    provider.argsPolicy === "Append" && extensions.has(argsExtension)
+      ? argumentsOf(extensions.get(argsExtension))
+      : [];
+  const added =
+    provider.envPolicy !== "Ignore" && extensions.has(envExtension)
+      ? variablesOf(extensions.get(envExtension))
+      : new Map<string, string>();
+  return Object.freeze({
+    provider: provider.name,
+    apiVersion: exec.apiVersion,
+    command: exec.command,
+    args: Object.freeze([...exec.args, ...args]),
+    env: mergedEnv(exec.env, added, provider.envPolicy),
+    ...(exec.provideClusterInfo
+      ? { cluster: clusterInfo(cluster, extensions.get(execExtension)) }
+      : {}),
+    installHint: exec.installHint,
+    timeoutMs: defaultTimeoutMs,
+  });
+}
+
+/**
+ * A hash that changes exactly when the way to a spoke changes: endpoint, proxy or what the plugin is run with. Spec:
+ * cluster-inventory.md 6.4.
+ */
+export function fingerprint(endpoint: Endpoint, plan: ExecPlan): string {
+  const { installHint: _hint, env, ...shaping } = plan;
+  const sorted = env.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const proxy =
+    endpoint.proxy === undefined
+      ? undefined
+      : { ...endpoint.proxy, authorization: endpoint.proxy.authorization?.reveal() };
+  const text = canonicalJson({
+    endpoint: { ...endpoint, proxy },
+    plan: { ...shaping, env: sorted },
+  });
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function extensionsOf(cluster: AccessCluster): ReadonlyMap<string, unknown> {
+  const reserved = [execExtension, argsExtension, envExtension];
+  const found = new Map<string, unknown>();
+  for (const { name, extension } of cluster.extensions ?? []) {
+    if (!reserved.includes(name)) continue;
+    if (found.has(name)) throw failed("ExtensionInvalid", `the extension ${name} occurs twice`);
+    found.set(name, extension);
+  }
+  return found;
+}
+
+function argumentsOf(extension: unknown): readonly string[] {
+  if (!Array.isArray(extension) || extension.length > maxAdditions) {
+    throw failed("ExtensionInvalid", `${argsExtension} is not a list of at most ${maxAdditions}`);
+  }
+  return extension.map((item: unknown) => scalarText(item, argsExtension));
+}
+
+function variablesOf(extension: unknown): ReadonlyMap<string, string> {
+  if (!isRecord(extension) || Object.keys(extension).length > maxAdditions) {
+    throw failed("ExtensionInvalid", `${envExtension} is not a map of at most ${maxAdditions}`);
+  }
+  const entries = Object.entries(extension).map(([name, value]): [string, string] => {
+    if (!/^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) || isForbidden(name)) {
+      throw failed(
+        "ExtensionInvalid",
+        `${envExtension} sets a variable that a profile may not set`,
+      );
+    }
+    return [name, scalarText(value, envExtension)];
+  });
+  return new Map(entries);
+}
+
+function scalarText(value: unknown, extension: string): string {
+  const scalar =
+    typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  const text = scalar ? String(value) : undefined;
+  // oxlint-disable-next-line no-control-regex -- what must not reach a command line
+  if (text === undefined || text.length > maxAdditionCharacters || /[\u0000\r\n]/.test(text)) {
+    throw failed("ExtensionInvalid", `${extension} holds a value that cannot be passed on`);
+  }
+  return text;
+}
+
+// They choose the binary, the loader, the trust store, the proxy, or the Secret that a plugin reads.
+const forbiddenNames = new Set(
+  [
+    "PATH HOME SHELL IFS ENV BASH_ENV JAVA_TOOL_OPTIONS GODEBUG GOTRACEBACK KUBECONFIG NAMESPACE POD_NAMESPACE",
+    "SSL_CERT_FILE SSL_CERT_DIR HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE GOOGLE_APPLICATION_CREDENTIALS AZURE_CONFIG_DIR",
+  ].flatMap((line) => line.split(" ")),
+);
+const forbiddenPrefixes =
+  /^(?:LD_|DYLD_|NODE_|NPM_|PYTHON|PERL|RUBY|KUBERNETES_|SSL_CERT_|GIT_|CLOUDSDK_)/;
+
+function isForbidden(name: string): boolean {
+  const upper = name.toUpperCase();
+  return forbiddenNames.has(upper) || forbiddenPrefixes.test(upper) || upper.endsWith("_PROXY");
+}
+
+/** Configured variables in their order, then new ones sorted by name. */
+function mergedEnv(
+  configured: readonly EnvironmentVariable[],
+  added: ReadonlyMap<string, string>,
+  policy: Provider["envPolicy"],
+): readonly EnvironmentVariable[] {
+  const names = new Set(configured.map(({ name }) => name));
+  const kept = configured.map(({ name, value }) =>
+    Object.freeze({ name, value: (policy === "Replace" ? added.get(name) : undefined) ?? value }),
+  );
+  const fresh = [...added]
+    .filter(([name]) => !names.has(name))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => Object.freeze({ name, value }));
+  return Object.freeze([...kept, ...fresh]);
+}
+
+function clusterInfo(cluster: AccessCluster, config: unknown): Readonly<Record<string, unknown>> {
+  return Object.freeze({
+    server: cluster.server ?? "",
+    "tls-server-name": unlessEmpty(cluster["tls-server-name"]),
+    "certificate-authority-data": unlessEmpty(cluster["certificate-authority-data"]),
+    "proxy-url": unlessEmpty(cluster["proxy-url"]),
+    "disable-compression": cluster["disable-compression"] === true ? true : undefined,
+    config: config ?? null,
+  });
+}
+
+function unlessEmpty(value: string | undefined): string | undefined {
+  return value === "" ? undefined : value;
+}
+
+/** JSON with sorted keys; undefined fields are left out. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isRecord(value) || JSON.isRawJSON(value)) return JSON.stringify(value);
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`);
+  return `{${fields.join(",")}}`;
+}
+
+function failed(code: "ProviderInvalid" | "ExtensionInvalid", what: string): FleetError {
+  return new FleetError("AccessProviderFailed", `The exec plugin cannot be run: ${what}`, { code });
+}

@@ -1,0 +1,78 @@
+import { FleetError } from "../api/errors.ts";
+import { RenewingCredentials } from "./credential-source.ts";
+import { type Endpoint, type EndpointProxy, proxyOf } from "./endpoint.ts";
+import { hubCredential, pemOf } from "./hub-credentials.ts";
+import { createKubeClient, type KubeClient } from "./kube-client.ts";
+import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";
+import { pluginEnvironment } from "./plugin-environment.ts";
+import { RequestCounters } from "./request-counters.ts";
+import { AuthorizedRequester } from "./requester.ts";
+
+export interface HubOptions extends KubeconfigSource {
+  readonly userAgent: string;
+  readonly counters?: RequestCounters;
+}
+
+/** The hub: the cluster that holds the components and ClusterProfiles. */
+export interface HubConnection extends AsyncDisposable {
+  readonly client: KubeClient;
+  /** Context of the kubeconfig, or `in-cluster`. */
+  readonly context: string;
+  /** Namespace of the context; `default` when it names none. */
+  readonly namespace: string;
+}
+
+/**
+ * Connects to the hub by kubeconfig or from inside the cluster. Reads files, sends nothing yet.
+ *
+ * Throws `FleetError` `ConfigInvalid` with one sentence for a kubeconfig that cannot be used.
+ */
+export async function connectHub(options: HubOptions): Promise<HubConnection> {
+  const config = loadKubeconfig(options);
+  const environment = pluginEnvironment(options.environment);
+  const credentials = new RenewingCredentials({
+    // Loaded again each time: a login tool may have written new tokens.
+    obtain: (signal) => hubCredential(loadKubeconfig(options), environment, signal),
+    now: Date.now,
+    random: Math.random,
+  });
+  const requester = new AuthorizedRequester({
+    endpoint: await hubEndpoint(config),
+    userAgent: options.userAgent,
+    counters: options.counters ?? new RequestCounters(),
+    credentials,
+  });
+  return {
+    client: createKubeClient(requester),
+    context: config.context,
+    namespace: config.namespace,
+    [Symbol.asyncDispose]: async () => {
+      credentials[Symbol.dispose]();
+      await requester[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
+  const server = URL.parse(textOf(cluster["server"]));
+  if (server === null || !/^https?:$/.test(server.protocol)) {
+    throw new FleetError(
+      "ConfigInvalid",
+      `The cluster of context "${context}" has no usable server`,
+    );
+  }
+  const caPem = await pemOf(cluster, "certificate-authority");
+  const tlsServerName = textOf(cluster["tls-server-name"]);
+  const proxy: EndpointProxy | undefined = proxyOf(textOf(cluster["proxy-url"]));
+  return {
+    server: `${server.origin}${server.pathname.replace(/\/+$/, "")}`,
+    insecureSkipTlsVerify: cluster["insecure-skip-tls-verify"] === true,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === "" ? {} : { tlsServerName }),
+    ...(proxy === undefined ? {} : { proxy }),
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,32 @@
+declare global {
+  interface JSON {
+    /** ES2025-stage proposal that Node 24 has: a value that `stringify` writes exactly as the given JSON text. */
+    rawJSON(text: string): object;
+    /** True for a value that `rawJSON` made. */
+    isRawJSON(value: unknown): boolean;
+  }
+}
+
+/**
+ * Parses JSON. Integers that a JavaScript number cannot hold keep their text and are written back unchanged by
+ * `JSON.stringify`. Spec: cluster-inventory.md 11, R40.
+ */
+export function parseJson(text: string): unknown {
+  // The slow parser runs only where a long row of digits could be such a number.
+  return /\d{16}/.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
+}
+
+function exactInteger(
+  _key: string,
+  value: unknown,
+  context?: { readonly source?: string },
+): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  const source = context?.source ?? "";
+  return /^-?\d+$/.test(source) ? JSON.rawJSON(source) : value;
+}
+
+/** True for an object that is neither null nor an array. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

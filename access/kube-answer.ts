@@ -1,0 +1,38 @@
+import type { KubeObject } from "../api/kubernetes.ts";
+import type { ResourceType } from "../api/resources.ts";
+import { isKubeObject } from "./api-answer.ts";
+import { isRecord } from "./json.ts";
+
+/** One page of a list. */
+export interface ListPage {
+  readonly items: readonly KubeObject[];
+  readonly resourceVersion: string;
+  /** Token of the next page. */
+  readonly next: string | undefined;
+}
+
+/**
+ * An object out of an answer. Items of lists have no apiVersion and kind, metadata-only answers those of the envelope;
+ * both get those of the resource. Throws a plain Error for something that is not an object.
+ */
+export function storedObject(body: unknown, resource: ResourceType): KubeObject {
+  const { apiVersion, kind } = resource;
+  const object: unknown = isRecord(body) ? { ...body, apiVersion, kind } : body;
+  if (!isKubeObject(object)) throw new Error(`The server answered no ${kind}`);
+  return object;
+}
+
+/** A page out of the answer to a LIST or a collection DELETE; `items: null` is what an empty metadata list says. */
+export function listedObjects(body: unknown, resource: ResourceType): ListPage {
+  const items = isRecord(body) ? (body["items"] ?? []) : undefined;
+  if (!isRecord(body) || !Array.isArray(items)) {
+    throw new Error(`The server answered no list of ${resource.plural}`);
+  }
+  const metadata = isRecord(body["metadata"]) ? body["metadata"] : {};
+  const { resourceVersion, continue: next } = metadata;
+  return {
+    items: items.map((item: unknown) => storedObject(item, resource)),
+    resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
+    next: typeof next === "string" && next !== "" ? next : undefined,
+  };
+}

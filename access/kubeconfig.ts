@@ -1,0 +1,189 @@
+import { readFileSync } from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
+
+import { parseDocument } from "yaml";
+
+import { FleetError } from "../api/errors.ts";
+import { isRecord } from "./json.ts";
+
+/** Where to look for the hub. */
+export interface KubeconfigSource {
+  /** File named by a flag; wins over everything. */
+  readonly kubeconfig?: string;
+  /** Context named by a flag; default: `current-context`. */
+  readonly context?: string;
+  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are looked at. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** One context with the cluster and the user that it names. */
+export interface HubConfig {
+  readonly context: string;
+  readonly namespace: string;
+  readonly cluster: Fields;
+  readonly user: Fields;
+  /** Files that were read, in order; empty inside a cluster. */
+  readonly files: readonly string[];
+}
+
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * The context to use: of the file that a flag names, of the files in `KUBECONFIG` (the first to say something wins), of
+ * `~/.kube/config`, or the service account inside a cluster. Relative paths in a file are relative to it.
+ *
+ * Throws `FleetError` `ConfigInvalid`; its message quotes nothing of a file.
+ */
+export function loadKubeconfig(source: KubeconfigSource): HubConfig {
+  const files = filesOf(source);
+  const documents = files.flatMap((file) => {
+    const content = contentOf(file);
+    if (content === undefined && !isNamed(source)) return [];
+    if (content === undefined) throw invalid(`The kubeconfig ${file} cannot be read`);
+    return [withAbsolutePaths(parsed(content, file), dirname(resolve(file)))];
+  });
+  if (documents.length === 0) return inCluster(source);
+  return contextOf(documents, { files, wanted: source.context });
+}
+
+function isNamed({ kubeconfig = "" }: KubeconfigSource): boolean {
+  return kubeconfig !== "";
+}
+
+function filesOf({ kubeconfig = "", environment }: KubeconfigSource): readonly string[] {
+  if (kubeconfig !== "") return [kubeconfig];
+  const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((file) => file !== "");
+  if (listed.length > 0) return listed;
+  const home = environment["HOME"] ?? "";
+  return home === "" ? [] : [join(home, ".kube", "config")];
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function parsed(content: string, file: string): Fields {
+  const document = parseDocument(content, { logLevel: "silent" });
+  const value: unknown =
+    document.errors.length === 0 ? document.toJS({ maxAliasCount: 100 }) : null;
+  if (!isRecord(value)) throw invalid(`The kubeconfig ${file} is not valid YAML`);
+  return value;
+}
+
+const pathFields = [
+  "certificate-authority",
+  "client-certificate",
+  "client-key",
+  "tokenFile",
+] as const;
+
+function withAbsolutePaths(config: Fields, folder: string): Fields {
+  const absolute = (fields: Fields): Fields => {
+    const paths = pathFields.flatMap((name) => {
+      const path = fields[name];
+      return typeof path === "string" && path !== "" ? [[name, resolve(folder, path)]] : [];
+    });
+    const exec = fields["exec"];
+    const command = isRecord(exec) ? exec["command"] : undefined;
+    return {
+      ...fields,
+      ...Object.fromEntries(paths),
+      // As kubectl: a command with a slash is relative to the file, a bare one is looked up in PATH.
+      ...(isRecord(exec) && typeof command === "string" && command.includes("/")
+        ? { exec: { ...exec, command: resolve(folder, command) } }
+        : {}),
+    };
+  };
+  return {
+    ...config,
+    clusters: entriesOf(config, "clusters", "cluster").map(([name, cluster]) => ({
+      name,
+      cluster: absolute(cluster),
+    })),
+    users: entriesOf(config, "users", "user").map(([name, user]) => ({
+      name,
+      user: absolute(user),
+    })),
+  };
+}
+
+function entriesOf(
+  config: Fields,
+  list: "clusters" | "users" | "contexts",
+  field: "cluster" | "user" | "context",
+): readonly (readonly [string, Fields])[] {
+  const items: unknown = config[list];
+  if (!Array.isArray(items)) return [];
+  return items.filter(isRecord).map((item) => {
+    const fields = item[field];
+    const { name } = item;
+    return [typeof name === "string" ? name : "", isRecord(fields) ? fields : {}] as const;
+  });
+}
+
+function contextOf(
+  documents: readonly Fields[],
+  { files, wanted }: { readonly files: readonly string[]; readonly wanted: string | undefined },
+): HubConfig {
+  const find = (
+    list: "clusters" | "users" | "contexts",
+    field: "cluster" | "user" | "context",
+    name: unknown,
+  ): Fields | undefined =>
+    documents
+      .flatMap((document) => entriesOf(document, list, field))
+      .find(([each]) => each === name)?.[1];
+  const current = documents
+    .map((each) => each["current-context"])
+    .find((name) => name !== "" && name !== undefined && name !== null);
+  const name = wanted ?? current;
+  const place = files.join(delimiter);
+  if (typeof name !== "string" || name === "") {
+    throw invalid(`The kubeconfig ${place} has no current-context; name one with --context`);
+  }
+  const context = find("contexts", "context", name);
+  if (context === undefined) throw invalid(`The kubeconfig ${place} has no context "${name}"`);
+  const cluster = find("clusters", "cluster", context["cluster"]);
+  if (cluster === undefined) {
+    throw invalid(`The context "${name}" of ${place} names a cluster that is not there`);
+  }
+  const user = find("users", "user", context["user"]);
+  const { namespace } = context;
+  return {
+    context: name,
+    namespace: typeof namespace === "string" && namespace !== "" ? namespace : "default",
+    cluster,
+    user: user ?? {},
+    files,
+  };
+}
+
+function inCluster({ environment, context }: KubeconfigSource): HubConfig {
+  const host = environment["KUBERNETES_SERVICE_HOST"] ?? "";
+  const port = environment["KUBERNETES_SERVICE_PORT"] ?? "443";
+  if (host === "") {
+    throw invalid(
+      "No hub: there is no kubeconfig, and this is not inside a cluster; use --kubeconfig",
+    );
+  }
+  return {
+    context: context ?? "in-cluster",
+    namespace: contentOf(`${serviceAccount}/namespace`)?.trim() ?? "default",
+    cluster: {
+      server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+      "certificate-authority": `${serviceAccount}/ca.crt`,
+    },
+    user: { tokenFile: `${serviceAccount}/token` },
+    files: [],
+  };
+}
+
+function invalid(message: string): FleetError {
+  return new FleetError("ConfigInvalid", message);
+}

@@ -1,0 +1,31 @@
+import type { Socket } from "node:net";
+
+/** How fast a silent connection is given up: `limit` checks in a row, `everyMs` apart, that saw no byte arrive. */
+export interface Silence {
+  readonly everyMs: number;
+  readonly limit: number;
+}
+
+/** 17.5 s of silence; with a PING every 5 s a living server is heard three times in it. */
+export const defaultSilence: Silence = { everyMs: 2_500, limit: 7 };
+
+/**
+ * Destroys a socket on which nothing is read any more. Works without requests because the HTTP/2 session sends a PING
+ * every few seconds, whose answers are bytes; undici itself never acts on a missing answer.
+ *
+ * Checks are counted, not time: a process that was stopped for a minute must not find all its connections dead.
+ */
+export function destroyWhenSilent(socket: Socket, silence: Silence): void {
+  let seen = socket.bytesRead;
+  let silent = 0;
+  const timer = setInterval(() => {
+    const read = socket.bytesRead;
+    silent = read === seen ? silent + 1 : 0;
+    seen = read;
+    if (silent >= silence.limit) {
+      socket.destroy(Object.assign(new Error("No answer to PING"), { code: "ETIMEDOUT" }));
+    }
+  }, silence.everyMs);
+  timer.unref();
+  socket.once("close", () => clearInterval(timer));
+}

@@ -1,0 +1,223 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { KubeObject } from "../api/kubernetes.ts";
+import { ApiError } from "./api-error.ts";
+import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
+
+/** What is known of a collection, kept up to date. Keys are `namespace/name`, or `name` without a namespace. */
+export interface ReflectorHandlers {
+  /** An object appeared or changed. `before` is what was known of it. */
+  readonly onChange: (object: KubeObject, before: KubeObject | undefined) => void;
+  /** An object is gone; its last known state. */
+  readonly onDelete: (object: KubeObject) => void;
+  /** A list or watch failed and is tried again; foreign text in the error. Called for each failure. */
+  readonly onError?: (error: unknown) => void;
+  /** The whole collection is known; called again after every complete relist. */
+  readonly onSynced?: () => void;
+}
+
+export interface ReflectorOptions {
+  readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly ref: CollectionRef;
+  readonly metadataOnly?: boolean;
+  /** What to keep of an object, to save memory; must keep metadata. */
+  readonly keep?: (object: KubeObject) => KubeObject;
+  /** Longest wait between two attempts after failures in ms; default 30,000. */
+  readonly maxBackoffMs?: number;
+}
+
+const minBackoffMs = 800;
+const steadyMs = 1_000;
+
+/** Key of an object in a reflector. */
+export function reflectorKey(metadata: {
+  readonly namespace?: string;
+  readonly name: string;
+}): string {
+  const { namespace = "", name } = metadata;
+  return namespace === "" ? name : `${namespace}/${name}`;
+}
+
+/**
+ * Keeps a copy of a collection by list and watch and never gives up: continues after the last seen version, lists anew
+ * after 410, backs off 0.8 to 30 s with jitter after failures. Stops when the signal aborts or it is disposed; no
+ * handler is called after that.
+ */
+export class Reflector implements Disposable {
+  readonly #options: ReflectorOptions;
+  readonly #handlers: ReflectorHandlers;
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #stop = new AbortController();
+  readonly #synced = Promise.withResolvers<void>();
+  #isSynced = false;
+  #version: string | undefined;
+  /** Without WatchList support in the server the collection is listed in pages. */
+  #listsFirst = false;
+  /** Keys seen since a relist began; undefined while there is none. */
+  #seen: Set<string> | undefined;
+
+  constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal: AbortSignal) {
+    this.#options = options;
+    this.#handlers = handlers;
+    // Nobody has to wait for it.
+    this.#synced.promise.catch(() => undefined);
+    void this.#run(AbortSignal.any([signal, this.#stop.signal]));
+  }
+
+  /** Resolves when the whole collection is known for the first time; rejects when the reflector is stopped before. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  values(): IterableIterator<KubeObject> {
+    return this.#objects.values();
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort(new DOMException("The reflector was stopped", "AbortError"));
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const stopped = (): boolean => signal.aborted;
+    let failures = 0;
+    while (!stopped()) {
+      const started = performance.now();
+      let failed = false;
+      try {
+        await this.#follow(signal);
+      } catch (error) {
+        if (stopped()) break;
+        failed = this.#afterFailure(error);
+      }
+      const steady = performance.now() - started >= steadyMs;
+      if (!failed && steady) {
+        failures = 0;
+        continue;
+      }
+      // A watch that worked for minutes and then broke is a first failure, not the next of a row.
+      failures = performance.now() - started >= 60_000 ? 1 : failures + 1;
+      await delay(this.#backoffMs(failures), undefined, { signal }).catch(() => undefined);
+    }
+    this.#synced.reject(signal.reason);
+  }
+
+  #backoffMs(failures: number): number {
+    const { maxBackoffMs = 30_000 } = this.#options;
+    const base = Math.min(maxBackoffMs, minBackoffMs * 2 ** (failures - 1));
+    return base * (1 - Math.random() / 2);
+  }
+
+  /** False when the next attempt is to be made like after a normal end. */
+  #afterFailure(error: unknown): boolean {
+    this.#seen = undefined;
+    if (error instanceof ApiError && error.status === 410) {
+      const fresh = this.#version === undefined;
+      this.#version = undefined;
+      // A version that is too old is no failure; a list that fails so is.
+      if (!fresh) return false;
+    }
+    if (error instanceof ApiError && this.#version === undefined && !this.#listsFirst) {
+      // 400 or 422: a server that does not know `sendInitialEvents`.
+      this.#listsFirst = error.status === 400 || error.status === 422;
+    }
+    this.#handlers.onError?.(error);
+    return true;
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { client, ref, metadataOnly = false } = this.#options;
+    if (this.#version === undefined && this.#listsFirst) await this.#list(signal);
+    if (this.#version === undefined) this.#seen = new Set();
+    const options =
+      this.#version === undefined
+        ? { metadataOnly }
+        : { metadataOnly, resourceVersion: this.#version };
+    for await (const event of client.watch(ref, options, signal)) {
+      if (signal.aborted) return;
+      this.#take(event);
+    }
+    // A list that was cut off before its end begins again from nothing.
+    this.#seen = undefined;
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, ref, metadataOnly = false } = this.#options;
+    const { items, resourceVersion } = await client.list(ref, { metadataOnly }, signal);
+    this.#seen = new Set();
+    for (const object of items) this.#change(object);
+    this.#endRelist(resourceVersion);
+  }
+
+  #take(event: WatchEvent): void {
+    switch (event.type) {
+      case "ADDED":
+      case "MODIFIED":
+        this.#change(event.object);
+        return this.#advance(event.object.metadata.resourceVersion);
+      case "DELETED":
+        this.#delete(event.object);
+        return this.#advance(event.object.metadata.resourceVersion);
+      case "BOOKMARK":
+        if (event.initialEventsEnd) this.#endRelist(event.resourceVersion);
+        return this.#advance(event.resourceVersion);
+    }
+  }
+
+  // During the initial list objects come in no order of version, so none of them is a place to continue from.
+  #advance(version: string): void {
+    if (this.#seen === undefined && version !== "") this.#version = version;
+  }
+
+  #change(object: KubeObject): void {
+    const key = reflectorKey(object.metadata);
+    this.#seen?.add(key);
+    const before = this.#objects.get(key);
+    if (before?.metadata.uid === object.metadata.uid) {
+      if (before.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    } else if (before !== undefined) {
+      // Deleted and created again while nobody was looking.
+      this.#objects.delete(key);
+      this.#handlers.onDelete(before);
+    }
+    const kept = this.#options.keep?.(object) ?? object;
+    this.#objects.set(key, kept);
+    this.#handlers.onChange(kept, this.#sameObject(before, object));
+  }
+
+  #sameObject(before: KubeObject | undefined, object: KubeObject): KubeObject | undefined {
+    return before?.metadata.uid === object.metadata.uid ? before : undefined;
+  }
+
+  #delete(object: KubeObject): void {
+    const key = reflectorKey(object.metadata);
+    this.#seen?.delete(key);
+    if (this.#objects.delete(key)) {
+      this.#handlers.onDelete(this.#options.keep?.(object) ?? object);
+    }
+  }
+
+  #endRelist(version: string): void {
+    const seen = this.#seen;
+    this.#seen = undefined;
+    this.#advance(version);
+    if (seen !== undefined) {
+      for (const [key, object] of this.#objects) {
+        if (!seen.has(key)) {
+          this.#objects.delete(key);
+          this.#handlers.onDelete(object);
+        }
+      }
+    }
+    this.#isSynced = true;
+    this.#synced.resolve();
+    this.#handlers.onSynced?.();
+  }
+}

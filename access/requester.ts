@@ -1,0 +1,181 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { FleetError } from "../api/errors.ts";
+import { ConnectionError } from "./api-error.ts";
+import type { ClientCertificate } from "./connector.ts";
+import type { Credential, CredentialSource } from "./credential.ts";
+import { retryDelayMs } from "./retry.ts";
+import {
+  Transport,
+  type TransportAnswer,
+  type TransportOptions,
+  type TransportRequest,
+  type TransportStream,
+} from "./transport.ts";
+
+/** A request to be repeated when that is safe. */
+export interface AuthorizedRequest extends TransportRequest {
+  /** Doing it twice equals doing it once. */
+  readonly idempotent: boolean;
+}
+
+/** Sends requests to one API server as somebody. */
+export interface Requester {
+  /** Base URL, for messages. */
+  readonly server: string;
+  send(request: AuthorizedRequest, signal: AbortSignal): Promise<TransportAnswer>;
+  stream(
+    request: TransportRequest,
+    silenceMs: number,
+    signal: AbortSignal,
+  ): Promise<TransportStream & Disposable>;
+}
+
+export interface RequesterOptions extends Omit<TransportOptions, "certificate" | "onBroken"> {
+  readonly credentials: CredentialSource;
+  /** Called when the connection broke or the server rejected a fresh credential; a reason to look closer. */
+  readonly onTrouble?: (error: Error) => void;
+}
+
+const drainMs = 30_000;
+
+/**
+ * The way to one API server: the current credential on each request, one refresh and one repetition after 401, bounded
+ * repetition of what may be repeated, and a connection of its own for each client certificate.
+ *
+ * Throws `ConnectionError`, `FleetError` `AccessProviderFailed` (no credential, or code `CredentialRejected`), or the
+ * reason of the signal. Every other answer is returned.
+ */
+export class AuthorizedRequester implements Requester, AsyncDisposable {
+  readonly server: string;
+  readonly #options: RequesterOptions;
+  #transport: Transport | undefined;
+  #certificate: ClientCertificate | undefined;
+  #closed = false;
+
+  constructor(options: RequesterOptions) {
+    this.#options = options;
+    this.server = options.endpoint.server;
+  }
+
+  async send(request: AuthorizedRequest, signal: AbortSignal): Promise<TransportAnswer> {
+    const started = performance.now();
+    for (let attempts = 1; ; attempts += 1) {
+      const outcome = await this.#attempt(request, signal);
+      const facts = {
+        attempts,
+        elapsedMs: performance.now() - started,
+        idempotent: request.idempotent,
+      };
+      const waitMs = retryDelayMs(outcome, facts, Math.random());
+      if (waitMs === undefined) {
+        if ("error" in outcome) throw outcome.error;
+        return outcome;
+      }
+      await delay(waitMs, undefined, { signal });
+    }
+  }
+
+  stream(
+    request: TransportRequest,
+    silenceMs: number,
+    signal: AbortSignal,
+  ): Promise<TransportStream & Disposable> {
+    return this.#authorized(
+      request,
+      async (transport, authorized) => {
+        const answer = await transport.stream(authorized, silenceMs, signal);
+        if (answer.status === 401) answer[Symbol.dispose]();
+        return answer;
+      },
+      signal,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await this.#transport?.[Symbol.asyncDispose]();
+  }
+
+  async #attempt(
+    request: AuthorizedRequest,
+    signal: AbortSignal,
+  ): Promise<TransportAnswer | { readonly error: unknown }> {
+    try {
+      return await this.#authorized(
+        request,
+        (transport, authorized) => transport.send(authorized, signal),
+        signal,
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      return { error };
+    }
+  }
+
+  async #authorized<Answer extends { readonly status: number }>(
+    request: TransportRequest,
+    use: (transport: Transport, request: TransportRequest) => Promise<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { credentials } = this.#options;
+    const credential = await credentials.current(signal);
+    const answer = await use(this.#transportFor(credential), withHeaders(request, credential));
+    if (answer.status !== 401) return answer;
+    credentials.reject(credential);
+    // 401 is answered before a request is looked at, so repeating it is safe.
+    const fresh = await credentials.current(signal);
+    const second = await use(this.#transportFor(fresh), withHeaders(request, fresh));
+    if (second.status !== 401) return second;
+    credentials.reject(fresh);
+    throw this.#rejected();
+  }
+
+  #rejected(): FleetError {
+    const error = new FleetError(
+      "AccessProviderFailed",
+      `${this.server} does not accept the credential`,
+      { code: "CredentialRejected" },
+    );
+    this.#options.onTrouble?.(error);
+    return error;
+  }
+
+  #transportFor({ certificate }: Credential): Transport {
+    if (this.#closed)
+      throw new ConnectionError("closed", `${this.server}: the connection was closed`);
+    if (this.#transport !== undefined && sameCertificate(certificate, this.#certificate)) {
+      return this.#transport;
+    }
+    // The new certificate needs a new connection; what runs on the old one may finish.
+    void this.#transport?.drain(drainMs);
+    this.#certificate = certificate;
+    const { credentials: _, onTrouble, ...options } = this.#options;
+    this.#transport = new Transport({
+      ...options,
+      ...(certificate === undefined ? {} : { certificate }),
+      ...(onTrouble === undefined ? {} : { onBroken: onTrouble }),
+    });
+    return this.#transport;
+  }
+}
+
+function withHeaders(request: TransportRequest, credential: Credential): TransportRequest {
+  const authorization = credential.authorization?.reveal();
+  return {
+    ...request,
+    headers: {
+      ...request.headers,
+      ...credential.headers,
+      ...(authorization === undefined ? {} : { authorization }),
+    },
+  };
+}
+
+function sameCertificate(
+  a: ClientCertificate | undefined,
+  b: ClientCertificate | undefined,
+): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.certificatePem === b.certificatePem && a.keyPem.reveal() === b.keyPem.reveal();
+}
