@@ -1,0 +1,4 @@
+import packageJson from "../../package.json" with { type: "json" };
+
+/** Version of this program, without a leading `v`. */
+export const clientVersion: string = packageJson.version;

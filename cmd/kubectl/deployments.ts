@@ -1,0 +1,136 @@
+import type { Component, ComponentKind } from "../../api/component.ts";
+import { timestampOf } from "../../api/conditions.ts";
+import { exitCodes, type ExitCode } from "./exit-codes.ts";
+import { listInstallations } from "./installations.ts";
+import { deploymentsOf } from "./live-view.ts";
+import { clusterIdOf, readClusters, type ReadLimits, type Readings } from "./read-clusters.ts";
+import { reportApiVersion, type Report, type ReportError } from "./report.ts";
+import { missingNames, type Selection } from "./selection.ts";
+import type { StatusDeps } from "./status.ts";
+
+/** One Knative Deployment on the cluster of an installation. */
+export interface DeploymentItem {
+  /** The ClusterProfile of the cluster; null for the hub itself. */
+  readonly cluster: { readonly namespace: string; readonly name: string } | null;
+  readonly namespace: string;
+  readonly name: string;
+  readonly available: boolean;
+  readonly replicas: {
+    readonly desired: number;
+    readonly ready: number;
+    readonly upToDate: number;
+    readonly available: number;
+  };
+  readonly createdAt: string | null;
+  readonly images: readonly string[];
+  /** The installation on the hub that it belongs to. */
+  readonly installation: {
+    readonly kind: ComponentKind;
+    readonly namespace: string;
+    readonly name: string;
+  };
+}
+
+export interface DeploymentSummary {
+  readonly clusters: number;
+  readonly unread: number;
+  readonly deployments: number;
+  readonly notAvailable: number;
+}
+
+export type DeploymentList = Report<"DeploymentList", DeploymentSummary, DeploymentItem>;
+
+/**
+ * The Knative Deployments of the selected installations, read from their clusters, sorted by cluster, namespace and
+ * name. Throws only when the hub cannot be read; a cluster that cannot be read is in `errors`.
+ */
+export async function deployments(
+  { selection, limits }: { readonly selection: Selection; readonly limits: ReadLimits },
+  { access, now, cliVersion }: StatusDeps,
+  signal: AbortSignal,
+): Promise<DeploymentList> {
+  const components = await listInstallations(access.hub, selection, signal);
+  const readings = await readClusters(components, { access, limits }, signal);
+  const found = components.map(({ kind, metadata: { name } }) => ({ kind, name }));
+  return deploymentListOf(components, readings, {
+    missing: missingNames(selection, found),
+    generatedAt: timestampOf(now()),
+    cliVersion,
+  });
+}
+
+interface Extras extends Pick<DeploymentList, "generatedAt" | "cliVersion"> {
+  /** Names that were asked for and not found. */
+  readonly missing: readonly string[];
+}
+
+/** The document for what was read of the clusters. */
+export function deploymentListOf(
+  components: readonly Component[],
+  readings: Readings,
+  { missing, generatedAt, cliVersion }: Extras,
+): DeploymentList {
+  const items = components.flatMap((component) => itemsOf(component, readings));
+  const unread = unreadOf(readings);
+  const notFound = missing.map((name): ReportError => ({
+    reason: "NotFound",
+    message: `${name} not found`,
+    cluster: null,
+  }));
+  return {
+    apiVersion: reportApiVersion,
+    kind: "DeploymentList",
+    generatedAt,
+    cliVersion,
+    complete: unread.length === 0,
+    summary: {
+      clusters: readings.size,
+      unread: unread.length,
+      deployments: items.length,
+      notAvailable: items.filter(({ available }) => !available).length,
+    },
+    items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+    errors: [...notFound, ...unread],
+  };
+}
+
+function itemsOf(component: Component, readings: Readings): readonly DeploymentItem[] {
+  const reading = readings.get(clusterIdOf(component));
+  if (reading?.kind !== "read") return [];
+  const { kind, metadata, spec } = component;
+  return deploymentsOf(component, reading.facts).map((fact) => ({
+    cluster: spec?.clusterProfileRef ?? null,
+    namespace: fact.namespace,
+    name: fact.name,
+    available: fact.available,
+    replicas: {
+      desired: fact.desired,
+      ready: fact.ready,
+      upToDate: fact.upToDate,
+      available: fact.availableReplicas,
+    },
+    createdAt: fact.createdAt,
+    images: fact.images,
+    installation: { kind, namespace: metadata.namespace, name: metadata.name },
+  }));
+}
+
+function unreadOf(readings: Readings): readonly ReportError[] {
+  return [...readings]
+    .flatMap(([id, reading]) => {
+      if (reading.kind === "read") return [];
+      const { reason, message } = reading;
+      return [{ reason, message, cluster: id === "" ? null : id }];
+    })
+    .toSorted((a, b) => ((a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1));
+}
+
+function sortKeyOf({ cluster, namespace, name, installation }: DeploymentItem): string {
+  return [cluster?.namespace, cluster?.name, namespace, name, installation.name].join("\u0000");
+}
+
+/** The exit code that a list stands for: what was asked for and is not there, then what could not be read. */
+export function deploymentsExitCode(list: DeploymentList): ExitCode {
+  if (list.errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
+  return list.complete ? exitCodes.fine : exitCodes.incomplete;
+}

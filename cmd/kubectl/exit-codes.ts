@@ -1,0 +1,13 @@
+/** Exit codes of `kubectl knfleet`, the same for every output format. Spec: cli.md, Conventions. */
+export const exitCodes = {
+  fine: 0,
+  /** The answer is "not healthy" (or not found) at or above `--fail-on`. */
+  unhealthy: 1,
+  /** The tool could not do its work: usage, kubeconfig, hub unreachable or forbidden. */
+  failed: 2,
+  /** Something could not be read and nothing worse was found. */
+  incomplete: 3,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -1,0 +1,94 @@
+import { CommanderError } from "commander";
+
+import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import { FleetError } from "../../api/errors.ts";
+import { reasons } from "../../api/reasons.ts";
+import { NotServedError } from "./installations.ts";
+import type { Failure } from "./print/failure.ts";
+import { UsageError } from "./usage-error.ts";
+
+const help = "kubectl knfleet --help";
+
+/** Explains why a command could not do its work; the texts hold no stack and no credential. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof UsageError) {
+    return { error: error.message, causes: [], next: error.next.length > 0 ? error.next : [help] };
+  }
+  if (error instanceof CommanderError) return usageFailure(error);
+  if (error instanceof FleetError) {
+    const { next } = reasons[error.reason];
+    return { error: error.message, causes: causesOf(error), next: [next] };
+  }
+  if (error instanceof NotServedError) {
+    return {
+      error: error.message,
+      causes: [],
+      next: [
+        "install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context",
+      ],
+    };
+  }
+  if (error instanceof ApiError) return answerFailure(error);
+  if (error instanceof ConnectionError) {
+    return {
+      error: `The hub cannot be reached: ${error.message}`,
+      causes: causesOf(error),
+      next: ["kubectl cluster-info"],
+    };
+  }
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return {
+      error: "The hub did not answer in time",
+      causes: [],
+      next: ["kubectl cluster-info", "give it more time with --request-timeout or --timeout"],
+    };
+  }
+  return { error: `Internal error: ${messageOf(error)}`, causes: causesOf(error), next: [] };
+}
+
+function usageFailure({ message }: CommanderError): Failure {
+  const [first = "", ...rest] = message.replace(/^error: /, "").split("\n");
+  const suggestion = /^\(Did you mean (.*)\?\)$/.exec(rest.join(" "))?.[1];
+  return {
+    error: first.charAt(0).toUpperCase() + first.slice(1),
+    causes: [],
+    next: [suggestion === undefined ? help : `Did you mean ${suggestion}?`],
+  };
+}
+
+function answerFailure({ status, message, request }: ApiError): Failure {
+  if (status === 401) {
+    return {
+      error: "You must be logged in to the server (Unauthorized)",
+      causes: [],
+      next: ["kubectl auth whoami"],
+    };
+  }
+  if (status === 403) {
+    return {
+      error: `Forbidden: ${message}`,
+      causes: [],
+      next: [
+        "kubectl auth can-i --list shows what you may do; -n NAMESPACE may need fewer rights than -A",
+      ],
+    };
+  }
+  return { error: `The hub answered ${status} at ${request}: ${message}`, causes: [], next: [] };
+}
+
+const maxCauses = 4;
+const maxCauseLength = 300;
+
+function causesOf(error: unknown): readonly string[] {
+  const causes: string[] = [];
+  let cause = error instanceof Error ? error.cause : undefined;
+  while (cause !== undefined && cause !== null && causes.length < maxCauses) {
+    causes.push(messageOf(cause).slice(0, maxCauseLength));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return causes.filter((text) => text !== "");
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,57 @@
+import type { Command, Help } from "commander";
+
+/** Examples of a command: the line to type and what it is for. */
+export type Examples = readonly (readonly [line: string, what: string])[];
+
+/** Help as text: what the command does, examples, usage, commands, flags, exit codes. */
+export function formatHelp(examples: Examples): (command: Command, helper: Help) => string {
+  return (command, helper) =>
+    [
+      helper.commandDescription(command),
+      section("Examples:", examples.map(([line, what]) => `  # ${what}\n  ${line}`).join("\n\n")),
+      section("Usage:", `  ${helper.commandUsage(command)}`),
+      section("Commands:", listed(commandsOf(command, helper))),
+      section("Flags:", listed(flagsOf(helper.visibleOptions(command), helper))),
+      section("Common flags:", listed(flagsOf(helper.visibleGlobalOptions(command), helper))),
+      exitCodeText,
+    ]
+      .filter((part) => part !== "")
+      .join("\n\n")
+      .concat("\n");
+}
+
+/** The help of the bare program: five examples and where to read on. */
+export function shortHelp(description: string, examples: Examples): string {
+  const lines = examples.map(([line, what]) => [line, `# ${what}`] as const);
+  return `${description}\n\n${listed(lines)}\n\nAll commands and flags: kubectl knfleet --help\n`;
+}
+
+const exitCodeText = [
+  "Exit codes:",
+  "  0    fine",
+  "  1    something is not healthy, or what was named does not exist",
+  "  2    the command could not do its work: usage, kubeconfig, hub unreachable or forbidden",
+  "  3    incomplete: something could not be read and nothing worse was found",
+  "  130  interrupted",
+].join("\n");
+
+type Pair = readonly [term: string, text: string];
+
+function section(title: string, body: string): string {
+  return body.trim() === "" ? "" : `${title}\n${body}`;
+}
+
+function listed(pairs: readonly Pair[]): string {
+  const width = Math.max(0, ...pairs.map(([term]) => term.length));
+  return pairs.map(([term, text]) => `  ${term.padEnd(width)}   ${text}`).join("\n");
+}
+
+function commandsOf(command: Command, helper: Help): readonly Pair[] {
+  return helper
+    .visibleCommands(command)
+    .map((child) => [child.name(), helper.subcommandDescription(child)] as const);
+}
+
+function flagsOf(options: readonly Parameters<Help["optionTerm"]>[0][], helper: Help): Pair[] {
+  return options.map((option) => [helper.optionTerm(option), helper.optionDescription(option)]);
+}

@@ -1,0 +1,64 @@
+import { ApiError } from "../../access/api-error.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import {
+  componentKinds,
+  operatorApiVersion,
+  type Component,
+  type ComponentKind,
+} from "../../api/component.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { isWanted, type Selection } from "./selection.ts";
+
+/** The hub does not serve the kinds of Knative installations. */
+export class NotServedError extends Error {
+  override readonly name = "NotServedError";
+}
+
+/**
+ * The selected installations of the hub, one list request a kind. Throws NotServedError when the hub knows none of the
+ * kinds asked for, and what KubeClient throws.
+ */
+export async function listInstallations(
+  hub: KubeClient,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<readonly Component[]> {
+  const lists = await Promise.all(
+    selection.kinds.map((kind) => listKind(kind, { hub, selection }, signal)),
+  );
+  if (lists.every((list) => list === undefined)) {
+    const kinds = selection.kinds.map((kind) => `"${componentKinds[kind].plural}"`).join(" or ");
+    throw new NotServedError(`The server doesn't have a resource type ${kinds}`);
+  }
+  return lists
+    .flatMap((list) => list ?? [])
+    .filter(({ kind, metadata }) => isWanted(selection, { kind, name: metadata.name }));
+}
+
+async function listKind(
+  kind: ComponentKind,
+  { hub, selection }: { readonly hub: KubeClient; readonly selection: Selection },
+  signal: AbortSignal,
+): Promise<readonly Component[] | undefined> {
+  const { namespace, labelSelector } = selection;
+  const resource = knownResource(operatorApiVersion, kind);
+  try {
+    const list = await hub.list({ resource, namespace, labelSelector }, {}, signal);
+    return list.items.map((item) => componentOf(item, kind));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+function componentOf(item: KubeObject, kind: ComponentKind): Component {
+  // Items of a list carry neither apiVersion nor kind.
+  const object = { ...item, apiVersion: operatorApiVersion, kind };
+  if (isComponent(object)) return object;
+  throw new Error(`${kind} ${item.metadata.name} has no namespace`);
+}
+
+function isComponent(object: KubeObject): object is Component {
+  return object.kind in componentKinds && object.metadata.namespace !== undefined;
+}

@@ -1,0 +1,22 @@
+import { plainText } from "./plain-text.ts";
+
+/** A failure as the user sees it. */
+export interface Failure {
+  /** What failed, with the object and why. */
+  readonly error: string;
+  /** The chain of causes, outermost first. */
+  readonly causes: readonly string[];
+  /** One or two things to do. */
+  readonly next: readonly string[];
+}
+
+/** `error:`, `cause:` and `next:` lines, without anything that a terminal would act on. */
+export function renderFailure({ error, causes, next }: Failure): string {
+  return [
+    `error: ${plainText(error)}`,
+    ...causes.map((cause) => `cause: ${plainText(cause)}`),
+    ...next.map((step) => `next: ${plainText(step)}`),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+}

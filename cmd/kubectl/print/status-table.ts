@@ -1,0 +1,76 @@
+import { ageOf } from "../age.ts";
+import type { HubView } from "../hub-view.ts";
+import type { LiveView } from "../live-view.ts";
+import type { StatusItem } from "../status-item.ts";
+import type { FleetStatus } from "../status.ts";
+import { clusterNames } from "./cluster-name.ts";
+import { orNone, type Cell, type Table, type Tone } from "./table.ts";
+
+const headers = [
+  "NAMESPACE",
+  "NAME",
+  "KIND",
+  "CLUSTER",
+  "VERSION",
+  "HUB",
+  "LIVE",
+  "REASON",
+  "SINCE",
+] as const;
+const wideHeaders = ["AGE", "SERVER", "PROVIDER", "KUBERNETES", "MESSAGE"] as const;
+
+/** The fleet table, one row an installation; `wide` adds where the cluster is and what was said. */
+export function statusTable(report: FleetStatus, wide: boolean, now: Date): Table {
+  const nameOf = clusterNames(report.items.map(({ cluster }) => cluster));
+  return {
+    headers: wide ? [...headers, ...wideHeaders] : headers,
+    rows: report.items.map((item) => [
+      item.namespace,
+      item.name,
+      item.kind,
+      nameOf(item.cluster),
+      orNone(item.version),
+      hubCell(item.hub),
+      liveCell(item.live),
+      orNone(item.reason),
+      item.since === null ? "<none>" : ageOf(item.since, now),
+      ...(wide ? wideCells(item, now) : []),
+    ]),
+  };
+}
+
+function wideCells({ createdAt, live, message }: StatusItem, now: Date): readonly Cell[] {
+  return [
+    ageOf(createdAt, now),
+    orNone(live.server),
+    orNone(live.provider),
+    orNone(live.kubernetesVersion),
+    orNone(message),
+  ];
+}
+
+const hubTones = {
+  Ready: "good",
+  NotReady: "bad",
+  Unknown: "warning",
+  Outdated: "warning",
+  Deleting: "warning",
+} as const satisfies Record<HubView["state"], Tone>;
+
+function hubCell({ state }: HubView): Cell {
+  return { text: state, tone: hubTones[state] };
+}
+
+/** The spoke's word in a cell: `Ready`, `2/9 not available`, `Unreachable` and so on. */
+function liveCell({ state, deployments, notAvailable, missing }: LiveView): Cell {
+  if (state === "Skipped") return "<none>";
+  if (state === "Unknown") return { text: "<unknown>", tone: "warning" };
+  if (state === "Ready") return { text: state, tone: "good" };
+  if (state !== "NotAvailable") return { text: state, tone: "bad" };
+  const total = (deployments ?? 0) + missing.length;
+  const text =
+    notAvailable.length === 0
+      ? `${missing.length}/${total} missing`
+      : `${notAvailable.length + missing.length}/${total} not available`;
+  return { text, tone: "bad" };
+}

@@ -1,0 +1,24 @@
+/** What could not be done, in every JSON and YAML document. */
+export interface ReportError {
+  /** A reason or code of docs/reasons.md, or of the command line itself. */
+  readonly reason: string;
+  readonly message: string;
+  /** `namespace/name` of the ClusterProfile; null when it is not about one spoke. */
+  readonly cluster: string | null;
+}
+
+/** The envelope of every document that `kubectl knfleet` prints as JSON or YAML; within v1 fields are only added. */
+export interface Report<Kind extends string, Summary, Item> {
+  readonly apiVersion: typeof reportApiVersion;
+  readonly kind: Kind;
+  /** RFC 3339, UTC. */
+  readonly generatedAt: string;
+  readonly cliVersion: string;
+  /** False when something could not be read; `errors` says what. */
+  readonly complete: boolean;
+  readonly summary: Summary;
+  readonly items: readonly Item[];
+  readonly errors: readonly ReportError[];
+}
+
+export const reportApiVersion = "knfleet.dev/v1";

@@ -1,0 +1,54 @@
+import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { Code } from "../../api/reasons.ts";
+import type { SpokeFacts } from "./spoke-facts.ts";
+
+/**
+ * A spoke that could not be read, and why. `NoAccess`: no way in could be built from profile and provider file.
+ * `Denied`: the spoke refused the credential or a right. `Unknown`: not looked at, for want of a provider file or of time.
+ */
+export interface UnreadSpoke {
+  readonly kind: "unread";
+  readonly state: "Unreachable" | "Denied" | "NoAccess" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The outcome of reading one cluster. */
+export type SpokeReading = { readonly kind: "read"; readonly facts: SpokeFacts } | UnreadSpoke;
+
+/** What a failed attempt to read a spoke means. Throws the error again when it is a bug and not the spoke's state. */
+export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
+  if (error instanceof FleetError) {
+    const state = stateOfCode[error.code ?? ""] ?? "NoAccess";
+    return { kind: "unread", state, reason: error.code ?? error.reason, message: error.message };
+  }
+  if (error instanceof ConnectionError) {
+    const reason = error.failure === "untrusted" ? "TLSUntrusted" : "Unreachable";
+    return { kind: "unread", state: "Unreachable", reason, message: error.message };
+  }
+  if (error instanceof ApiError) return unreadByAnswer(error);
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    const message = `No answer within ${timeoutMs / 1000} s`;
+    return { kind: "unread", state: "Unreachable", reason: "Timeout", message };
+  }
+  throw error;
+}
+
+const stateOfCode: Readonly<Record<string, UnreadSpoke["state"]>> = {
+  Unreachable: "Unreachable",
+  TLSUntrusted: "Unreachable",
+  CredentialRejected: "Denied",
+  Forbidden: "Denied",
+} satisfies Partial<Record<Code, UnreadSpoke["state"]>>;
+
+function unreadByAnswer(error: ApiError): UnreadSpoke {
+  const { status, request, message } = error;
+  if (status === 401) {
+    const text = `The spoke rejected the credential at ${request}`;
+    return { kind: "unread", state: "Denied", reason: "CredentialRejected", message: text };
+  }
+  if (status === 403) return { kind: "unread", state: "Denied", reason: "Forbidden", message };
+  const text = `The spoke answered ${status} at ${request}`;
+  return { kind: "unread", state: "Unreachable", reason: "ServerError", message: text };
+}

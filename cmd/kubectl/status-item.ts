@@ -1,0 +1,80 @@
+import type { Component, ComponentKind } from "../../api/component.ts";
+import { hubViewOf, type HubView } from "./hub-view.ts";
+import { liveViewOf, type LiveView } from "./live-view.ts";
+import type { SpokeReading } from "./spoke-reading.ts";
+
+/** How bad a finding is; what `--fail-on` compares with. */
+export type Severity = "ok" | "warning" | "error";
+
+/** One installation: what the hub says, what its cluster says, and what to make of both. */
+export interface StatusItem {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: ComponentKind;
+  /** The ClusterProfile of the target; null for the hub itself. */
+  readonly cluster: { readonly namespace: string; readonly name: string } | null;
+  /** Installed version, as the hub says. */
+  readonly version: string | null;
+  /** `spec.version`; null when the controller chooses. */
+  readonly wantedVersion: string | null;
+  readonly createdAt: string | null;
+  readonly severity: Severity;
+  /** Why it is not healthy; the hub's word before the live one. */
+  readonly reason: string | null;
+  readonly message: string | null;
+  /** Since when it is so. */
+  readonly since: string | null;
+  readonly hub: HubView;
+  readonly live: LiveView;
+}
+
+/** The row of one component, from what was read of its hub object and its cluster. */
+export function statusItemOf(component: Component, reading: SpokeReading | undefined): StatusItem {
+  const { kind, metadata, spec, status } = component;
+  const hub = hubViewOf(component);
+  const live = liveViewOf(component, reading);
+  const cause = hub.state === "Ready" && live.state !== "Skipped" ? liveCause(hub, live) : hub;
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    kind,
+    cluster: spec?.clusterProfileRef ?? null,
+    version: status?.version ?? null,
+    wantedVersion: spec?.version ?? null,
+    createdAt: metadata.creationTimestamp ?? null,
+    severity: severityOf(hub, live),
+    reason: cause.reason ?? live.reason,
+    message: cause.message ?? live.message,
+    since: cause.since,
+    hub,
+    live,
+  };
+}
+
+function liveCause(hub: HubView, live: LiveView): Pick<LiveView, "reason" | "message" | "since"> {
+  return live.state === "Ready" ? hub : live;
+}
+
+function severityOf(hub: HubView, live: LiveView): Severity {
+  if (hub.state === "Deleting") return "warning";
+  if (hub.state !== "Ready") return "error";
+  return isUnhealthy(live) ? "error" : "ok";
+}
+
+function isUnhealthy({ state }: LiveView): boolean {
+  return state !== "Ready" && state !== "Skipped" && state !== "Unknown";
+}
+
+/** Whether the target cluster was to be read and could not. */
+export function isUnread({ live: { state } }: StatusItem): boolean {
+  return ["Unreachable", "Denied", "NoAccess", "Unknown"].includes(state);
+}
+
+const ranks = { error: 0, warning: 1, ok: 2 } as const;
+
+/** Worst first, then by namespace, name and kind; stable between runs. */
+export function worstFirst(items: readonly StatusItem[]): readonly StatusItem[] {
+  const keyOf = ({ severity, namespace, name, kind }: StatusItem): string =>
+    [ranks[severity], namespace, name, kind].join("\u0000");
+  return items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}

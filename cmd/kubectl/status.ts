@@ -1,0 +1,120 @@
+import { timestampOf } from "../../api/conditions.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
+import { exitCodes, type ExitCode } from "./exit-codes.ts";
+import { listInstallations } from "./installations.ts";
+import { readClusters, clusterIdOf, type ReadLimits, type Readings } from "./read-clusters.ts";
+import { reportApiVersion, type Report, type ReportError } from "./report.ts";
+import { missingNames, type Selection } from "./selection.ts";
+import { isUnread, statusItemOf, worstFirst, type StatusItem } from "./status-item.ts";
+
+export interface StatusOptions {
+  readonly selection: Selection;
+  /** False: the hub's view only. */
+  readonly live: boolean;
+  readonly limits: ReadLimits;
+}
+
+export interface StatusSummary {
+  readonly total: number;
+  readonly healthy: number;
+  readonly warnings: number;
+  readonly errors: number;
+  /** Installations whose cluster was to be read and could not. */
+  readonly unread: number;
+  /** How often each reason occurs among the unhealthy, most frequent first. */
+  readonly causes: readonly { readonly reason: string; readonly count: number }[];
+}
+
+export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem>;
+
+export interface StatusDeps {
+  readonly access: ClusterAccess;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/**
+ * The state of the selected installations, worst first: the hub's view and, with `live`, what the target clusters say.
+ * Throws only when the hub cannot be read. An abort while clusters are being read gives an incomplete report.
+ */
+export async function status(
+  { selection, live, limits }: StatusOptions,
+  { access, now, cliVersion }: StatusDeps,
+  signal: AbortSignal,
+): Promise<FleetStatus> {
+  const components = await listInstallations(access.hub, selection, signal);
+  const readings: Readings = live
+    ? await readClusters(components, { access, limits }, signal)
+    : new Map();
+  const items = components.map((component) =>
+    statusItemOf(component, readings.get(clusterIdOf(component))),
+  );
+  const found = items.map(({ kind, name }) => ({ kind, name }));
+  return fleetStatusOf(items, missingNames(selection, found), {
+    generatedAt: timestampOf(now()),
+    cliVersion,
+  });
+}
+
+/** The document for a list of rows and the names that were asked for and not found. */
+export function fleetStatusOf(
+  items: readonly StatusItem[],
+  missing: readonly string[],
+  stamp: Pick<FleetStatus, "generatedAt" | "cliVersion">,
+): FleetStatus {
+  const unread = items.filter(isUnread);
+  const notFound = missing.map((name): ReportError => ({
+    reason: "NotFound",
+    message: `${name} not found`,
+    cluster: null,
+  }));
+  return {
+    apiVersion: reportApiVersion,
+    kind: "FleetStatus",
+    ...stamp,
+    complete: unread.length === 0,
+    summary: summaryOf(items),
+    items: worstFirst(items),
+    errors: [...notFound, ...errorsOf(unread)],
+  };
+}
+
+function summaryOf(items: readonly StatusItem[]): StatusSummary {
+  const bad = items.filter(({ severity }) => severity === "error");
+  const byReason = Map.groupBy(bad, ({ reason }) => reason ?? "Unknown");
+  const causes = [...byReason]
+    .map(([reason, { length: count }]) => ({ reason, count }))
+    .toSorted((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
+  return {
+    total: items.length,
+    healthy: items.filter(({ severity }) => severity === "ok").length,
+    warnings: items.filter(({ severity }) => severity === "warning").length,
+    errors: bad.length,
+    unread: items.filter(isUnread).length,
+    causes,
+  };
+}
+
+function errorsOf(unread: readonly StatusItem[]): readonly ReportError[] {
+  const errors = unread.map(({ cluster, live }) => ({
+    reason: live.reason ?? live.state,
+    message: live.message ?? "",
+    cluster: cluster === null ? null : `${cluster.namespace}/${cluster.name}`,
+  }));
+  const byCluster = new Map(errors.map((error) => [error.cluster, error]));
+  return [...byCluster.values()].toSorted((a, b) =>
+    (a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1,
+  );
+}
+
+/** From which severity on a finding makes the exit code 1. */
+export type FailOn = "error" | "warning" | "never";
+
+/** The exit code that a status stands for. */
+export function statusExitCode(report: FleetStatus, failOn: FailOn): ExitCode {
+  const { errors, warnings } = report.summary;
+  const notFound = report.errors.some(({ reason }) => reason === "NotFound");
+  const counted = { error: errors, warning: errors + warnings, never: 0 }[failOn];
+  if (notFound || counted > 0) return exitCodes.unhealthy;
+  return report.complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
+}

@@ -1,0 +1,15 @@
+/** A stream that a command writes to. */
+export interface Output {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** What a command knows of the process that it runs in. */
+export interface Terminal {
+  /** Arguments after the program's name. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly now: () => Date;
+}
