@@ -1,0 +1,148 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { openAdminClient, type AdminClient } from "./admin-client.ts";
+import { apiServerCommand, etcdCommand, type ServerPlan } from "./control-plane.ts";
+import { freePort } from "./ports.ts";
+import { DiedAtStartError, startServer, type ServerProcess } from "./server-process.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+/** An API server with its etcd. The port stays the same over restarts. */
+export interface ApiServer {
+  readonly plan: ServerPlan;
+  readonly url: string;
+  readonly admin: AdminClient;
+  readonly pids: readonly number[];
+  pause(): void;
+  resume(): void;
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Does nothing when it runs. */
+  start(): Promise<void>;
+  /** Ends etcd too. */
+  shutDown(): Promise<void>;
+}
+
+const portAttempts = 5;
+const readyTimeoutMs = 120_000;
+
+/**
+ * Starts etcd and kube-apiserver and waits until `/readyz` says yes. Tries other ports when another process takes the
+ * chosen one first; throws `DiedAtStartError` when a server ends by itself.
+ */
+export async function startApiServer(
+  draft: Omit<ServerPlan, "port">,
+  watchdog: Watchdog,
+): Promise<ApiServer> {
+  const etcd = await startServer(etcdCommand({ ...draft, port: 0 }), watchdog);
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const plan = { ...draft, port: await freePort() };
+      const admin = adminOf(plan);
+      try {
+        const running = await startReady(plan, { admin, etcd, watchdog });
+        return restartable(plan, { admin, etcd, watchdog }, running);
+      } catch (error) {
+        admin.close();
+        if (attempt === portAttempts || !isPortTaken(error)) throw error;
+      }
+    }
+  } catch (error) {
+    await etcd.stop();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly admin: AdminClient;
+  readonly etcd: ServerProcess;
+  readonly watchdog: Watchdog;
+}
+
+function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiServer {
+  let server = first;
+  const stop: ApiServer["stop"] = (signal = "SIGKILL") => server.stop({ signal, graceMs: 75_000 });
+  return {
+    plan,
+    url: urlOf(plan),
+    admin: parts.admin,
+    get pids() {
+      return [parts.etcd, server].filter((process) => process.running).map(({ pid }) => pid);
+    },
+    pause: () => void server.signal("SIGSTOP"),
+    resume: () => void server.signal("SIGCONT"),
+    stop,
+    async start() {
+      if (!server.running) server = await startOnSamePort(plan, parts);
+    },
+    async shutDown() {
+      parts.admin.close();
+      await stop();
+      await parts.etcd.stop();
+    },
+  };
+}
+
+// While the server was away, the kernel may have lent its port to an outgoing connection of anybody; they are short.
+async function startOnSamePort(plan: ServerPlan, parts: Parts): Promise<ServerProcess> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startReady(plan, parts);
+    } catch (error) {
+      if (!isPortTaken(error)) throw error;
+      if (attempt === portAttempts) {
+        throw new Error(`Port ${plan.port} of ${plan.name} is taken by another process`, {
+          cause: error,
+        });
+      }
+      await delay(1000);
+    }
+  }
+}
+
+async function startReady(plan: ServerPlan, parts: Parts): Promise<ServerProcess> {
+  const server = await startServer(apiServerCommand(plan), parts.watchdog);
+  try {
+    await untilReady(parts.admin, [server.died, parts.etcd.died], plan.name);
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function untilReady(
+  admin: AdminClient,
+  deaths: readonly Promise<never>[],
+  name: string,
+): Promise<void> {
+  const end = Date.now() + readyTimeoutMs;
+  for (;;) {
+    if (await Promise.race([isReady(admin), ...deaths])) return;
+    if (Date.now() > end) {
+      throw new Error(`The API server of ${name} was not ready after ${readyTimeoutMs / 1000} s`);
+    }
+    await Promise.race([delay(50), ...deaths]);
+  }
+}
+
+async function isReady(admin: AdminClient): Promise<boolean> {
+  try {
+    await admin.request("GET", "/readyz");
+    return true;
+  } catch {
+    // Refused, or 403 and 500 while it boots: all mean not yet.
+    return false;
+  }
+}
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof DiedAtStartError && error.logTail.includes("address already in use");
+}
+
+function adminOf(plan: ServerPlan): AdminClient {
+  const { admin, authority } = plan.files;
+  return openAdminClient(urlOf(plan), authority.certificatePem, admin);
+}
+
+function urlOf(plan: ServerPlan): string {
+  return `https://127.0.0.1:${plan.port}`;
+}

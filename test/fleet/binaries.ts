@@ -1,0 +1,109 @@
+import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+import {
+  assetVariable,
+  cachedModule,
+  cacheFolder,
+  isExecutable,
+  type BuildContext,
+} from "./binary-cache.ts";
+import { moduleFolder, sourceOf, type BinaryName, type BinaryPaths } from "./binary-catalogue.ts";
+import { MissingToolError, runGo } from "./go-tool.ts";
+import { valueAt } from "./json-record.ts";
+
+export interface BinariesOptions {
+  /** Called with one line at a time: what is being built and for how long. Default: nothing is said. */
+  readonly log?: (line: string) => void;
+  /** Default `process.env`. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Makes programs available and tells where they are. Each is taken from `TEST_ASSET_<NAME>`, else from
+ * `KUBEBUILDER_ASSETS`, else from the cache folder, where it is built with Go when it is missing. Processes that ask at
+ * the same time wait for each other. Throws `MissingToolError` without a usable Go, and an `Error` with the last lines of
+ * a failed build.
+ */
+export async function ensureBinaries<Name extends BinaryName>(
+  names: readonly Name[],
+  options: BinariesOptions = {},
+): Promise<BinaryPaths<Name>> {
+  const context = contextOf(options);
+  const paths = new Map<Name, string>();
+  for (const name of names) {
+    const given = await givenBinary(name, context.env);
+    if (given !== undefined) paths.set(name, given);
+  }
+  const missing = names.filter((name) => !paths.has(name));
+  for (const module of new Set(missing.map((name) => sourceOf(name).module))) {
+    const wanted = missing.filter((name) => sourceOf(name).module === module);
+    const folder = await cachedModule(module, wanted, context);
+    for (const name of wanted) paths.set(name, join(folder, name));
+  }
+  return (name) => {
+    const path = paths.get(name);
+    if (path === undefined) throw new Error(`${name} was not asked for`);
+    return path;
+  };
+}
+
+/**
+ * Folder with the CRDs of the Cluster Inventory API, copied out of its Go module once, so that later runs need no Go.
+ * Throws `MissingToolError` when they are in no cache and there is no Go.
+ */
+export async function ensureInventoryCrds(options: BinariesOptions = {}): Promise<string> {
+  const context = contextOf(options);
+  const kept = join(cacheFolder(context.env), "crds", `cluster-inventory-api-${inventoryVersion}`);
+  if ((await readdir(kept).catch(() => [])).length > 0) return kept;
+  const module = `${inventoryModule}@${inventoryVersion}`;
+  const answer = await runGo(["mod", "download", "-json", module], {
+    cwd: moduleFolder("plugins"),
+    ...context,
+  });
+  if (answer.code === "not-found") {
+    throw new MissingToolError(
+      `Missing for the test fleet: the CRDs of ${module}\nTried: ${kept}; \`go\` on PATH\nInstall Go 1.26 or newer`,
+    );
+  }
+  const source: unknown = answer.code === 0 ? valueAt(JSON.parse(answer.stdout), "Dir") : undefined;
+  if (typeof source !== "string") {
+    throw new Error(`\`go mod download ${module}\` failed:\n${answer.stderr.trim().slice(-1000)}`);
+  }
+  await copyInto(join(source, "config", "crd", "bases"), kept);
+  return kept;
+}
+
+// The version that binaries/plugins/go.mod pins; a test holds the two together.
+const inventoryModule = "sigs.k8s.io/cluster-inventory-api";
+const inventoryVersion = "v0.1.3";
+
+function contextOf({
+  log = () => undefined,
+  env = process.env,
+  signal,
+}: BinariesOptions): BuildContext {
+  return signal === undefined ? { log, env } : { log, env, signal };
+}
+
+async function givenBinary(name: BinaryName, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const variable = assetVariable(name);
+  const own = env[variable];
+  if (own !== undefined && own !== "") {
+    if (await isExecutable(own)) return resolve(own);
+    throw new MissingToolError(`${variable} is ${own}, which is no program that can be run`);
+  }
+  const assets = env["KUBEBUILDER_ASSETS"];
+  if (assets === undefined || assets === "") return undefined;
+  const path = resolve(assets, name);
+  return (await isExecutable(path)) ? path : undefined;
+}
+
+async function copyInto(source: string, target: string): Promise<void> {
+  const aside = `${target}.${process.pid}`;
+  await mkdir(aside, { recursive: true });
+  await cp(source, aside, { recursive: true });
+  // Files of a Go module are read-only and would stay so; another process may have been faster.
+  await rename(aside, target).catch(() => rm(aside, { recursive: true, force: true }));
+}

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+
+/** A program that the fleet can start or that its tests run. */
+export type BinaryName = (typeof binaryNames)[number];
+
+/** Absolute path of a program that was made available. */
+export type BinaryPaths<Name extends BinaryName> = (name: Name) => string;
+
+/** How a program is built: a package of one of the modules under `binaries/`, which pin its version. */
+export interface BinarySource {
+  readonly module: "kubernetes" | "tools" | "plugins";
+  readonly importPath: string;
+}
+
+/** Every program that `ensureBinaries` knows. */
+export const binaryNames = [
+  "etcd",
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubectl",
+  "kwok",
+  "secretreader",
+  "kubeconfig-secretreader",
+  "helm",
+  "clusterprofile-credentials-plugin",
+] as const;
+
+/** What `startFleet` needs. */
+export const serverBinaries = [
+  "etcd",
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kwok",
+] as const satisfies readonly BinaryName[];
+
+const inventory = "sigs.k8s.io/cluster-inventory-api/plugins";
+
+const sources: Readonly<Record<BinaryName, BinarySource>> = {
+  etcd: { module: "kubernetes", importPath: "go.etcd.io/etcd/server/v3" },
+  "kube-apiserver": kubernetes("kube-apiserver"),
+  "kube-controller-manager": kubernetes("kube-controller-manager"),
+  "kube-scheduler": kubernetes("kube-scheduler"),
+  kubectl: kubernetes("kubectl"),
+  kwok: { module: "tools", importPath: "sigs.k8s.io/kwok/cmd/kwok" },
+  helm: { module: "tools", importPath: "helm.sh/helm/v4/cmd/helm" },
+  secretreader: { module: "plugins", importPath: `${inventory}/secretreader/cmd/plugin` },
+  "kubeconfig-secretreader": {
+    module: "plugins",
+    importPath: `${inventory}/kubeconfig-secretreader/cmd/plugin`,
+  },
+  "clusterprofile-credentials-plugin": {
+    module: "plugins",
+    importPath:
+      "open-cluster-management.io/managed-serviceaccount/cmd/clusterprofile-credentials-plugin",
+  },
+};
+
+export type ServerBinary = (typeof serverBinaries)[number];
+
+/** Where a program comes from. */
+export function sourceOf(name: BinaryName): BinarySource {
+  return sources[name];
+}
+
+/** Folder of a module's go.mod and go.sum. */
+export function moduleFolder(module: BinarySource["module"]): string {
+  return join(import.meta.dirname, "binaries", module);
+}
+
+// Without the stamp, servers and clients call themselves v0.0.0 and refuse to work with each other.
+const kubernetesVersion = "k8s.io/component-base/version";
+
+/** Flags of `go build` for a module; part of the cache key. */
+export function buildFlags(module: BinarySource["module"]): readonly string[] {
+  const stamps =
+    module === "kubernetes"
+      ? [
+          `-X ${kubernetesVersion}.gitVersion=v1.36.3`,
+          `-X ${kubernetesVersion}.gitMajor=1`,
+          `-X ${kubernetesVersion}.gitMinor=36`,
+        ]
+      : [];
+  return ["-trimpath", `-ldflags=${["-s -w", ...stamps].join(" ")}`];
+}
+
+function kubernetes(command: string): BinarySource {
+  return { module: "kubernetes", importPath: `k8s.io/kubernetes/cmd/${command}` };
+}

@@ -1,0 +1,164 @@
+import { join } from "node:path";
+
+import type { AdminClient } from "./admin-client.ts";
+import { startApiServer, type ApiServer } from "./api-server.ts";
+import { openAuditLog, type AuditLog } from "./audit-log.ts";
+import type { ServerBinary } from "./binary-catalogue.ts";
+import type { KeyPair } from "./certificates.ts";
+import { writeClusterFiles, type ClusterFiles } from "./cluster-files.ts";
+import { startCompanions, type Companions } from "./companions.ts";
+import type { ServerPlan } from "./control-plane.ts";
+import { startDelayProxy, type DelayProxy } from "./delay-proxy.ts";
+import { startEgressProxy, type EgressProxy } from "./egress-proxy.ts";
+import { valueAt } from "./json-record.ts";
+import { kubeconfigOf, writeKubeconfig, type KubeconfigEntry } from "./kubeconfig.ts";
+import { requestToken, type ServiceAccountToken, type TokenOptions } from "./service-accounts.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+/** How one cluster of a fleet is to be. */
+export interface ClusterOptions {
+  /** Default `hub`, `spoke-1`, `spoke-2`, … */
+  readonly name?: string;
+  /** Two fake nodes on which pods become ready at once. False: no node, nothing ever becomes ready. Default true. */
+  readonly kwok?: boolean;
+  /** Whether webhook configurations take effect. Default: on the hub, not on spokes. */
+  readonly admissionWebhooks?: boolean;
+  /** Round-trip time of `proxy`. Default 0. */
+  readonly rttMs?: number;
+  /** Lets the API server reach webhooks by their Service, through `egress`. Default false. */
+  readonly egress?: boolean;
+  /** Further flags of kube-apiserver. */
+  readonly apiServerFlags?: readonly string[];
+}
+
+/** A real control plane on this machine. */
+export interface Cluster extends AsyncDisposable {
+  readonly name: string;
+  /** `https://127.0.0.1:<port>` of the API server itself; `proxy.url` is the same server through the proxy. */
+  readonly server: string;
+  readonly caPem: string;
+  /** Client certificate of `system:masters`. */
+  readonly adminIdentity: KeyPair;
+  readonly adminKubeconfigPath: string;
+  readonly admin: AdminClient;
+  readonly auditLog: AuditLog;
+  readonly proxy: DelayProxy;
+  /** Present when the cluster was started with `egress`. */
+  readonly egress: EgressProxy | undefined;
+  /** Folder with the logs of the servers. */
+  readonly folder: string;
+  /** Process ids of the servers that run now, in the order of their start. */
+  readonly pids: readonly number[];
+  /** Freezes the API server (SIGSTOP): connections stay, nothing is answered. */
+  pause(): void;
+  resume(): void;
+  /** Ends the API server, by default at once (SIGKILL); SIGTERM drains first, up to a minute while watches are open. */
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Starts the API server again on the same port and waits until it is ready. */
+  start(): Promise<void>;
+  serviceAccountToken(options: TokenOptions): Promise<ServiceAccountToken>;
+  /** A kubeconfig for this cluster, as text. */
+  kubeconfig(access: Access): string;
+  /** Writes a kubeconfig into the cluster's folder and returns its path. */
+  writeKubeconfig(file: string, access: Access): Promise<string>;
+  /** Sends the API server's calls to a Service, which must exist, to a loopback port. Needs `egress`. */
+  routeService(
+    service: { readonly namespace: string; readonly name: string },
+    localPort: number,
+  ): Promise<void>;
+}
+
+/** Who comes, and by which way; `server` is the direct address unless given. */
+export type Access = Pick<KubeconfigEntry, "identity" | "namespace"> & { readonly server?: string };
+
+/** What all clusters of a fleet share. */
+export interface ClusterDeps {
+  readonly watchdog: Watchdog;
+  readonly binary: (name: ServerBinary) => string;
+}
+
+/** Starts a control plane in a folder of its own and waits until its API server, and its nodes if any, are ready. */
+export async function startCluster(
+  options: ClusterOptions & { readonly name: string; readonly folder: string },
+  deps: ClusterDeps,
+): Promise<Cluster> {
+  const { name, kwok = true, egress: wantsEgress = false, rttMs = 0 } = options;
+  await using undo = new AsyncDisposableStack();
+  const files = await writeClusterFiles(options.folder, name, { egress: wantsEgress });
+  const egress = wantsEgress ? undo.use(await startEgressProxy(files.egressSocket)) : undefined;
+  const draft: Omit<ServerPlan, "port"> = {
+    name,
+    files,
+    binary: deps.binary,
+    admissionWebhooks: options.admissionWebhooks ?? false,
+    egress: wantsEgress,
+    apiServerFlags: options.apiServerFlags ?? [],
+  };
+  const apiServer = await startApiServer(draft, deps.watchdog);
+  undo.defer(() => apiServer.shutDown());
+  const companions = undo.use(await startCompanions(apiServer, deps.watchdog, { kwok }));
+  const proxy = undo.use(await startDelayProxy(apiServer.plan.port, { rttMs }));
+  const path = join(options.folder, "admin.kubeconfig");
+  const entry = accessOf(apiServer, files);
+  await writeKubeconfig(path, entry({ identity: files.admin }));
+  const running = undo.move();
+  return clusterOf({ apiServer, companions, proxy, egress, files, path, running, entry });
+}
+
+interface Parts {
+  readonly apiServer: ApiServer;
+  readonly companions: Companions;
+  readonly proxy: DelayProxy;
+  readonly egress: EgressProxy | undefined;
+  readonly files: ClusterFiles;
+  readonly path: string;
+  readonly running: AsyncDisposableStack;
+  readonly entry: (access: Access) => KubeconfigEntry;
+}
+
+function clusterOf(parts: Parts): Cluster {
+  const { apiServer, files, proxy, egress, entry } = parts;
+  const { admin } = apiServer;
+  return {
+    name: apiServer.plan.name,
+    server: apiServer.url,
+    caPem: files.authority.certificatePem,
+    adminIdentity: files.admin,
+    adminKubeconfigPath: parts.path,
+    admin,
+    auditLog: openAuditLog(files.auditLog, (path) => admin.request("GET", path)),
+    proxy,
+    egress,
+    folder: files.folder,
+    get pids() {
+      return [...apiServer.pids, ...parts.companions.pids];
+    },
+    pause: () => apiServer.pause(),
+    resume: () => apiServer.resume(),
+    stop: (signal) => apiServer.stop(signal),
+    start: () => apiServer.start(),
+    serviceAccountToken: (options) => requestToken(admin, options),
+    kubeconfig: (access) => kubeconfigOf(entry(access)),
+    writeKubeconfig: (file, access) => writeKubeconfig(files.path(file), entry(access)),
+    async routeService({ namespace, name }, localPort) {
+      if (egress === undefined) throw new Error("The cluster was started without `egress`");
+      const service = await admin.get({ apiVersion: "v1", kind: "Service", namespace, name });
+      const address = valueAt(service, "spec", "clusterIP");
+      if (typeof address !== "string") {
+        throw new Error(`Service ${namespace}/${name} does not exist or has no ClusterIP`);
+      }
+      egress.route(address, localPort);
+    },
+    [Symbol.asyncDispose]: () => parts.running.disposeAsync(),
+  };
+}
+
+function accessOf(apiServer: ApiServer, files: ClusterFiles): (access: Access) => KubeconfigEntry {
+  return ({ identity, namespace, server = apiServer.url }) => ({
+    name: apiServer.plan.name,
+    server,
+    caPem: files.authority.certificatePem,
+    identity,
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+}

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Manifest } from "../../api/kubernetes.ts";
+import type { AdminClient } from "./admin-client.ts";
+import type { ApiServer } from "./api-server.ts";
+import { controllerManagerCommand, kwokCommand, schedulerCommand } from "./control-plane.ts";
+import { conditionOf } from "./json-record.ts";
+import { startServer, type ServerProcess } from "./server-process.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+/** The servers that make a cluster live: controllers, scheduler and fake kubelets. */
+export interface Companions extends AsyncDisposable {
+  readonly pids: readonly number[];
+}
+
+const nodeNames = ["node-1", "node-2"];
+const nodesTimeoutMs = 60_000;
+
+/** Starts them, and with `kwok` two nodes; waits until the nodes are ready. */
+export async function startCompanions(
+  apiServer: ApiServer,
+  watchdog: Watchdog,
+  { kwok }: { readonly kwok: boolean },
+): Promise<Companions> {
+  const { plan, admin } = apiServer;
+  await using undo = new AsyncDisposableStack();
+  const processes: ServerProcess[] = [];
+  const commands = [
+    controllerManagerCommand(plan),
+    schedulerCommand(plan),
+    ...(kwok ? [kwokCommand(plan)] : []),
+  ];
+  for (const command of commands) {
+    const server = await startServer(await command, watchdog);
+    undo.defer(() => server.stop());
+    processes.push(server);
+  }
+  if (kwok) await bringUpNodes(admin, processes);
+  const running = undo.move();
+  return {
+    get pids() {
+      return processes.filter((process) => process.running).map(({ pid }) => pid);
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function bringUpNodes(
+  admin: AdminClient,
+  processes: readonly ServerProcess[],
+): Promise<void> {
+  await Promise.all(nodeNames.map((name) => admin.create(nodeNamed(name))));
+  const end = Date.now() + nodesTimeoutMs;
+  const deaths = processes.map((process) => process.died);
+  for (;;) {
+    const nodes = await Promise.race([admin.list({ apiVersion: "v1", kind: "Node" }), ...deaths]);
+    if (nodes.every((node) => conditionOf(node, "Ready")?.status === "True")) return;
+    if (Date.now() > end) throw new Error(`Nodes were not ready after ${nodesTimeoutMs / 1000} s`);
+    await Promise.race([delay(100), ...deaths]);
+  }
+}
+
+function nodeNamed(name: string): Manifest {
+  const labels = {
+    "kubernetes.io/hostname": name,
+    "kubernetes.io/os": "linux",
+    "kubernetes.io/arch": "amd64",
+    "beta.kubernetes.io/os": "linux",
+    "beta.kubernetes.io/arch": "amd64",
+  };
+  return { apiVersion: "v1", kind: "Node", metadata: { name, labels } };
+}

@@ -1,0 +1,134 @@
+import { join } from "node:path";
+
+import type { ServerBinary } from "./binary-catalogue.ts";
+import type { KeyPair } from "./certificates.ts";
+import type { ClusterFiles } from "./cluster-files.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+import type { ServerCommand } from "./server-process.ts";
+
+/** What decides how the servers of a cluster are started. */
+export interface ServerPlan {
+  readonly name: string;
+  readonly files: ClusterFiles;
+  readonly binary: (name: ServerBinary) => string;
+  readonly port: number;
+  readonly admissionWebhooks: boolean;
+  readonly egress: boolean;
+  readonly apiServerFlags: readonly string[];
+}
+
+// etcd takes Unix sockets only in the form of a URL with a port; the file is named `etcd.sock:0`. No TCP port, no race for one.
+const etcdUrl = "unix://etcd.sock:0";
+const etcdPeerUrl = "unix://etcd-peer.sock:0";
+
+/** etcd in memory's spirit: nothing is synced to disk, and a lone member need not wait a second for its election. */
+export function etcdCommand(plan: ServerPlan): ServerCommand {
+  return command(plan, "etcd", [
+    "--data-dir=etcd",
+    "--unsafe-no-fsync",
+    "--heartbeat-interval=50",
+    "--election-timeout=250",
+    `--listen-client-urls=${etcdUrl}`,
+    `--advertise-client-urls=${etcdUrl}`,
+    `--listen-peer-urls=${etcdPeerUrl}`,
+    `--initial-advertise-peer-urls=${etcdPeerUrl}`,
+    `--initial-cluster=default=${etcdPeerUrl}`,
+    "--log-level=warn",
+  ]);
+}
+
+export function apiServerCommand(plan: ServerPlan): ServerCommand {
+  return command(plan, "kube-apiserver", [
+    `--etcd-servers=${etcdUrl}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    `--secure-port=${plan.port}`,
+    "--tls-cert-file=serving.pem",
+    "--tls-private-key-file=serving-key.pem",
+    "--client-ca-file=ca.pem",
+    // Without it the scheduler logs an error every minute.
+    "--requestheader-client-ca-file=front-proxy-ca.pem",
+    "--service-account-key-file=tokens.pem",
+    "--service-account-signing-key-file=tokens-key.pem",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    "--service-cluster-ip-range=10.96.0.0/16",
+    "--authorization-mode=Node,RBAC",
+    "--endpoint-reconciler-type=none",
+    "--allow-privileged=true",
+    "--profiling=false",
+    "--audit-policy-file=audit-policy.yaml",
+    "--audit-log-path=audit.log",
+    "--audit-log-maxsize=0",
+    ...(plan.admissionWebhooks
+      ? []
+      : ["--disable-admission-plugins=ValidatingAdmissionWebhook,MutatingAdmissionWebhook"]),
+    ...(plan.egress ? ["--egress-selector-config-file=egress.yaml"] : []),
+    ...plan.apiServerFlags,
+  ]);
+}
+
+// Volumes, clouds and pod CIDRs have nothing behind them here. The protection controllers stay: admission adds their
+// finalizers to every claim, and only they take them off again.
+const absentControllers = [
+  "cloud-node-lifecycle-controller",
+  "ephemeral-volume-controller",
+  "node-ipam-controller",
+  "node-route-controller",
+  "persistentvolume-attach-detach-controller",
+  "persistentvolume-binder-controller",
+  "persistentvolume-expander-controller",
+  "service-lb-controller",
+];
+
+export async function controllerManagerCommand(plan: ServerPlan): Promise<ServerCommand> {
+  const kubeconfig = await writeIdentity(plan, "controller-manager", plan.files.controllerManager);
+  return command(plan, "kube-controller-manager", [
+    `--kubeconfig=${kubeconfig}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--profiling=false",
+    "--use-service-account-credentials=true",
+    "--service-account-private-key-file=tokens-key.pem",
+    "--root-ca-file=ca.pem",
+    `--controllers=*,${absentControllers.map((name) => `-${name}`).join(",")}`,
+  ]);
+}
+
+export async function schedulerCommand(plan: ServerPlan): Promise<ServerCommand> {
+  const kubeconfig = await writeIdentity(plan, "scheduler", plan.files.scheduler);
+  return command(plan, "kube-scheduler", [
+    `--kubeconfig=${kubeconfig}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--profiling=false",
+  ]);
+}
+
+export async function kwokCommand(plan: ServerPlan): Promise<ServerCommand> {
+  const kubeconfig = await writeIdentity(plan, "kwok", plan.files.kwok);
+  return command(plan, "kwok", [
+    `--kubeconfig=${kubeconfig}`,
+    `--config=${join(import.meta.dirname, "stages.yaml")}`,
+    "--manage-all-nodes",
+    "--node-lease-duration-seconds=40",
+  ]);
+}
+
+function command(plan: ServerPlan, binary: ServerBinary, args: readonly string[]): ServerCommand {
+  return {
+    title: `${plan.name} ${binary}`,
+    binary: plan.binary(binary),
+    args,
+    cwd: plan.files.folder,
+    logFile: plan.files.path(`${binary}.log`),
+  };
+}
+
+function writeIdentity(plan: ServerPlan, name: string, identity: KeyPair): Promise<string> {
+  return writeKubeconfig(plan.files.path(`${name}.kubeconfig`), {
+    name,
+    server: `https://127.0.0.1:${plan.port}`,
+    caPem: plan.files.authority.certificatePem,
+    identity,
+  });
+}

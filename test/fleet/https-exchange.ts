@@ -1,0 +1,49 @@
+import { request, type Agent } from "node:https";
+
+/** One request of a test's own set-up. */
+export interface Exchange {
+  readonly url: string;
+  readonly method: string;
+  readonly agent: Agent;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Default 10 s without any byte. */
+  readonly silenceMs?: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** The parsed body when its content type says JSON. */
+  readonly json: unknown;
+}
+
+/** Sends a request over HTTP/1.1 and reads the whole answer; rejects when there is none. */
+export function exchange(wanted: Exchange): Promise<Answer> {
+  const { url, method, agent, headers, body, silenceMs = 10_000 } = wanted;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, agent, headers, timeout: silenceMs }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString("utf8");
+        const isJson = response.headers["content-type"]?.includes("json") === true;
+        resolve({
+          status: response.statusCode ?? 0,
+          text,
+          json: isJson ? parsed(text) : undefined,
+        });
+      });
+    });
+    sent.on("timeout", () => {
+      sent.destroy(new Error(`${method} ${url} was silent for ${silenceMs} ms`));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+function parsed(text: string): unknown {
+  return JSON.parse(text);
+}
