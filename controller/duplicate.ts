@@ -1,0 +1,37 @@
+import { type Component, componentKeyOf } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { describe } from "../api/kubernetes.ts";
+
+/** The cluster that a component is for, as a text; the empty string is the hub. Also the queue's lane. */
+export function targetIdOf({ spec }: Component): string {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
+}
+
+/**
+ * The component of the same kind and cluster that was there before, by creation time and then by uid. Where there is
+ * one, the younger touches nothing on the cluster, also when it is deleted.
+ */
+export function olderTwinOf(component: Component, all: Iterable<Component>): Component | undefined {
+  const target = targetIdOf(component);
+  let oldest = component;
+  for (const other of all) {
+    if (other.kind !== component.kind || targetIdOf(other) !== target) continue;
+    if (ageOf(other) < ageOf(oldest)) oldest = other;
+  }
+  return oldest.metadata.uid === component.metadata.uid ? undefined : oldest;
+}
+
+/** Throws FleetError `DuplicateComponent` when another component has the cluster already. */
+export function assertOnlyOne(component: Component, all: Iterable<Component>): void {
+  const twin = olderTwinOf(component, all);
+  if (twin === undefined) return;
+  throw new FleetError(
+    "DuplicateComponent",
+    `${describe(componentKeyOf(twin))} is installed on the same cluster already`,
+  );
+}
+
+function ageOf({ metadata }: Component): string {
+  return `${metadata.creationTimestamp ?? ""}|${metadata.uid}`;
+}

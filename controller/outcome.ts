@@ -1,0 +1,173 @@
+import type { Component, ComponentStatus } from "../api/component.ts";
+import { readyOf, withCondition } from "../api/conditions.ts";
+import type { FleetError } from "../api/errors.ts";
+import { describe, type Condition } from "../api/kubernetes.ts";
+import { conditionTypes, reasons, type ConditionType, type Reason } from "../api/reasons.ts";
+import type { ChangeSet, Progress, Trouble } from "./apply/change-set.ts";
+import { waitingMessage, type Readiness } from "./observe/readiness.ts";
+import type { Next } from "./queue.ts";
+
+/** Which steps before the one in question are known to have gone well. */
+export interface Steps {
+  /** The version may be installed and its manifests are rendered. */
+  readonly eligible: boolean;
+  /** There is a connection to the target cluster. */
+  readonly resolved: boolean;
+}
+
+/** How a reconcile ended, or how far it has come. */
+export type Outcome =
+  | { readonly kind: "working"; readonly steps: Steps; readonly progress?: Progress }
+  | {
+      readonly kind: "applied";
+      readonly version: string;
+      readonly paths: readonly string[];
+      readonly changes: Pick<ChangeSet, "parked" | "failed">;
+      readonly readiness: Pick<Readiness, "available" | "waiting">;
+    }
+  | { readonly kind: "failed"; readonly steps: Steps; readonly error: FleetError };
+
+/** Failures that upstream reports with the one reason `Error`; it has no word for the others. */
+const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound"];
+
+/**
+ * The status that tells an outcome: equal input gives a byte-equal status. Conditions that the outcome says nothing about stay as
+ * they are. Spec: knative-operator.md 4.5.
+ */
+export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
+  const { status = {}, metadata } = component;
+  let conditions = initialConditions(status.conditions ?? [], now);
+  for (const entry of conditionsOf(conditions, outcome)) {
+    conditions = withCondition(conditions, entry, now);
+  }
+  conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
+  const { generation } = metadata;
+  return {
+    ...status,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    conditions,
+    ...factsOf(outcome),
+  };
+}
+
+/** When to come back after an outcome; `pollMs` is the pace at which what is not ready is looked at again. */
+export function nextOf(outcome: Outcome, pollMs: number): Next {
+  if (outcome.kind === "applied") {
+    if (outcome.changes.failed.length > 0) return { kind: "backoff" };
+    return isComplete(outcome) ? { kind: "done" } : { kind: "after", ms: pollMs };
+  }
+  const backsOff = outcome.kind === "failed" && reasons[outcome.error.reason].retry === "backoff";
+  return backsOff ? { kind: "backoff" } : { kind: "after", ms: pollMs };
+}
+
+/** Whether everything is applied and available. */
+export function isComplete({ changes, readiness }: Extract<Outcome, { kind: "applied" }>): boolean {
+  return changes.failed.length === 0 && changes.parked.length === 0 && readiness.available;
+}
+
+type Entry = Omit<Condition, "lastTransitionTime">;
+
+/** Missing conditions begin as Unknown; on a component that is ready already, as True. Spec: knative-operator.md 4.1. */
+function initialConditions(conditions: readonly Condition[], now: Date): readonly Condition[] {
+  const ready = conditions.find(({ type }) => type === "Ready")?.status === "True";
+  let all = conditions;
+  for (const type of conditionTypes) {
+    if (all.some((condition) => condition.type === type)) continue;
+    all = withCondition(all, { type, status: ready ? "True" : "Unknown" }, now);
+  }
+  return all;
+}
+
+function conditionsOf(current: readonly Condition[], outcome: Outcome): readonly Entry[] {
+  if (outcome.kind === "applied") return appliedOf(current, outcome);
+  const steps = stepsOf(outcome.steps);
+  return outcome.kind === "failed"
+    ? [...steps, failureOf(outcome.error)]
+    : [...steps, ...progressOf(outcome.progress)];
+}
+
+function stepsOf({ eligible, resolved }: Steps): readonly Entry[] {
+  return [
+    ...(eligible ? [isTrue("VersionMigrationEligible")] : []),
+    ...(resolved ? [isTrue("TargetClusterResolved")] : []),
+  ];
+}
+
+function progressOf(progress: Progress | undefined): readonly Entry[] {
+  if (progress === undefined) return [];
+  return [installing(`Applied ${progress.done} of ${progress.total} objects`)];
+}
+
+function appliedOf(
+  current: readonly Condition[],
+  outcome: Extract<Outcome, { kind: "applied" }>,
+): readonly Entry[] {
+  const steps = stepsOf({ eligible: true, resolved: true });
+  const { readiness } = outcome;
+  const available: Entry = readiness.available
+    ? isTrue("DeploymentsAvailable")
+    : {
+        type: "DeploymentsAvailable",
+        status: "False",
+        reason: "NotReady",
+        message: waitingMessage(readiness),
+      };
+  return [...steps, available, ...installOf(current, outcome)];
+}
+
+function installOf(
+  current: readonly Condition[],
+  outcome: Extract<Outcome, { kind: "applied" }>,
+): readonly Entry[] {
+  const { failed, parked } = outcome.changes;
+  if (failed.length > 0) return [installFailed(sumOf(failed))];
+  if (parked.length > 0) return [installing(`Waiting for the cluster: ${sumOf(parked)}`)];
+  const before = current.find(({ type }) => type === "InstallSucceeded");
+  if (isComplete(outcome)) {
+    const dependencies = current.find(({ type }) => type === "DependenciesInstalled");
+    return [
+      isTrue("InstallSucceeded"),
+      ...(dependencies?.status === "Unknown" ? [isTrue("DependenciesInstalled")] : []),
+    ];
+  }
+  // Success is said when all is available, as upstream does; a failure that is over is not repeated until then.
+  return before?.status === "True" ? [] : [{ type: "InstallSucceeded", status: "Unknown" }];
+}
+
+function failureOf(error: FleetError): Entry {
+  const { condition: type } = reasons[error.reason];
+  if (type === "VersionMigrationEligible") {
+    const message = `Version migration is not eligible with message: ${error.message}`;
+    return { type, status: "False", reason: "Error", message };
+  }
+  if (upstreamErrors.includes(error.reason)) return installFailed(error.message);
+  return { type, status: "False", reason: error.reason, message: error.message };
+}
+
+function installFailed(text: string): Entry {
+  const message = `Install failed with message: ${text}`;
+  return { type: "InstallSucceeded", status: "False", reason: "Error", message };
+}
+
+function installing(message: string): Entry {
+  return { type: "InstallSucceeded", status: "Unknown", reason: "Installing", message };
+}
+
+/** The first object in the order of names, and how many more there are. */
+function sumOf(troubles: readonly Trouble[]): string {
+  const texts = troubles.map(({ key, message }) => `${describe(key)}: ${message}`).toSorted();
+  const more = texts.length - 1;
+  return more === 0 ? `${texts[0]}` : `${texts[0]} (and ${more} more)`;
+}
+
+function isTrue(type: ConditionType): Entry {
+  return { type, status: "True" };
+}
+
+function factsOf(outcome: Outcome): Pick<ComponentStatus, "version" | "manifests"> {
+  if (outcome.kind !== "applied") return {};
+  const { failed, parked } = outcome.changes;
+  if (failed.length + parked.length > 0) return {};
+  const manifests = { manifests: outcome.paths };
+  return isComplete(outcome) ? { ...manifests, version: outcome.version } : manifests;
+}

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+
+import { assertOnlyOne, olderTwinOf, targetIdOf } from "../../controller/duplicate.ts";
+import { serving } from "../support/component.ts";
+
+const ref = { namespace: "fleet", name: "a" };
+const older = serving({
+  metadata: { name: "older", uid: "b", creationTimestamp: "2026-01-01T00:00:00Z" },
+  spec: { clusterProfileRef: ref },
+});
+const younger = serving({
+  metadata: { name: "younger", uid: "a", creationTimestamp: "2026-01-02T00:00:00Z" },
+  spec: { clusterProfileRef: ref },
+});
+const elsewhere = serving({ metadata: { name: "elsewhere", uid: "c" } });
+
+test("the older one of two components on one cluster has it", () => {
+  expect(olderTwinOf(younger, [older, younger, elsewhere])).toBe(older);
+  expect(olderTwinOf(older, [older, younger, elsewhere])).toBeUndefined();
+});
+
+test("of two components of one age the smaller uid has the cluster", () => {
+  const { creationTimestamp } = younger.metadata;
+  const twin = { ...older, metadata: { ...older.metadata, creationTimestamp } };
+  expect(olderTwinOf(twin, [twin, younger])).toBe(younger);
+});
+
+test("the younger one is told the name of the other", () => {
+  expect(() => assertOnlyOne(younger, [older, younger])).toThrow(
+    expect.objectContaining({
+      reason: "DuplicateComponent",
+      message: "KnativeServing knative-serving/older is installed on the same cluster already",
+    }),
+  );
+});
+
+test("a component without a reference is for the hub", () => {
+  expect(targetIdOf(elsewhere)).toBe("");
+  expect(targetIdOf(older)).toBe("fleet/a");
+});

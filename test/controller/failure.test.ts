@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+
+import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import { FleetError } from "../../api/errors.ts";
+import { fleetErrorOf } from "../../controller/failure.ts";
+
+function answer(status: number, reason = ""): ApiError {
+  const request = "PATCH /api/v1/namespaces/a?force=true";
+  return new ApiError({ status, reason, message: "secret", causes: [], isStatus: true, request });
+}
+
+test.each([
+  {
+    name: "a refused connection",
+    error: new ConnectionError("refused", "https://a:6443 refused the connection"),
+    reason: "RemoteClientCreationFailed",
+    message: "[Unreachable] The hub: https://a:6443 refused the connection",
+  },
+  {
+    name: "an untrusted server",
+    error: new ConnectionError("untrusted", "https://a:6443 shows a wrong certificate"),
+    reason: "RemoteClientCreationFailed",
+    message: "[TLSUntrusted] The hub: https://a:6443 shows a wrong certificate",
+  },
+  {
+    name: "a rejected credential",
+    error: answer(401),
+    reason: "AccessProviderFailed",
+    message: "[CredentialRejected] The hub: the credential is not accepted",
+  },
+  {
+    name: "a missing right",
+    error: answer(403),
+    reason: "ApplyFailed",
+    message: "[Forbidden] The hub: PATCH /api/v1/namespaces/a is not allowed",
+  },
+  {
+    name: "another answer",
+    error: answer(422, "Invalid"),
+    reason: "ApplyFailed",
+    message: "The hub: PATCH /api/v1/namespaces/a was answered 422 Invalid",
+  },
+  {
+    name: "a bug",
+    error: new TypeError("secret"),
+    reason: "ApplyFailed",
+    message: "Internal error, see the log of the controller",
+  },
+])("$name has a reason, and no foreign text", ({ error, reason, message }) => {
+  expect(fleetErrorOf(error, "The hub")).toMatchObject({ reason, message, cause: error });
+});
+
+test("what has a reason already keeps it", () => {
+  const error = new FleetError("AnchorConflict", "Mine");
+  expect(fleetErrorOf(error, "The hub")).toBe(error);
+});

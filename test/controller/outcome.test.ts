@@ -1,0 +1,222 @@
+import { describe, expect, test } from "vitest";
+
+import type { ComponentStatus } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { Condition } from "../../api/kubernetes.ts";
+import { nextOf, statusOf, type Outcome } from "../../controller/outcome.ts";
+import { serving } from "../support/component.ts";
+
+const now = new Date("2026-02-03T04:05:06Z");
+const later = new Date("2026-02-03T05:00:00Z");
+const both = { eligible: true, resolved: true };
+const neither = { eligible: false, resolved: false };
+const configMap = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
+
+type Applied = Extract<Outcome, { kind: "applied" }>;
+
+function applied(fields: Partial<Applied> = {}): Applied {
+  return {
+    kind: "applied",
+    version: "1.23.0",
+    paths: ["knative-serving/1.23.0"],
+    changes: { parked: [], failed: [] },
+    readiness: { available: true, waiting: [] },
+    ...fields,
+  };
+}
+
+const notAvailable = applied({
+  readiness: { available: false, waiting: ["activator", "webhook"] },
+});
+
+function failed(error: FleetError, steps = both): Outcome {
+  return { kind: "failed", steps, error };
+}
+
+/** `Type=Status reason: message` of every condition. */
+function lines({ conditions = [] }: ComponentStatus): readonly string[] {
+  return conditions.map(({ type, status, reason, message }: Condition) => {
+    const words = [`${type}=${status}`, reason, message].filter((word) => word !== undefined);
+    return words.join(" | ");
+  });
+}
+
+/** A component after some outcomes in a row. */
+function after(...outcomes: readonly Outcome[]) {
+  let component = serving();
+  for (const outcome of outcomes) {
+    component = serving({ status: statusOf(component, outcome, now) });
+  }
+  return component;
+}
+
+describe("statusOf", () => {
+  test("a component at its very beginning is Unknown in everything", () => {
+    const status = statusOf(serving(), { kind: "working", steps: neither }, now);
+    expect(status.observedGeneration).toBe(1);
+    expect(lines(status)).toEqual([
+      "DependenciesInstalled=Unknown",
+      "DeploymentsAvailable=Unknown",
+      "InstallSucceeded=Unknown",
+      "Ready=Unknown",
+      "TargetClusterResolved=Unknown",
+      "VersionMigrationEligible=Unknown",
+    ]);
+  });
+
+  test("a running install says how far it is", () => {
+    const progress = { done: 40, total: 150 };
+    const status = statusOf(serving(), { kind: "working", steps: both, progress }, now);
+    expect(lines(status)).toEqual([
+      "DependenciesInstalled=Unknown",
+      "DeploymentsAvailable=Unknown",
+      "InstallSucceeded=Unknown | Installing | Applied 40 of 150 objects",
+      "Ready=Unknown",
+      "TargetClusterResolved=True",
+      "VersionMigrationEligible=True",
+    ]);
+  });
+
+  test("everything applied, Deployments not available yet", () => {
+    const status = statusOf(serving(), notAvailable, now);
+    expect(status.version).toBeUndefined();
+    expect(status.manifests).toEqual(["knative-serving/1.23.0"]);
+    expect(lines(status)).toEqual([
+      "DependenciesInstalled=Unknown",
+      "DeploymentsAvailable=False | NotReady | Waiting on deployments: activator, webhook",
+      "InstallSucceeded=Unknown",
+      "Ready=False | NotReady | Waiting on deployments: activator, webhook",
+      "TargetClusterResolved=True",
+      "VersionMigrationEligible=True",
+    ]);
+  });
+
+  test("everything applied and available", () => {
+    const status = statusOf(after(notAvailable), applied(), later);
+    expect(status.version).toBe("1.23.0");
+    expect(lines(status)).toEqual([
+      "DependenciesInstalled=True",
+      "DeploymentsAvailable=True",
+      "InstallSucceeded=True",
+      "Ready=True",
+      "TargetClusterResolved=True",
+      "VersionMigrationEligible=True",
+    ]);
+  });
+
+  test("the same outcome gives a byte-equal status", () => {
+    const once = after(applied());
+    expect(JSON.stringify(statusOf(once, applied(), later))).toBe(JSON.stringify(once.status));
+  });
+
+  test("a component that waits for its cluster has not been installed", () => {
+    const parked = [
+      { key: { ...configMap, name: "b" }, message: "the webhook does not answer" },
+      { key: configMap, message: "the webhook does not answer" },
+    ];
+    const status = statusOf(serving(), applied({ changes: { parked, failed: [] } }), now);
+    expect(status.version).toBeUndefined();
+    expect(status.manifests).toBeUndefined();
+    expect(lines(status)).toContain(
+      "InstallSucceeded=Unknown | Installing | Waiting for the cluster: ConfigMap ns/a: the webhook does not answer (and 1 more)",
+    );
+  });
+
+  test("refused objects fail the install and keep the version", () => {
+    const refused = [{ key: configMap, message: "Forbidden" }];
+    const changes = { parked: [], failed: refused };
+    const status = statusOf(after(applied()), applied({ version: "1.24.0", changes }), now);
+    expect(status.version).toBe("1.23.0");
+    expect(lines(status)).toContain(
+      "Ready=False | Error | Install failed with message: ConfigMap ns/a: Forbidden",
+    );
+  });
+
+  test("a failure that is over is forgotten before the Deployments are available", () => {
+    const broken = failed(new FleetError("ApplyFailed", "No"));
+    expect(lines(statusOf(after(broken), notAvailable, now))).toContain("InstallSucceeded=Unknown");
+  });
+
+  test("a Deployment that goes down does not undo the success of the install", () => {
+    const status = statusOf(after(applied()), notAvailable, now);
+    expect(lines(status)).toContain("InstallSucceeded=True");
+    expect(status.version).toBe("1.23.0");
+  });
+
+  test.each([
+    {
+      name: "a target that is not resolved",
+      error: new FleetError("ClusterProfileNotFound", "ClusterProfile a/b does not exist"),
+      line: "TargetClusterResolved=False | ClusterProfileNotFound | ClusterProfile a/b does not exist",
+    },
+    {
+      name: "a lost spoke",
+      error: new FleetError("RemoteClientCreationFailed", "It is silent", { code: "Unreachable" }),
+      line: "TargetClusterResolved=False | RemoteClientCreationFailed | [Unreachable] It is silent",
+    },
+    {
+      name: "a version that may not be installed",
+      error: new FleetError("VersionNotEligible", "too far"),
+      line: "VersionMigrationEligible=False | Error | Version migration is not eligible with message: too far",
+    },
+    {
+      name: "an apply that failed",
+      error: new FleetError("ApplyFailed", "It was refused"),
+      line: "InstallSucceeded=False | Error | Install failed with message: It was refused",
+    },
+    {
+      name: "an anchor of somebody else",
+      error: new FleetError("AnchorConflict", "Another hub owns it"),
+      line: "InstallSucceeded=False | AnchorConflict | Another hub owns it",
+    },
+  ])("$name is said where upstream says it, and Ready follows", ({ error, line }) => {
+    const written = lines(statusOf(after(applied()), failed(error, neither), now));
+    expect(written).toContain(line);
+    expect(written).toContain(line.replace(/^\w+/, "Ready"));
+  });
+
+  test("a target that is not resolved leaves the install's own condition alone", () => {
+    const lost = failed(new FleetError("ClusterProfileNotReady", "Not healthy"), neither);
+    expect(lines(statusOf(after(applied()), lost, now))).toContain("InstallSucceeded=True");
+  });
+
+  test("a condition that is new to a ready component begins as True", () => {
+    const old = serving({ status: { conditions: [{ type: "Ready", status: "True" }] } });
+    const status = statusOf(old, { kind: "working", steps: neither }, now);
+    expect(lines(status)).toContain("TargetClusterResolved=True");
+  });
+
+  test("fields of the status that others write stay", () => {
+    const component = serving({ status: { annotations: { a: "b" } } });
+    expect(statusOf(component, applied(), now).annotations).toEqual({ a: "b" });
+  });
+});
+
+describe("nextOf", () => {
+  const changes = { parked: [], failed: [{ key: configMap, message: "No" }] };
+  const parked = { parked: [{ key: configMap, message: "Wait" }], failed: [] };
+  test.each([
+    { name: "a component that is ready waits for a change", outcome: applied(), next: "done" },
+    { name: "one whose Deployments wait is looked at again", outcome: notAvailable, next: "after" },
+    {
+      name: "one whose objects wait is looked at again",
+      outcome: applied({ changes: parked }),
+      next: "after",
+    },
+    {
+      name: "one whose objects are refused backs off",
+      outcome: applied({ changes }),
+      next: "backoff",
+    },
+    {
+      name: "a failed apply backs off",
+      outcome: failed(new FleetError("ApplyFailed", "No")),
+      next: "backoff",
+    },
+    {
+      name: "a missing profile is looked up again in memory",
+      outcome: failed(new FleetError("ClusterProfileNotFound", "No")),
+      next: "after",
+    },
+  ])("$name", ({ outcome, next }) => expect(nextOf(outcome, 10_000).kind).toBe(next));
+});
