@@ -3,6 +3,7 @@ import { createColors } from "picocolors";
 import { commandLines } from "./command-line.ts";
 import { elapsedText } from "./elapsed.ts";
 import { StepFailed } from "./failure.ts";
+import { folded } from "./fold.ts";
 import type { DemoOptions } from "./options.ts";
 import { wrapped } from "./paragraph.ts";
 import { Progress } from "./progress.ts";
@@ -25,7 +26,7 @@ export interface Narrator {
   warn(text: string): void;
   /** `$ kubectl …`, as it can be typed. */
   command(words: readonly string[]): void;
-  /** Foreign text, untouched but for the indent. */
+  /** Foreign text: indented, and on a terminal folded to its width. */
   output(text: string): void;
   /** A line for what takes long; dispose of it before saying anything else. */
   progress(): Progress;
@@ -71,11 +72,10 @@ export function createNarrator(deps: NarratorDeps): Narrator {
       commandLines(words, options.width - indent.length - 2).forEach((part, row) =>
         line(`${indent}${row === 0 ? "$" : " "} ${paint.bold(part)}`),
       ),
-    output: (text) =>
-      text
-        .replace(/\n+$/, "")
-        .split("\n")
-        .forEach((part) => line(`${indent}${part}`.trimEnd())),
+    output: (text) => {
+      const room = options.terminal ? options.width - indent.length : Number.POSITIVE_INFINITY;
+      folded(text, room).forEach((part) => line(`${indent}${part}`.trimEnd()));
+    },
     progress: () => new Progress({ write: deps.write, now, ...options }),
     get begun() {
       return begun;
