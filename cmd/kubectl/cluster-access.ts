@@ -13,6 +13,8 @@ export interface ClusterAccess extends AsyncDisposable {
   readonly hub: KubeClient;
   /** Namespace of the kubeconfig context in use, or of `-n`. */
   readonly namespace: string;
+  /** Time for one request to the hub. */
+  readonly hubTimeoutMs: number;
   /** Connects to the cluster of a profile; throws FleetError. Undefined when no provider file was named. */
   readonly reach:
     | ((profile: ClusterProfile, signal: AbortSignal) => Promise<SpokeAccess>)

@@ -13,7 +13,7 @@ export async function runDeployments(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { env, now, stderr } = terminal;
-  await using access = await openClusterAccess(flags, { env, spokes: true });
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = selectionOf(args, flags, access);
   const progress = openProgress(flags.quiet ? undefined : stderr);
   const list = await deployments(

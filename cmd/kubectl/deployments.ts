@@ -49,7 +49,7 @@ export async function deployments(
   { access, now, cliVersion }: StatusDeps,
   signal: AbortSignal,
 ): Promise<DeploymentList> {
-  const components = await listInstallations(access.hub, selection, signal);
+  const components = await listInstallations(access, selection, signal);
   const readings = await readClusters(components, { access, limits }, signal);
   const found = components.map(({ kind, metadata: { name } }) => ({ kind, name }));
   return deploymentListOf(components, readings, {

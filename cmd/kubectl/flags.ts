@@ -17,6 +17,7 @@ export interface RawFlags {
   readonly color?: string;
   readonly quiet?: boolean;
   readonly clusterprofileProviderFile?: string;
+  readonly pluginNamespace?: string;
   readonly concurrency?: string;
   readonly spokeTimeout?: string;
   readonly timeout?: string;
@@ -35,6 +36,7 @@ export interface Flags {
   readonly color: ColourMode;
   readonly quiet: boolean;
   readonly providerFile: string | undefined;
+  readonly pluginNamespace: string | undefined;
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
   readonly timeoutMs: number;
@@ -63,6 +65,10 @@ export function commonOptions(): readonly Option[] {
     new Option(
       "--clusterprofile-provider-file <file>",
       "access providers, as the controller's; needed to reach spokes (env KNFLEET_PROVIDER_FILE)",
+    ),
+    new Option(
+      "--plugin-namespace <name>",
+      "namespace of the hub in which exec plugins look, such as the controller's (env KNFLEET_PLUGIN_NAMESPACE)",
     ),
     new Option("--concurrency <number>", "spokes read at the same time (default 16)"),
     new Option("--spoke-timeout <duration>", "time for one spoke (default 10s)"),
@@ -114,6 +120,7 @@ export function readFlags(raw: RawFlags, env: Readonly<Record<string, string | u
     color: oneOf(raw.color ?? "auto", ["auto", "always", "never"], "--color"),
     quiet: raw.quiet ?? false,
     providerFile: nonEmpty(raw.clusterprofileProviderFile ?? env["KNFLEET_PROVIDER_FILE"]),
+    pluginNamespace: nonEmpty(raw.pluginNamespace ?? env["KNFLEET_PLUGIN_NAMESPACE"]),
     concurrency: countOf(raw.concurrency ?? "16", "--concurrency"),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),
     timeoutMs: timeoutOf(raw.timeout, "--timeout", 60_000),

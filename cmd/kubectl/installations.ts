@@ -1,5 +1,4 @@
 import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
 import {
   componentKinds,
   operatorApiVersion,
@@ -8,6 +7,7 @@ import {
 } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
 import { isWanted, type Selection } from "./selection.ts";
 
 /** The hub does not serve the kinds of Knative installations. */
@@ -20,12 +20,13 @@ export class NotServedError extends Error {
  * kinds asked for, and what KubeClient throws.
  */
 export async function listInstallations(
-  hub: KubeClient,
+  access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
   selection: Selection,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
   const lists = await Promise.all(
-    selection.kinds.map((kind) => listKind(kind, { hub, selection }, signal)),
+    selection.kinds.map((kind) => listKind(kind, { hub: access.hub, selection }, deadline)),
   );
   if (lists.every((list) => list === undefined)) {
     const kinds = selection.kinds.map((kind) => `"${componentKinds[kind].plural}"`).join(" or ");
@@ -38,7 +39,7 @@ export async function listInstallations(
 
 async function listKind(
   kind: ComponentKind,
-  { hub, selection }: { readonly hub: KubeClient; readonly selection: Selection },
+  { hub, selection }: Pick<ClusterAccess, "hub"> & { readonly selection: Selection },
   signal: AbortSignal,
 ): Promise<readonly Component[] | undefined> {
   const { namespace, labelSelector } = selection;

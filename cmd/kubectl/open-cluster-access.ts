@@ -1,8 +1,88 @@
+import { delimiter } from "node:path";
+
+import type { KubeconfigSource } from "../../access/kubeconfig.ts";
+import { clientVersion } from "./client-version.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import type { Flags } from "./flags.ts";
-export function openClusterAccess(
-  _flags: Flags,
-  _deps: { env: Readonly<Record<string, string | undefined>>; spokes: boolean },
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface OpenOptions {
+  readonly env: Environment;
+  /** Whether the command wants to reach spokes. */
+  readonly spokes: boolean;
+}
+
+/**
+ * Opens the way to the hub and, when a provider file was named, to the spokes. Reads files, asks no server yet. Throws
+ * FleetError `ConfigInvalid` for a kubeconfig or provider file that cannot be used.
+ */
+export async function openClusterAccess(
+  { hub: { kubeconfig, context, requestTimeoutMs }, providerFile, pluginNamespace }: Flags,
+  { env, spokes }: OpenOptions,
+  signal: AbortSignal,
 ): Promise<ClusterAccess> {
-  throw new Error("not yet");
+  const { connectHub } = await import("../../access/hub.ts");
+  await using opened = new AsyncDisposableStack();
+  const source: KubeconfigSource = {
+    environment: env,
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  };
+  const userAgent = `kubectl-knfleet/${clientVersion}`;
+  const hub = opened.use(await connectHub({ ...source, userAgent }));
+  const reach =
+    spokes && providerFile !== undefined
+      ? await openReach(providerFile, { source, pluginNamespace, userAgent, opened }, signal)
+      : undefined;
+  const { client, namespace } = hub;
+  const running = opened.move();
+  return {
+    hub: client,
+    namespace,
+    hubTimeoutMs: requestTimeoutMs,
+    reach,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+interface ReachOptions {
+  readonly source: KubeconfigSource;
+  readonly pluginNamespace: string | undefined;
+  readonly userAgent: string;
+  /** Gets what has to be removed at the end. */
+  readonly opened: AsyncDisposableStack;
+}
+
+async function openReach(
+  file: string,
+  { source, pluginNamespace, userAgent, opened }: ReachOptions,
+  signal: AbortSignal,
+): Promise<ClusterAccess["reach"]> {
+  const { loadProviderFile } = await import("../../access/provider-file.ts");
+  const { connectSpoke } = await import("../../access/spoke-connection.ts");
+  const providers = await loadProviderFile(file, signal);
+  const environment = await pluginSurroundings({ source, pluginNamespace, opened });
+  // No limit on plugins but the number of spokes read at once: a plugin that hangs must not hold back other spokes.
+  return (profile, deadline) =>
+    connectSpoke({ profile, providers }, { environment, userAgent }, deadline);
+}
+
+// Inside a cluster, and with a single kubeconfig used as it is, plugins find the hub by themselves.
+async function pluginSurroundings({
+  source,
+  pluginNamespace,
+  opened,
+}: Omit<ReachOptions, "userAgent">): Promise<Environment> {
+  const { environment, kubeconfig, context } = source;
+  const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
+  const asIs = context === undefined && pluginNamespace === undefined;
+  if (asIs && kubeconfig !== undefined) return { ...environment, KUBECONFIG: kubeconfig };
+  if (asIs && listed.length <= 1) return environment;
+  const { loadKubeconfig } = await import("../../access/kubeconfig.ts");
+  const { writePluginKubeconfig } = await import("./plugin-kubeconfig.ts");
+  const config = loadKubeconfig(source);
+  if (config.files.length === 0) return environment;
+  const { path } = opened.use(await writePluginKubeconfig(config, pluginNamespace));
+  return { ...environment, KUBECONFIG: path };
 }

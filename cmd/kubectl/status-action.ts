@@ -22,7 +22,7 @@ export async function runStatus(
   const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
   const live = options.live ?? true;
   const { env, now, stderr } = terminal;
-  await using access = await openClusterAccess(flags, { env, spokes: live });
+  await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const selection = selectionOf(args, flags, access);
   const progress = openProgress(flags.quiet ? undefined : stderr);
   const report = await status(

@@ -42,7 +42,7 @@ export async function status(
   { access, now, cliVersion }: StatusDeps,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
-  const components = await listInstallations(access.hub, selection, signal);
+  const components = await listInstallations(access, selection, signal);
   const readings: Readings = live
     ? await readClusters(components, { access, limits }, signal)
     : new Map();

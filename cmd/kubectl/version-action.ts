@@ -25,7 +25,7 @@ export async function runVersion(
   const clientOnly = await version({ access: undefined, client, now }, signal);
   if (options.client === true) return await printVersion(clientOnly, input);
   try {
-    await using access = await openClusterAccess(flags, { env, spokes: false });
+    await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
     return await printVersion(await version({ access, client, now }, signal), input);
   } catch (error) {
     const said = { reason: "HubUnavailable", message: "The hub could not be asked", cluster: null };

@@ -66,21 +66,23 @@ interface HubAnswer {
   readonly errors: readonly ReportError[];
 }
 
-async function askHub({ hub }: ClusterAccess, signal: AbortSignal): Promise<HubAnswer> {
+async function askHub(access: ClusterAccess, signal: AbortSignal): Promise<HubAnswer> {
+  const { hub, hubTimeoutMs } = access;
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   const [answer, listed] = await Promise.all([
-    hub.request("GET", "/version", undefined, signal),
-    componentsOf({ hub }, signal),
+    hub.request("GET", "/version", undefined, deadline),
+    componentsOf(access, deadline),
   ]);
   const kubernetes = stringAt(answer, "gitVersion");
   return { hub: { server: hub.server, kubernetes }, ...listed };
 }
 
 async function componentsOf(
-  { hub }: Pick<ClusterAccess, "hub">,
+  access: ClusterAccess,
   signal: AbortSignal,
 ): Promise<Pick<HubAnswer, "components" | "errors">> {
   try {
-    const components = await listInstallations(hub, { kinds: allKinds, names: [] }, signal);
+    const components = await listInstallations(access, { kinds: allKinds, names: [] }, signal);
     return { components, errors: [] };
   } catch (error) {
     if (error instanceof NotServedError) return { components: [], errors: [] };
