@@ -77,7 +77,7 @@ function listedNamespace(text: string): string | undefined {
 
 function parsed(text: string): unknown {
   try {
-    return parse(text, { logLevel: "silent" });
+    return parse(text, { logLevel: "error" });
   } catch {
     return undefined;
   }

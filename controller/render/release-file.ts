@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { parseDocument } from "yaml";
+import { parse } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
@@ -35,13 +35,7 @@ function documentsOf(text: string): readonly string[] {
 }
 
 function parseObject(text: string, where: string): Manifest | undefined {
-  // `merge` also resolves the tagged form `!!merge <<`; repeated anchors are legal YAML and accepted.
-  const document = parseDocument(text, { merge: true, logLevel: "silent" });
-  const [problem] = document.errors;
-  if (problem !== undefined) {
-    throw new FleetError("ManifestInvalid", `${where} is not valid YAML`, { cause: problem });
-  }
-  const value: unknown = document.toJS();
+  const value = parseYaml(text, where);
   if (value === null || value === undefined) return undefined;
   // Through JSON, because the strings of the parser are slices that keep the whole text in memory.
   const copy: unknown = JSON.parse(JSON.stringify(value));
@@ -49,6 +43,15 @@ function parseObject(text: string, where: string): Manifest | undefined {
     throw new FleetError("ManifestInvalid", `${where} is not a Kubernetes object with a name`);
   }
   return deepFrozen(copy);
+}
+
+function parseYaml(text: string, where: string): unknown {
+  try {
+    // `merge` also resolves the tagged form `!!merge <<`; repeated anchors are legal YAML and accepted.
+    return parse(text, { merge: true, logLevel: "error" });
+  } catch (cause) {
+    throw new FleetError("ManifestInvalid", `${where} is not valid YAML`, { cause });
+  }
 }
 
 function isManifest(value: unknown): value is Manifest {
