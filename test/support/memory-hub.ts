@@ -75,11 +75,12 @@ export class MemoryHub implements Client {
     await this.#request(signal, patch);
     const known = this.find(ref.resource.kind, ref.name);
     if (known === undefined) throw apiError(404, "NotFound");
-    return this.#store({
-      ...known,
-      ...Object.fromEntries(Object.entries(patch)),
-      metadata: known.metadata,
-    });
+    const { metadata, ...fields }: { metadata?: object } = { ...Object(patch) };
+    const expected = resourceVersionOf(metadata);
+    if (expected !== undefined && expected !== known.metadata.resourceVersion) {
+      throw apiError(409, "Conflict");
+    }
+    return this.#store({ ...known, ...fields, metadata: { ...known.metadata, ...metadata } });
   };
 
   async #request(signal: AbortSignal, body?: unknown): Promise<void> {
@@ -108,4 +109,10 @@ export class MemoryHub implements Client {
 function apiError(status: number, reason: string): ApiError {
   const request = "PUT /memory";
   return new ApiError({ status, reason, message: reason, causes: [], isStatus: true, request });
+}
+
+function resourceVersionOf(metadata: object | undefined): unknown {
+  return metadata !== undefined && "resourceVersion" in metadata
+    ? metadata.resourceVersion
+    : undefined;
 }

@@ -1,0 +1,63 @@
+import { ApiError } from "../access/api-error.ts";
+import type { KubeClient } from "../access/kube-client.ts";
+import { type Component, componentKinds } from "../api/component.ts";
+import { asComponent, refOf } from "./stored-component.ts";
+
+type Client = Pick<KubeClient, "get" | "patch">;
+
+const maxAttempts = 5;
+
+/** Whether the component may not go before its installation is removed. */
+export function hasFinalizer({ kind, metadata }: Component): boolean {
+  return (metadata.finalizers ?? []).includes(componentKinds[kind].finalizer);
+}
+
+/** The component with our finalizer; undefined when it is gone or being deleted by now. Others' finalizers stay. */
+export function addFinalizer(
+  component: Component,
+  client: Client,
+  signal: AbortSignal,
+): Promise<Component | undefined> {
+  return editFinalizers(component, { client, wanted: true }, signal);
+}
+
+/** Lets the component go. */
+export async function removeFinalizer(
+  component: Component,
+  client: Client,
+  signal: AbortSignal,
+): Promise<void> {
+  await editFinalizers(component, { client, wanted: false }, signal);
+}
+
+/** Patches with the version that was read, and reads again after a conflict. */
+async function editFinalizers(
+  component: Component,
+  { client, wanted }: { readonly client: Client; readonly wanted: boolean },
+  signal: AbortSignal,
+): Promise<Component | undefined> {
+  let current = component;
+  for (let attempt = 1; ; attempt += 1) {
+    if (wanted && current.metadata.deletionTimestamp !== undefined) return undefined;
+    if (hasFinalizer(current) === wanted) return current;
+    try {
+      const patch = patchOf(current, wanted);
+      return asComponent(await client.patch(refOf(current), patch, {}, signal));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 404) return undefined;
+      if (error.status !== 409 || attempt === maxAttempts) throw error;
+      const stored = asComponent(await client.get(refOf(current), {}, signal));
+      if (stored?.metadata.uid !== component.metadata.uid) return undefined;
+      current = stored;
+    }
+  }
+}
+
+function patchOf({ kind, metadata }: Component, wanted: boolean): Record<string, unknown> {
+  const { finalizer } = componentKinds[kind];
+  const others = (metadata.finalizers ?? []).filter((name) => name !== finalizer);
+  const finalizers = wanted ? [...others, finalizer] : others;
+  const { uid, resourceVersion } = metadata;
+  return { metadata: { uid, resourceVersion, finalizers } };
+}

@@ -1,0 +1,56 @@
+import { beforeEach, expect, test } from "vitest";
+
+import type { Component } from "../../api/component.ts";
+import type { ObjectMeta } from "../../api/kubernetes.ts";
+import { addFinalizer, hasFinalizer, removeFinalizer } from "../../controller/finalizer.ts";
+import { asComponent } from "../../controller/stored-component.ts";
+import { serving } from "../support/component.ts";
+import { MemoryHub } from "../support/memory-hub.ts";
+
+const { signal } = new AbortController();
+const ours = "knativeservings.operator.knative.dev";
+let hub: MemoryHub;
+
+beforeEach(() => {
+  hub = new MemoryHub();
+});
+
+function stored(metadata: Partial<ObjectMeta> = {}): Component {
+  const object = hub.edit("KnativeServing", "knative-serving", serving({ metadata }));
+  const component = asComponent(object);
+  if (component === undefined) throw new Error("It is no component");
+  return component;
+}
+
+function finalizers(): readonly string[] | undefined {
+  return hub.find("KnativeServing", "knative-serving")?.metadata.finalizers;
+}
+
+test("our finalizer comes after others' and is there once", async () => {
+  const component = await addFinalizer(stored({ finalizers: ["other"] }), hub, signal);
+  expect(finalizers()).toEqual(["other", ours]);
+  expect(component === undefined ? false : hasFinalizer(component)).toBe(true);
+  const { requests } = hub;
+  if (component !== undefined) await addFinalizer(component, hub, signal);
+  expect(hub.requests).toBe(requests);
+});
+
+test("our finalizer goes and others' stay, also when they came in between", async () => {
+  const component = stored({ finalizers: [ours] });
+  stored({ finalizers: [ours, "late"] });
+  await removeFinalizer(component, hub, signal);
+  expect(finalizers()).toEqual(["late"]);
+});
+
+test("a component that is being deleted gets no finalizer", async () => {
+  const component = stored();
+  stored({ deletionTimestamp: "2026-01-01T00:00:00Z" });
+  expect(await addFinalizer(component, hub, signal)).toBeUndefined();
+  expect(finalizers()).toBeUndefined();
+});
+
+test("a component that is gone has nothing to lose", async () => {
+  const component = stored({ finalizers: [ours] });
+  hub.drop("KnativeServing", "knative-serving");
+  await expect(removeFinalizer(component, hub, signal)).resolves.toBeUndefined();
+});

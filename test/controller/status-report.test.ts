@@ -1,0 +1,130 @@
+import { beforeEach, expect, test } from "vitest";
+
+import type { Component } from "../../api/component.ts";
+import type { Outcome } from "../../controller/outcome.ts";
+import { StatusReport } from "../../controller/status-report.ts";
+import { asComponent } from "../../controller/stored-component.ts";
+import { serving } from "../support/component.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { MemoryHub } from "../support/memory-hub.ts";
+
+const { signal } = new AbortController();
+const steps = { eligible: true, resolved: true };
+
+function working(done: number): Outcome {
+  return { kind: "working", steps, progress: { done, total: 150 } };
+}
+
+function applied(waiting: readonly string[] = []): Outcome {
+  const readiness = { available: waiting.length === 0, waiting };
+  return {
+    kind: "applied",
+    version: "1.23.0",
+    paths: [],
+    changes: { parked: [], failed: [] },
+    readiness,
+  };
+}
+
+let hub: MemoryHub;
+let clock: FakeClock;
+
+beforeEach(() => {
+  hub = new MemoryHub();
+  clock = new FakeClock();
+});
+
+function storedComponent(): Component {
+  const component = asComponent(hub.find("KnativeServing", "knative-serving"));
+  if (component === undefined) throw new Error("There is no component");
+  return component;
+}
+
+function reportOn(component: Component, lastWrittenAt?: number): StatusReport {
+  return new StatusReport(component, { client: hub, clock, lastWrittenAt });
+}
+
+function newComponent(): Component {
+  hub.edit("KnativeServing", "knative-serving", serving());
+  return storedComponent();
+}
+
+function message(type: string): string | undefined {
+  return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.message;
+}
+
+test("progress is written at once and then once a second, the latest word only", async () => {
+  const report = reportOn(newComponent());
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  expect(message("InstallSucceeded")).toBe("Applied 0 of 150 objects");
+  for (const done of [10, 20, 30]) report.progress(working(done), signal);
+  await clock.advance(900);
+  expect(hub.requests).toBe(1);
+  await clock.advance(100);
+  expect(hub.requests).toBe(2);
+  expect(message("InstallSucceeded")).toBe("Applied 30 of 150 objects");
+});
+
+test("the end is written once, after what was being written, and progress no more", async () => {
+  const report = reportOn(newComponent());
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  report.progress(working(10), signal);
+  const { before, after } = await report.finish(applied(), signal);
+  expect(before?.version).toBeUndefined();
+  expect(after?.version).toBe("1.23.0");
+  await clock.advance(5_000);
+  expect(hub.requests).toBe(2);
+  expect(storedComponent().status).toEqual(after);
+});
+
+test("nothing is written when nothing changes", async () => {
+  await reportOn(newComponent()).finish(applied(), signal);
+  const { before, after } = await reportOn(storedComponent()).finish(applied(), signal);
+  expect(hub.requests).toBe(1);
+  expect(after).toBe(before);
+});
+
+test("a conflict is answered with the newest object, and others' changes stay", async () => {
+  const component = newComponent();
+  hub.edit("KnativeServing", "knative-serving", { status: { annotations: { a: "b" } } });
+  await reportOn(component).finish(applied(), signal);
+  expect(storedComponent().status).toMatchObject({ version: "1.23.0", annotations: { a: "b" } });
+});
+
+test("the status tells of the generation that was worked on", async () => {
+  const component = newComponent();
+  hub.edit("KnativeServing", "knative-serving", {
+    metadata: { ...component.metadata, generation: 2 },
+  });
+  await reportOn(component).finish(applied(), signal);
+  expect(storedComponent().metadata.generation).toBe(2);
+  expect(storedComponent().status?.observedGeneration).toBe(1);
+});
+
+test("a component that is gone, or another one by now, needs no status", async () => {
+  const component = newComponent();
+  hub.drop("KnativeServing", "knative-serving");
+  await reportOn(component).finish(applied(), signal);
+  hub.edit("KnativeServing", "knative-serving", serving({ metadata: { uid: "another" } }));
+  await reportOn(component).finish(applied(), signal);
+  expect(storedComponent().status).toBeUndefined();
+});
+
+test("what only words anew waits for the second to be over, news do not", async () => {
+  const first = reportOn(newComponent());
+  await first.finish(applied(["a", "b", "c"]), signal);
+  await clock.advance(300);
+  const next = reportOn(storedComponent(), first.lastWrittenAt);
+  expect(next.postponedMs(applied(["a", "b"]))).toBe(700);
+  expect(next.postponedMs(applied())).toBe(0);
+});
+
+test("a hub that cannot write is told to the caller at the end, not during progress", async () => {
+  const report = reportOn(newComponent());
+  hub.fail();
+  report.progress(working(0), signal);
+  await clock.advance(10);
+  await expect(report.finish(applied(), signal)).rejects.toMatchObject({ status: 500 });
+});

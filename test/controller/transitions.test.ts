@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+
+import type { ComponentStatus } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import { statusOf, type Outcome } from "../../controller/outcome.ts";
+import { happeningsOf } from "../../controller/transitions.ts";
+import { serving } from "../support/component.ts";
+
+const now = new Date("2026-02-03T04:05:06Z");
+const steps = { eligible: true, resolved: true };
+const working: Outcome = { kind: "working", steps };
+const lost: Outcome = {
+  kind: "failed",
+  steps,
+  error: new FleetError("RemoteClientCreationFailed", "Silent", { code: "Unreachable" }),
+};
+
+function applied(version: string, waiting: readonly string[] = []): Outcome {
+  return {
+    kind: "applied",
+    version,
+    paths: [],
+    changes: { parked: [], failed: [] },
+    readiness: { available: waiting.length === 0, waiting },
+  };
+}
+
+/** `Type Reason` of the Events that the last of some outcomes in a row is worth. */
+function eventsAfter(...outcomes: readonly Outcome[]): readonly string[] {
+  let before: ComponentStatus | undefined;
+  let events: readonly string[] = [];
+  for (const outcome of outcomes) {
+    const component = before === undefined ? serving() : serving({ status: before });
+    const after = statusOf(component, outcome, now);
+    events = happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
+    before = after;
+  }
+  return events;
+}
+
+test.each([
+  { name: "a first look", outcomes: [working], events: [] },
+  { name: "a start of Deployments", outcomes: [working, applied("1.23.0", ["a"])], events: [] },
+  {
+    name: "the end of an install",
+    outcomes: [applied("1.23.0", ["a"]), applied("1.23.0")],
+    events: ["Normal Installed", "Normal Ready"],
+  },
+  { name: "the same again", outcomes: [applied("1.23.0"), applied("1.23.0")], events: [] },
+  {
+    name: "a Deployment that goes down",
+    outcomes: [applied("1.23.0"), applied("1.23.0", ["a"])],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "another Deployment that goes down",
+    outcomes: [applied("1.23.0"), applied("1.23.0", ["a"]), applied("1.23.0", ["a", "b"])],
+    events: [],
+  },
+  {
+    name: "a lost spoke",
+    outcomes: [applied("1.23.0"), lost],
+    events: ["Warning RemoteClientCreationFailed"],
+  },
+  { name: "a spoke that stays lost", outcomes: [applied("1.23.0"), lost, lost], events: [] },
+  {
+    name: "a spoke that is back",
+    outcomes: [applied("1.23.0"), lost, applied("1.23.0")],
+    events: ["Normal Ready"],
+  },
+  {
+    name: "a new version",
+    outcomes: [applied("1.22.0"), applied("1.23.0")],
+    events: ["Normal Installed"],
+  },
+])("$name is worth the Events $events", ({ outcomes, events }) => {
+  expect(eventsAfter(...outcomes)).toEqual(events);
+});
