@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { FleetError } from "../api/errors.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Where to listen: without a host on all addresses; port 0 takes a free one. */
+export interface ListenAddress {
+  readonly host?: string;
+  readonly port: number;
+}
+
+export interface HealthDeps {
+  readonly metrics: Pick<Metrics, "render" | "contentType">;
+  /** Names of what is not ready yet; empty when the process is ready. */
+  readonly waitingFor: () => readonly string[];
+}
+
+export interface HealthServer extends AsyncDisposable {
+  /** The port that was taken. */
+  readonly port: number;
+}
+
+/**
+ * Serves `/healthz` (200 while the process answers), `/readyz` (503 with what is missing) and `/metrics`. Throws FleetError
+ * `ConfigInvalid` when it cannot listen.
+ */
+export async function startHealthServer(
+  address: ListenAddress,
+  deps: HealthDeps,
+): Promise<HealthServer> {
+  const server = createServer((request, response) => {
+    answer(request, deps).then(
+      (reply) => send(response, reply),
+      () => send(response, { status: 500, text: "error" }),
+    );
+  });
+  server.requestTimeout = 10_000;
+  server.listen(address.port, address.host);
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    const place = `${address.host ?? ""}:${address.port}`;
+    throw new FleetError("ConfigInvalid", `Cannot listen on --health-address ${place}`, { cause });
+  }
+  return {
+    port: portOf(server.address()),
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+  readonly contentType?: string;
+}
+
+async function answer({ method, url = "" }: IncomingMessage, deps: HealthDeps): Promise<Reply> {
+  if (method !== "GET" && method !== "HEAD") return { status: 405, text: "method not allowed" };
+  const [path] = url.split("?");
+  if (path === "/healthz") return { status: 200, text: "ok" };
+  if (path === "/readyz") {
+    const missing = deps.waitingFor();
+    return missing.length === 0
+      ? { status: 200, text: "ok" }
+      : { status: 503, text: missing.map((what) => `waiting for ${what}`).join("\n") };
+  }
+  if (path !== "/metrics") return { status: 404, text: "not found" };
+  const { contentType } = deps.metrics;
+  return { status: 200, text: await deps.metrics.render(), contentType };
+}
+
+function send(response: ServerResponse, { status, text, contentType }: Reply): void {
+  response.writeHead(status, { "content-type": contentType ?? "text/plain; charset=utf-8" });
+  response.end(text.endsWith("\n") ? text : `${text}\n`);
+}
+
+function portOf(address: string | AddressInfo | null): number {
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
