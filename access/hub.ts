@@ -1,8 +1,9 @@
 import { FleetError } from "../api/errors.ts";
+import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
 import { type Endpoint, type EndpointProxy, proxyOf } from "./endpoint.ts";
 import { hubCredential, pemOf } from "./hub-credentials.ts";
-import { createKubeClient, type KubeClient } from "./kube-client.ts";
+import type { KubeClient } from "./kube-client.ts";
 import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";
 import { pluginEnvironment } from "./plugin-environment.ts";
 import { RequestCounters } from "./request-counters.ts";

@@ -53,6 +53,12 @@ export interface ProviderFile {
   readonly warnings: readonly string[];
 }
 
+export interface ProviderFileSource {
+  /** For messages. */
+  readonly path: string;
+  readonly format: "json" | "yaml";
+}
+
 const maxCharacters = 256 * 1024;
 
 /**
@@ -61,10 +67,8 @@ const maxCharacters = 256 * 1024;
  *
  * Throws `FleetError` `ConfigInvalid` with code `ProviderFileInvalid`; its message has the position and never the text.
  */
-export function parseProviderFile(content: string, format: "json" | "yaml"): ProviderFile {
-  if (content.length > maxCharacters) throw invalid("it is larger than 256 KiB");
-  const parsed = format === "yaml" ? parseYaml(content) : parseStrictJson(content);
-  const { file, warnings } = checked(parsed ?? {});
+export function parseProviderFile(content: string, source: ProviderFileSource): ProviderFile {
+  const { file, warnings } = readRaw(content, source);
   const providers = (file.providers ?? []).map((raw, index) => providerOf(raw, index));
   return Object.freeze({
     providers: Object.freeze(providers),
@@ -72,11 +76,34 @@ export function parseProviderFile(content: string, format: "json" | "yaml"): Pro
   });
 }
 
+interface RawFile {
+  readonly file: RawProviderFile;
+  readonly warnings: readonly string[];
+}
+
+function readRaw(content: string, { path, format }: ProviderFileSource): RawFile {
+  try {
+    if (content.length > maxCharacters) throw new ContentError("it is larger than 256 KiB");
+    const parsed = format === "yaml" ? parseYaml(content) : parseStrictJson(content);
+    return checked(parsed ?? {});
+  } catch (error) {
+    if (!(error instanceof ContentError)) throw error;
+    throw new FleetError(
+      "ConfigInvalid",
+      `The provider file ${path} is not usable: ${error.message}`,
+      { code: "ProviderFileInvalid" },
+    );
+  }
+}
+
+/** What is wrong with the content, as the end of a sentence; never quotes it. */
+class ContentError extends Error {}
+
 function parseStrictJson(content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    throw invalid(`it is not JSON at ${jsonErrorPosition(content)}`);
+    throw new ContentError(`it is not JSON at ${jsonErrorPosition(content)}`);
   }
 }
 
@@ -86,32 +113,31 @@ function parseYaml(content: string): unknown {
   if (problem !== undefined) {
     const start = problem.linePos?.[0];
     const place = start === undefined ? "" : ` at line ${start.line}, column ${start.col}`;
-    throw invalid(`it is not YAML${place} (${problem.code})`);
+    throw new ContentError(`it is not YAML${place} (${problem.code})`);
   }
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch {
-    throw invalid("it has too many aliases");
+    throw new ContentError("it has too many aliases");
   }
 }
 
-function checked(parsed: unknown): {
-  readonly file: RawProviderFile;
-  readonly warnings: readonly string[];
-} {
+function checked(parsed: unknown): RawFile {
   const { value, warnings } = shallowKeys(parsed);
   const validate = new Ajv().compile<RawProviderFile>(providerFileSchema);
   if (validate(value)) return { file: value, warnings };
   const problem = validate.errors?.[0];
   const path = (problem?.instancePath ?? "").replace(/\/(\d+)/g, "[$1]").replaceAll("/", ".");
-  throw invalid(`${path.replace(/^\./, "") || "the top level"} ${problem?.message ?? "is wrong"}`);
+  throw new ContentError(
+    `${path.replace(/^\./, "") || "the top level"} ${problem?.message ?? "is wrong"}`,
+  );
 }
 
 function shallowKeys(parsed: unknown): ReturnType<typeof canonicalKeys> {
   try {
     return canonicalKeys(parsed, providerFileSchema);
   } catch (error) {
-    if (error instanceof RangeError) throw invalid("it is nested more than 32 deep");
+    if (error instanceof RangeError) throw new ContentError("it is nested more than 32 deep");
     throw error;
   }
 }
@@ -205,11 +231,5 @@ function oddities(providers: readonly RawProvider[]): readonly string[] {
         ? []
         : [`${place}.execConfig.interactiveMode: treated as Never`]),
     ];
-  });
-}
-
-function invalid(what: string): FleetError {
-  return new FleetError("ConfigInvalid", `The provider file is not usable: ${what}`, {
-    code: "ProviderFileInvalid",
   });
 }

@@ -194,7 +194,7 @@ export class Transport implements AsyncDisposable {
       h2Options: {
         maxConcurrentStreams: 100,
         connectionWindowSize: 16 * 1024 * 1024,
-        pingInterval: 5_000,
+        pingInterval: 4_000,
       },
       connect: connectorOf({
         endpoint,

@@ -1,0 +1,184 @@
+// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
+import type { KubeObject } from "../api/kubernetes.ts";
+import type { ResourceType } from "../api/resources.ts";
+import { bodyOf } from "./api-answer.ts";
+import { ApiError } from "./api-error.ts";
+import { listedObjects, storedObject } from "./kube-answer.ts";
+import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
+import { collectionPath, objectPath, type Query } from "./kube-path.ts";
+import type { Requester } from "./requester.ts";
+import { watchStream } from "./watch-stream.ts";
+
+const pageSize = 500;
+const maxPages = 2_000;
+const readTimeoutMs = 10_000;
+// A server under load may keep a write in its queue for 15 s and more.
+const writeTimeoutMs = 30_000;
+
+const json = "application/json";
+const metadataOf = (kind: string): string => `${json};as=${kind};g=meta.k8s.io;v=v1`;
+const metadataObject = metadataOf("PartialObjectMetadata");
+// A collection DELETE with the Accept of a single object answers 406 after it has deleted everything.
+const metadataList = metadataOf("PartialObjectMetadataList");
+
+/** A KubeClient that sends its requests through a requester. Opens no connection before the first request. */
+export function createKubeClient(requester: Requester): KubeClient {
+  const call = callerOf(requester);
+  return {
+    server: requester.server,
+    ...readsOf(requester, call),
+    ...writesOf(call),
+    ...removalsOf(call),
+    request: (method, path, body, signal) =>
+      call({ method, path, body, verb: "other", accept: json }, signal),
+  };
+}
+
+interface Call {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly verb: string;
+  readonly accept: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** Absent: GET and DELETE are, the others are not. */
+  readonly idempotent?: boolean;
+}
+
+type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
+
+function callerOf(requester: Requester): Caller {
+  return async (call, signal) => {
+    const { method, path, verb, accept, body, contentType = json } = call;
+    const reads = method === "GET" || method === "DELETE";
+    const answer = await requester.send(
+      {
+        method,
+        path,
+        verb,
+        headers: { accept, ...(body === undefined ? {} : { "content-type": contentType }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        timeoutMs: reads ? readTimeoutMs : writeTimeoutMs,
+        idempotent: call.idempotent ?? reads,
+      },
+      signal,
+    );
+    return bodyOf(answer, `${method} ${pathOf(path)}`);
+  };
+}
+
+function readsOf(requester: Requester, call: Caller): Pick<KubeClient, "get" | "list" | "watch"> {
+  return {
+    get: async (ref, { metadataOnly }, signal) => {
+      const accept = metadataOnly === true ? metadataObject : json;
+      const path = objectPath(ref, undefined, {});
+      const body = await unlessNotFound(call({ method: "GET", path, verb: "get", accept }, signal));
+      return body === undefined ? undefined : storedObject(body, ref.resource);
+    },
+    list: (ref, options, signal) => listAll(call, { ref, ...options }, signal),
+    watch: (ref, options, signal) => watchStream(requester, { ref, ...options }, signal),
+  };
+}
+
+async function listAll(
+  call: Caller,
+  { ref, metadataOnly }: { readonly ref: CollectionRef; readonly metadataOnly?: boolean },
+  signal: AbortSignal,
+): Promise<KubeList> {
+  const accept = metadataOnly === true ? metadataList : json;
+  const items: KubeObject[] = [];
+  let next: string | undefined;
+  for (let page = 0; page < maxPages; page += 1) {
+    const path = collectionPath(ref, { limit: pageSize, continue: next });
+    const body = await call({ method: "GET", path, verb: "list", accept }, signal);
+    const list = listedObjects(body, ref.resource);
+    items.push(...list.items);
+    next = list.next;
+    if (next === undefined) return { items, resourceVersion: list.resourceVersion };
+  }
+  throw new Error(`The list of ${ref.resource.plural} has no end`);
+}
+
+function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" | "replace"> {
+  const write = async (
+    request: Call,
+    resource: ResourceType,
+    signal: AbortSignal,
+  ): Promise<KubeObject> => storedObject(await call(request, signal), resource);
+  return {
+    create: (ref, body, { fieldManager }, signal) => {
+      const path = collectionPath(ref, { fieldManager });
+      return write(
+        { method: "POST", path, verb: "create", accept: json, body },
+        ref.resource,
+        signal,
+      );
+    },
+    apply: (ref, body, options, signal) => {
+      const { fieldManager, force, dryRun, metadataOnly, subresource } = options;
+      const query: Query = { fieldManager, force, dryRun: dryRun === true ? "All" : undefined };
+      const path = objectPath(ref, subresource, query);
+      const accept = metadataOnly === true ? metadataObject : json;
+      // JSON is YAML. Idempotent by nature.
+      const contentType = "application/apply-patch+yaml";
+      const request = { method: "PATCH", path, verb: "apply", accept, body, contentType } as const;
+      return write({ ...request, idempotent: true }, ref.resource, signal);
+    },
+    patch: (ref, body, { fieldManager, subresource, metadataOnly }, signal) => {
+      const path = objectPath(ref, subresource, { fieldManager });
+      const accept = metadataOnly === true ? metadataObject : json;
+      const operations = Array.isArray(body);
+      const contentType = `application/${operations ? "json-patch" : "merge-patch"}+json`;
+      const request = { method: "PATCH", path, verb: "patch", accept, body, contentType } as const;
+      return write({ ...request, idempotent: !operations }, ref.resource, signal);
+    },
+    replace: (ref, body, { subresource }, signal) => {
+      const path = objectPath(ref, subresource, {});
+      return write(
+        { method: "PUT", path, verb: "update", accept: json, body },
+        ref.resource,
+        signal,
+      );
+    },
+  };
+}
+
+function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection"> {
+  return {
+    remove: async (ref, { propagationPolicy, uid, resourceVersion }, signal) => {
+      const preconditions =
+        uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
+      const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy, preconditions };
+      const path = objectPath(ref, undefined, {});
+      const request = { method: "DELETE", path, verb: "delete", accept: json, body } as const;
+      return (await unlessNotFound(call(request, signal))) !== undefined;
+    },
+    removeCollection: async (ref, { propagationPolicy }, signal) => {
+      if (ref.labelSelector.trim() === "") {
+        throw new Error(
+          `Refusing to delete all ${ref.resource.plural}: the label selector is empty`,
+        );
+      }
+      const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy };
+      const path = collectionPath(ref, {});
+      const verb = "deletecollection";
+      const deleted = await unlessNotFound(
+        call({ method: "DELETE", path, verb, accept: metadataList, body }, signal),
+      );
+      return deleted === undefined ? [] : listedObjects(deleted, ref.resource).items;
+    },
+  };
+}
+
+async function unlessNotFound(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+function pathOf(path: string): string {
+  return path.split("?", 1)[0] ?? path;
+}

@@ -1,0 +1,250 @@
+import type { ClusterProfile } from "../api/cluster-profile.ts";
+import { clusterProfileApiVersion } from "../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { describe, type KubeObject } from "../api/kubernetes.ts";
+import { knownResource } from "../api/resources.ts";
+import type { KubeClient } from "./kube-client.ts";
+import type { ProviderFile } from "./provider-config.ts";
+import { loadProviderFile, watchProviderFile } from "./provider-file.ts";
+import { Reflector, reflectorKey } from "./reflector.ts";
+import { notConfigured, resolveAccess } from "./resolved-access.ts";
+import { pluginLimit, type SpokeDeps } from "./spoke-connection.ts";
+import { type Outlook, SpokeKeeper } from "./spoke-keeper.ts";
+import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
+
+/** Where the life of the connections is told; pino fits. */
+export interface SpokeLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
+
+export interface SpokesOptions extends Omit<SpokeDeps, "plugins"> {
+  readonly hub: Pick<KubeClient, "list" | "watch">;
+  /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
+  readonly providerFile?: string;
+  readonly log?: SpokeLog;
+}
+
+/**
+ * Opens the connections to spokes: loads the provider file and follows it and the ClusterProfiles on the hub. Connects
+ * to a spoke when it is asked for the first time.
+ *
+ * Throws `FleetError` `ConfigInvalid` when the provider file cannot be used. Disposing closes all connections.
+ */
+export async function openSpokes(options: SpokesOptions, signal: AbortSignal): Promise<Spokes> {
+  const { providerFile } = options;
+  const providers =
+    providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal);
+  return new SpokeFleet(options, providers);
+}
+
+const syncTimeoutMs = 10_000;
+const maxBackoffMs = 10_000;
+
+class SpokeFleet implements Spokes {
+  readonly #options: SpokesOptions;
+  readonly #deps: SpokeDeps;
+  readonly #stop = new AbortController();
+  readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
+  readonly #keepers = new Map<string, SpokeKeeper>();
+  readonly #outlooks = new Map<string, Outlook>();
+  readonly #profiles: Reflector | undefined;
+  #providers: ProviderFile | undefined;
+  #hubError: unknown;
+
+  constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
+    const { hub, providerFile } = options;
+    this.#options = options;
+    this.#deps = { ...options, plugins: pluginLimit() };
+    this.#providers = providers;
+    // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
+    if (providerFile === undefined) return;
+    this.#tellWarnings(providers);
+    const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
+    this.#profiles = new Reflector(
+      { client: hub, ref: { resource }, keep: withoutManagedFields, maxBackoffMs },
+      {
+        onChange: (object) => this.#onProfile(object),
+        onDelete: (object) => this.#onProfileGone(object),
+        onError: (error) => this.#onHubError(error),
+        onSynced: () => {
+          this.#hubError = undefined;
+        },
+      },
+      this.#stop.signal,
+    );
+    const handlers = {
+      onChange: (file: ProviderFile) => this.#onProviders(file),
+      onInvalid: (error: unknown) => {
+        this.#options.log?.warn({ err: error }, "Kept the last good provider file");
+      },
+    };
+    // Ends when the fleet is disposed.
+    void watchProviderFile(providerFile, handlers, this.#stop.signal);
+  }
+
+  async acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection> {
+    signal.throwIfAborted();
+    if (this.#stop.signal.aborted) throw closed();
+    if (this.#profiles === undefined) throw notConfigured();
+    await this.#synced(this.#profiles, signal);
+    const key = reflectorKey(ref);
+    const outlook = this.#outlooks.get(key);
+    if (outlook === undefined) {
+      const name = describe({ kind: "ClusterProfile", ...ref });
+      throw new FleetError("ClusterProfileNotFound", `${name} does not exist`);
+    }
+    return this.#keeperOf(ref, outlook).acquire(signal);
+  }
+
+  onChange(listener: (ref: ClusterProfileRef) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  state(ref: ClusterProfileRef): SpokeState | undefined {
+    return this.#keepers.get(reflectorKey(ref))?.state;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(closed());
+    this.#listeners.clear();
+    const keepers = [...this.#keepers.values()];
+    this.#keepers.clear();
+    await Promise.all(keepers.map((keeper) => keeper.close(closed())));
+  }
+
+  #keeperOf({ namespace, name }: ClusterProfileRef, outlook: Outlook): SpokeKeeper {
+    const ref = { namespace, name };
+    const key = reflectorKey(ref);
+    const known = this.#keepers.get(key);
+    if (known !== undefined) return known;
+    const keeper: SpokeKeeper = new SpokeKeeper(outlook, this.#deps, () => {
+      this.#tellState(ref);
+      this.#notify(ref);
+    });
+    this.#keepers.set(key, keeper);
+    return keeper;
+  }
+
+  async #synced(profiles: Reflector, signal: AbortSignal): Promise<void> {
+    const synced = (): boolean => profiles.isSynced;
+    if (synced()) return;
+    if (this.#hubError === undefined) {
+      const late = AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      late.addEventListener("abort", () => resolve(), { once: true });
+      await Promise.race([promise, profiles.synced.catch(() => undefined)]);
+      signal.throwIfAborted();
+    }
+    if (synced()) return;
+    throw new FleetError("ClusterProfileUnavailable", "ClusterProfiles cannot be read on the hub", {
+      cause: this.#hubError,
+    });
+  }
+
+  #onProfile(object: KubeObject): void {
+    if (!isClusterProfile(object)) return;
+    const { namespace, name } = object.metadata;
+    const key = reflectorKey(object.metadata);
+    const before = this.#outlooks.get(key);
+    const outlook = outlookOf(object, this.#providers);
+    if (before !== undefined && sameOutlook(before, outlook)) return;
+    this.#outlooks.set(key, outlook);
+    this.#keepers.get(key)?.update(outlook);
+    this.#notify({ namespace, name });
+  }
+
+  #onProfileGone(object: KubeObject): void {
+    const { namespace = "", name } = object.metadata;
+    const ref = { namespace, name };
+    const key = reflectorKey(ref);
+    this.#outlooks.delete(key);
+    const keeper = this.#keepers.get(key);
+    this.#keepers.delete(key);
+    const gone = `${describe({ kind: "ClusterProfile", ...ref })} was deleted`;
+    // Its end is not waited for: users of the connection are told by its signal.
+    void keeper?.close(new FleetError("ClusterProfileNotFound", gone));
+    this.#notify(ref);
+  }
+
+  #onProviders(file: ProviderFile): void {
+    this.#providers = file;
+    this.#options.log?.info({ providers: file.providers.length }, "Loaded the provider file");
+    this.#tellWarnings(file);
+    for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
+  }
+
+  #onHubError(error: unknown): void {
+    const first = this.#hubError === undefined;
+    this.#hubError = error;
+    if (first) this.#options.log?.warn({ err: error }, "Cannot watch ClusterProfiles");
+  }
+
+  #tellWarnings(file: ProviderFile | undefined): void {
+    for (const warning of file?.warnings ?? []) {
+      this.#options.log?.warn({ warning }, "The provider file has an oddity");
+    }
+    for (const { name, problem } of file?.providers ?? []) {
+      if (problem !== undefined) {
+        this.#options.log?.warn({ provider: name, problem }, "A provider is not usable");
+      }
+    }
+  }
+
+  #tellState(ref: ClusterProfileRef): void {
+    const state = this.state(ref);
+    if (state === undefined) return;
+    const spoke = `${ref.namespace}/${ref.name}`;
+    if (state.kind === "connected") {
+      const { provider } = state.connection;
+      this.#options.log?.info({ spoke, provider }, "Connected to the spoke");
+    } else if ("error" in state) {
+      const { reason, message } = state.error;
+      this.#options.log?.warn(
+        { spoke, state: state.kind, reason, error: message },
+        "No connection to the spoke",
+      );
+    }
+  }
+
+  #notify(ref: ClusterProfileRef): void {
+    for (const listener of this.#listeners) listener(ref);
+  }
+}
+
+function outlookOf(profile: ClusterProfile, providers: ProviderFile | undefined): Outlook {
+  try {
+    return { kind: "access", access: resolveAccess(profile, providers) };
+  } catch (error) {
+    if (error instanceof FleetError) return { kind: "error", error };
+    throw error;
+  }
+}
+
+function sameOutlook(a: Outlook, b: Outlook): boolean {
+  if (a.kind === "access" && b.kind === "access") {
+    return (
+      a.access.fingerprint === b.access.fingerprint && a.access.profile.uid === b.access.profile.uid
+    );
+  }
+  if (a.kind === "error" && b.kind === "error") {
+    return a.error.reason === b.error.reason && a.error.message === b.error.message;
+  }
+  return false;
+}
+
+// The API server has checked it against the CRD.
+function isClusterProfile(object: KubeObject): object is ClusterProfile {
+  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
+}
+
+function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+function closed(): FleetError {
+  return new FleetError("ClusterProviderClosed", "The connections to spokes are being closed");
+}

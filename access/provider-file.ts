@@ -1,0 +1,81 @@
+import { readFile, stat } from "node:fs/promises";
+import { extname } from "node:path";
+import { setInterval } from "node:timers/promises";
+
+import { FleetError } from "../api/errors.ts";
+import { parseProviderFile, type ProviderFile } from "./provider-config.ts";
+
+export interface ProviderFileHandlers {
+  /** The file has a new content, and it is valid. */
+  readonly onChange: (file: ProviderFile) => void;
+  /** The file has a new content that cannot be used, or is gone; the last good one stays in use. */
+  readonly onInvalid: (error: unknown) => void;
+}
+
+const pollMs = 500;
+
+/**
+ * Loads a provider file; YAML when its name ends in `.yaml` or `.yml`, JSON otherwise.
+ *
+ * Throws `FleetError` `ConfigInvalid` with code `ProviderFileUnreadable` or `ProviderFileInvalid`; the message names the path.
+ */
+export async function loadProviderFile(path: string, signal: AbortSignal): Promise<ProviderFile> {
+  return parsed(path, await contentOf(path, signal));
+}
+
+/**
+ * Watches a provider file until the signal aborts. It is polled, because a mounted ConfigMap changes by a swapped symlink
+ * far away from the path, which file notifications do not report.
+ */
+export async function watchProviderFile(
+  path: string,
+  handlers: ProviderFileHandlers,
+  signal: AbortSignal,
+): Promise<void> {
+  let identity = await identityOf(path);
+  let content = await contentOf(path, signal).catch(() => undefined);
+  try {
+    for await (const _ of setInterval(pollMs, undefined, { signal, ref: false })) {
+      const now = await identityOf(path);
+      if (now === identity) continue;
+      identity = now;
+      try {
+        const next = await contentOf(path, signal);
+        if (next === content) continue;
+        content = next;
+        handlers.onChange(parsed(path, next));
+      } catch (error) {
+        content = undefined;
+        if (!signal.aborted) handlers.onInvalid(error);
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function identityOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join(":");
+  } catch {
+    return "absent";
+  }
+}
+
+async function contentOf(path: string, signal: AbortSignal): Promise<string> {
+  try {
+    return await readFile(path, { encoding: "utf8", signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+    throw new FleetError("ConfigInvalid", `The provider file ${path} cannot be read${code}`, {
+      code: "ProviderFileUnreadable",
+    });
+  }
+}
+
+function parsed(path: string, content: string): ProviderFile {
+  const yaml = [".yaml", ".yml"].includes(extname(path).toLowerCase());
+  return parseProviderFile(content, { path, format: yaml ? "yaml" : "json" });
+}

@@ -1,0 +1,55 @@
+import type { ClusterProfile } from "../api/cluster-profile.ts";
+import { FleetError } from "../api/errors.ts";
+import { describe } from "../api/kubernetes.ts";
+import { type Endpoint, endpointOf } from "./endpoint.ts";
+import { type ExecPlan, execPlan, fingerprint } from "./exec-plan.ts";
+import type { ProviderFile } from "./provider-config.ts";
+import { isHealthy, selectProvider } from "./select-provider.ts";
+
+/** All that is needed to reach the cluster of a profile. */
+export interface ResolvedAccess {
+  readonly profile: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly provider: string;
+  readonly endpoint: Endpoint;
+  readonly plan: ExecPlan;
+  readonly fingerprint: string;
+  /** Matching providers that were passed over because the provider file does not make them usable. */
+  readonly skipped: readonly string[];
+}
+
+/**
+ * How to reach the cluster that a profile describes, from the profile and the provider file alone.
+ *
+ * Throws `FleetError` with a reason of `TargetClusterResolved`: `AccessProviderNotConfigured`, `ClusterProfileNotReady`,
+ * `MulticlusterDisabled`, `AccessProviderFailed` or `RemoteClientCreationFailed`.
+ */
+export function resolveAccess(
+  profile: ClusterProfile,
+  providers: ProviderFile | undefined,
+): ResolvedAccess {
+  const { namespace, name, uid } = profile.metadata;
+  if (providers === undefined) throw notConfigured();
+  if (!isHealthy(profile)) {
+    throw new FleetError(
+      "ClusterProfileNotReady",
+      `${describe({ kind: "ClusterProfile", namespace, name })} has no condition ControlPlaneHealthy=True`,
+    );
+  }
+  const { provider, entry, skipped } = selectProvider(profile, providers);
+  const { systemRoots } = provider;
+  const endpoint = endpointOf(entry.cluster, { systemRoots });
+  const plan = execPlan(provider, entry.cluster ?? {});
+  return Object.freeze({
+    profile: Object.freeze({ namespace, name, uid }),
+    provider: provider.name,
+    endpoint,
+    plan,
+    fingerprint: fingerprint(endpoint, plan),
+    skipped,
+  });
+}
+
+/** No provider file was configured. */
+export function notConfigured(): FleetError {
+  return new FleetError("AccessProviderNotConfigured", "No provider file is configured");
+}

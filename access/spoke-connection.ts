@@ -1,0 +1,160 @@
+import type { ClusterProfile } from "../api/cluster-profile.ts";
+import { FleetError } from "../api/errors.ts";
+import { describe } from "../api/kubernetes.ts";
+import { ConnectionError } from "./api-error.ts";
+import { createKubeClient } from "./create-kube-client.ts";
+import { RenewingCredentials } from "./credential-source.ts";
+import { runExecPlugin } from "./exec-plugin.ts";
+import { Gate } from "./gate.ts";
+import type { KubeClient } from "./kube-client.ts";
+import type { Silence } from "./liveness.ts";
+import { pluginEnvironment } from "./plugin-environment.ts";
+import type { ProviderFile } from "./provider-config.ts";
+import { RequestCounters } from "./request-counters.ts";
+import { AuthorizedRequester } from "./requester.ts";
+import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
+import type { SpokeConnection } from "./spokes.ts";
+import { Window } from "./window.ts";
+
+export interface SpokeDeps {
+  /** Environment of our process; plugins see a part of it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly userAgent: string;
+  readonly counters?: RequestCounters;
+  /** Limits how many plugins run at the same time. */
+  readonly plugins?: Window;
+  readonly silence?: Silence;
+}
+
+const maxPlugins = 8;
+const probeTimeoutMs = 10_000;
+
+/** A limit for plugins that run at the same time, to be shared by all spokes of a process. */
+export function pluginLimit(): Window {
+  return new Window(maxPlugins);
+}
+
+/**
+ * Connects to the cluster of a profile once: resolve, plugin, `GET /version`. For programs that do not stay.
+ *
+ * Throws `FleetError` with a reason of `TargetClusterResolved`, or the reason of the signal.
+ */
+export async function connectSpoke(
+  { profile, providers }: { readonly profile: ClusterProfile; readonly providers?: ProviderFile },
+  deps: SpokeDeps,
+  signal: AbortSignal,
+): Promise<SpokeConnection & AsyncDisposable> {
+  const link = new SpokeLink(resolveAccess(profile, providers), deps, () => undefined);
+  try {
+    await link.probe(signal);
+    return link;
+  } catch (error) {
+    await link[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** One connection to a spoke, made for one fingerprint. */
+export class SpokeLink implements SpokeConnection, AsyncDisposable {
+  readonly client: KubeClient;
+  readonly profile: ResolvedAccess["profile"];
+  readonly provider: string;
+  readonly fingerprint: string;
+  readonly #abort = new AbortController();
+  readonly #credentials: RenewingCredentials;
+  readonly #requester: AuthorizedRequester;
+  readonly #gate: Gate;
+
+  /** Opens nothing yet. `onTrouble` is called when the connection broke or the credential was rejected. */
+  constructor(access: ResolvedAccess, deps: SpokeDeps, onTrouble: () => void) {
+    this.profile = access.profile;
+    this.provider = access.provider;
+    this.fingerprint = access.fingerprint;
+    const plugins = deps.plugins ?? pluginLimit();
+    const surroundings = {
+      environment: pluginEnvironment(deps.environment),
+      now: () => new Date(),
+    };
+    this.#credentials = new RenewingCredentials({
+      obtain: async (signal) => {
+        using _place = await plugins.enter(signal);
+        return runExecPlugin(access.plan, surroundings, signal);
+      },
+      now: Date.now,
+      random: Math.random,
+    });
+    this.#requester = new AuthorizedRequester({
+      endpoint: access.endpoint,
+      userAgent: deps.userAgent,
+      counters: deps.counters ?? new RequestCounters(),
+      credentials: this.#credentials,
+      onTrouble,
+      ...(deps.silence === undefined ? {} : { silence: deps.silence }),
+    });
+    this.#gate = new Gate(this.#requester);
+    this.client = createKubeClient(this.#gate);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Asks the server for its version, also while the connection is blocked. Throws `FleetError`. */
+  async probe(signal: AbortSignal, timeoutMs: number = probeTimeoutMs): Promise<void> {
+    const request = {
+      method: "GET",
+      path: "/version",
+      verb: "probe",
+      headers: { accept: "application/json" },
+      timeoutMs,
+      idempotent: false,
+    } as const;
+    try {
+      const { status } = await this.#requester.send(request, signal);
+      // 403 is an answer to somebody it knows; what is not allowed shows where it is needed.
+      if (status !== 200 && status !== 403) throw this.#unreachable(status);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#explained(error);
+    }
+  }
+
+  /** Requests fail at once with this error, watches wait. */
+  block(error: FleetError): void {
+    this.#gate.block(error);
+  }
+
+  unblock(): void {
+    this.#gate.open();
+  }
+
+  /** Ends the connection; whoever still uses it gets this error. */
+  async close(error: FleetError): Promise<void> {
+    this.#gate.close(error);
+    this.#abort.abort(error);
+    this.#credentials[Symbol.dispose]();
+    await this.#requester[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close(new FleetError("ClusterProviderClosed", `${this.#name()} was closed`));
+  }
+
+  #name(): string {
+    return `The connection of ${describe({ kind: "ClusterProfile", ...this.profile })}`;
+  }
+
+  #unreachable(status: number): FleetError {
+    return new FleetError(
+      "RemoteClientCreationFailed",
+      `${this.#requester.server} answered ${status} to GET /version`,
+      { code: "Unreachable" },
+    );
+  }
+
+  #explained(error: unknown): unknown {
+    if (!(error instanceof ConnectionError)) return error;
+    const code = error.failure === "untrusted" ? "TLSUntrusted" : "Unreachable";
+    return new FleetError("RemoteClientCreationFailed", error.message, { code, cause: error });
+  }
+}

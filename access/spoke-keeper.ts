@@ -1,0 +1,244 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { FleetError } from "../api/errors.ts";
+import type { ResolvedAccess } from "./resolved-access.ts";
+import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
+import type { SpokeConnection, SpokeState } from "./spokes.ts";
+
+/** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */
+export type Outlook =
+  | { readonly kind: "access"; readonly access: ResolvedAccess }
+  | { readonly kind: "error"; readonly error: FleetError };
+
+const acquireTimeoutMs = 12_000;
+const checkTimeoutMs = 3_000;
+const graceMs = 180_000;
+
+/**
+ * Connects to one spoke and keeps the connection: replaces it when the outlook changes, notices when the spoke falls
+ * silent, and tries again until it is closed. Callers only ask.
+ */
+export class SpokeKeeper {
+  readonly #deps: SpokeDeps;
+  readonly #onChange: () => void;
+  #outlook: Outlook;
+  #state: SpokeState = { kind: "connecting" };
+  #settled = Promise.withResolvers<void>();
+  #link: SpokeLink | undefined;
+  /** Why the link does not work at the moment. */
+  #down: FleetError | undefined;
+  #checking = false;
+  #attempt: AbortController | undefined;
+  #attemptError: FleetError | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `onChange` is called after every change of the state but to `connecting`. */
+  constructor(outlook: Outlook, deps: SpokeDeps, onChange: () => void) {
+    this.#outlook = outlook;
+    this.#deps = deps;
+    this.#onChange = onChange;
+    this.#follow();
+  }
+
+  get state(): SpokeState {
+    return this.#state;
+  }
+
+  /** Takes what the profile and the provider file say now. */
+  update(outlook: Outlook): void {
+    if (this.#closed) return;
+    this.#outlook = outlook;
+    this.#follow();
+  }
+
+  /** The connection, after waiting for a first attempt if one is running. Throws the error of the state otherwise. */
+  async acquire(signal: AbortSignal): Promise<SpokeConnection> {
+    if (this.#state.kind === "connecting") {
+      const late = AbortSignal.any([signal, AbortSignal.timeout(acquireTimeoutMs)]);
+      await Promise.race([this.#settled.promise, aborted(late)]);
+      signal.throwIfAborted();
+    }
+    const state = this.#state;
+    if (state.kind === "connected") return state.connection;
+    if (state.kind !== "connecting") throw state.error;
+    throw new FleetError("RemoteClientCreationFailed", "The first attempt to connect goes on", {
+      code: "Unreachable",
+    });
+  }
+
+  /** Ends the connection for good; whoever uses it gets the error. */
+  async close(error: FleetError): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#grace);
+    this.#attempt?.abort();
+    const link = this.#link;
+    this.#link = undefined;
+    this.#state = { kind: "failed", error };
+    this.#settled.resolve();
+    await link?.close(error);
+  }
+
+  #follow(): void {
+    clearTimeout(this.#grace);
+    this.#attempt?.abort();
+    this.#attempt = undefined;
+    this.#attemptError = undefined;
+    const outlook = this.#outlook;
+    if (outlook.kind === "error") {
+      // What works is kept for a while, but nobody new gets it.
+      this.#grace = setTimeout(() => this.#drop("was given up"), graceMs).unref();
+    } else {
+      const { access } = outlook;
+      if (this.#link !== undefined && this.#link.profile.uid !== access.profile.uid) {
+        this.#drop("belongs to a ClusterProfile that was deleted and created again");
+      }
+      if (!this.#fits()) this.#connect(access);
+    }
+    this.#refresh();
+  }
+
+  #fits(): boolean {
+    const outlook = this.#outlook;
+    return outlook.kind === "access" && this.#link?.fingerprint === outlook.access.fingerprint;
+  }
+
+  #connect(access: ResolvedAccess): void {
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    // Ends when the attempt is aborted; all its failures are states.
+    void this.#connectUntil(access, attempt.signal);
+  }
+
+  async #connectUntil(access: ResolvedAccess, signal: AbortSignal): Promise<void> {
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
+      try {
+        await link.probe(signal);
+        signal.throwIfAborted();
+        this.#take(link);
+        return;
+      } catch (error) {
+        await link[Symbol.asyncDispose]();
+        if (stopped(signal)) return;
+        this.#attemptError = fleetErrorOf(error);
+        this.#refresh();
+      }
+      await delay(backoffMs(failures, 60_000), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #take(link: SpokeLink): void {
+    const old = this.#link;
+    this.#attempt = undefined;
+    this.#attemptError = undefined;
+    this.#down = undefined;
+    this.#link = link;
+    this.#refresh();
+    // After the new one is in place, so that there is no gap. Its end is not waited for.
+    void old?.close(stale("was replaced by a new one"));
+  }
+
+  #drop(why: string): void {
+    const link = this.#link;
+    this.#link = undefined;
+    this.#down = undefined;
+    this.#refresh();
+    void link?.close(stale(why));
+  }
+
+  /** The link had trouble: ask the server, and go on asking while it does not answer. */
+  #check(link: SpokeLink): void {
+    if (this.#closed || link !== this.#link || this.#checking) return;
+    this.#checking = true;
+    // Ends with the link; all its failures are states.
+    void this.#checkUntilUp(link).finally(() => {
+      this.#checking = false;
+    });
+  }
+
+  async #checkUntilUp(link: SpokeLink): Promise<void> {
+    const { signal } = link;
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        await link.probe(signal, checkTimeoutMs);
+        if (link !== this.#link) return;
+        this.#down = undefined;
+        link.unblock();
+        this.#refresh();
+        return;
+      } catch (error) {
+        if (stopped(signal)) return;
+        failures += 1;
+        // One failure may be a server that restarts; the second says that it is away.
+        if (failures > 1) this.#lose(link, fleetErrorOf(error));
+      }
+      await delay(backoffMs(failures, 10_000), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #lose(link: SpokeLink, error: FleetError): void {
+    if (link !== this.#link) return;
+    this.#down = error;
+    link.block(error);
+    this.#refresh();
+  }
+
+  #refresh(): void {
+    const before = this.#state;
+    const next = this.#stateNow();
+    this.#state = next;
+    if (next.kind === "connecting") {
+      if (before.kind !== "connecting") this.#settled = Promise.withResolvers();
+      return;
+    }
+    this.#settled.resolve();
+    if (!sameState(before, next)) this.#onChange();
+  }
+
+  #stateNow(): SpokeState {
+    if (this.#outlook.kind === "error") return { kind: "failed", error: this.#outlook.error };
+    if (this.#attemptError !== undefined) return { kind: "failed", error: this.#attemptError };
+    const connection = this.#link;
+    if (connection === undefined) return { kind: "connecting" };
+    return this.#down === undefined
+      ? { kind: "connected", connection }
+      : { kind: "lost", connection, error: this.#down };
+  }
+}
+
+function sameState(a: SpokeState, b: SpokeState): boolean {
+  if (a.kind !== b.kind) return false;
+  const connections = [a, b].map((state) => ("connection" in state ? state.connection : undefined));
+  const errors = [a, b].map((state) =>
+    "error" in state ? `${state.error.reason} ${state.error.message}` : "",
+  );
+  return connections[0] === connections[1] && errors[0] === errors[1];
+}
+
+function backoffMs(failures: number, maxMs: number): number {
+  return Math.min(maxMs, 1_000 * 2 ** (failures - 1)) * (1 - Math.random() / 4);
+}
+
+function stale(why: string): FleetError {
+  return new FleetError("RemoteClusterStale", `The connection to the cluster ${why}`);
+}
+
+function fleetErrorOf(error: unknown): FleetError {
+  if (error instanceof FleetError) return error;
+  return new FleetError("RemoteClientCreationFailed", "The connection cannot be made", {
+    code: "Unreachable",
+    cause: error,
+  });
+}
+
+function stopped(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
