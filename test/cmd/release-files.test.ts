@@ -1,0 +1,237 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { checkReleases, ensureReleases, type ReleaseProgress } from "../../cmd/release-files.ts";
+
+const content = {
+  "knative-serving/1.0.0/1-a.yaml": "kind: A\n",
+  "knative-serving/1.0.0/2-b.yaml": "kind: B\n",
+  "ingress/1.0/istio/c.yaml": "kind: C\n",
+};
+const names = Object.keys(content).toSorted();
+const signal = new AbortController().signal;
+
+let root: string;
+let dir: string;
+let mirror: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "knfleet-releases-"));
+  dir = join(root, "filled");
+  mirror = join(root, "mirror");
+  await writeLock("http://127.0.0.1:9");
+  for (const [path, text] of Object.entries(content)) await put(join(mirror, path), text);
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true });
+});
+
+async function put(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
+
+async function writeLock(base: string): Promise<void> {
+  const files = Object.entries(content).map(([path, text]) => ({
+    path,
+    bytes: text.length,
+    sha256: createHash("sha256").update(text).digest("hex"),
+    url: `${base}/${path}`,
+  }));
+  const lock = { repository: "https://example.com/x", commit: "1", files };
+  await writeFile(join(root, "releases.lock.json"), JSON.stringify(lock));
+}
+
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted();
+}
+
+function ensureFromMirror() {
+  return ensureReleases({ root, dir, environment: { KNFLEET_RELEASE_MIRROR: mirror } }, signal);
+}
+
+function ensureFromServer(stop: AbortSignal = signal) {
+  return ensureReleases({ root, dir, environment: {} }, stop);
+}
+
+describe("from a local mirror, the release directory", () => {
+  test("is filled with every file and nothing else", async () => {
+    expect(await ensureFromMirror()).toEqual({ dir, source: "mirror" });
+    expect(await filesIn(dir)).toEqual(names);
+    expect(await readFile(join(dir, names[0] ?? ""), "utf8")).toBe("kind: C\n");
+  });
+
+  test("is complete the second time", async () => {
+    await ensureFromMirror();
+    expect(await ensureFromMirror()).toEqual({ dir, source: "cache" });
+  });
+
+  test("is repaired; files that are right are not written again", async () => {
+    await ensureFromMirror();
+    const [damaged = "", lost = "", right = ""] = names;
+    await writeFile(join(dir, damaged), "kind: D\n");
+    await rm(join(dir, lost));
+    const before = await stat(join(dir, right));
+    expect(await checkReleases({ root, dir, environment: {} })).toEqual({
+      dir,
+      problems: [
+        `${lost} is missing`,
+        expect.stringMatching(new RegExp(`^${damaged} has SHA-256 [0-9a-f]{64} instead of`)),
+      ],
+    });
+    expect(await ensureFromMirror()).toEqual({ dir, source: "mirror" });
+    expect((await stat(join(dir, right))).ino).toBe(before.ino);
+    expect((await checkReleases({ root, dir, environment: {} })).problems).toEqual([]);
+  });
+
+  test("is not filled with a file that is wrong, and the error says which and why", async () => {
+    await put(join(mirror, "ingress/1.0/istio/c.yaml"), "kind: Changed\n");
+    await expect(ensureFromMirror()).rejects.toMatchObject({
+      reason: "ReleaseNotFound",
+      message: `Release file ingress/1.0/istio/c.yaml from ${mirror}/ingress/1.0/istio/c.yaml has 14 bytes instead of 8`,
+    });
+    expect(await filesIn(dir).catch(() => [])).not.toContain("ingress/1.0/istio/c.yaml");
+  });
+
+  test("cannot be filled from a mirror that lacks a file or is none", async () => {
+    await rm(join(mirror, "ingress"), { recursive: true });
+    await expect(ensureFromMirror()).rejects.toMatchObject({ reason: "ReleaseNotFound" });
+    await rm(mirror, { recursive: true });
+    await expect(ensureFromMirror()).rejects.toMatchObject({ reason: "ConfigInvalid" });
+  });
+
+  test("says what it does", async () => {
+    const seen: ReleaseProgress[] = [];
+    const environment = { KNFLEET_RELEASE_MIRROR: mirror };
+    await ensureReleases({ root, dir, environment, onProgress: (one) => seen.push(one) }, signal);
+    expect(seen.map(({ path }) => path).toSorted()).toEqual(names);
+    expect(seen.at(-1)).toMatchObject({ done: 3, total: 3, source: "mirror" });
+  });
+
+  test("is a folder of the cache that belongs to the lock file", async () => {
+    const KNFLEET_RELEASE_MIRROR = mirror;
+    const own = { KNFLEET_RELEASE_MIRROR, KNFLEET_CACHE_DIR: join(root, "own") };
+    const first = await ensureReleases({ root, environment: own }, signal);
+    expect(first.dir).toMatch(/\/own\/releases-[0-9a-f]{16}$/);
+    const shared = { KNFLEET_RELEASE_MIRROR, XDG_CACHE_HOME: join(root, "shared") };
+    const second = await ensureReleases({ root, environment: shared }, signal);
+    expect(second.dir).toMatch(/\/shared\/knfleet\/releases-[0-9a-f]{16}$/);
+    await writeLock("http://127.0.0.1:10");
+    expect((await ensureReleases({ root, environment: own }, signal)).dir).not.toBe(first.dir);
+  });
+});
+
+describe("from their public source, the release files", () => {
+  let server: Server;
+  let requests: string[];
+  let respond: (path: string, response: ServerResponse) => void;
+
+  beforeEach(async () => {
+    requests = [];
+    respond = (path, response) =>
+      response.end(Object.entries(content).find(([p]) => p === path)?.[1]);
+    server = createServer(({ url = "" }, response) => {
+      requests.push(url.slice(1));
+      respond(url.slice(1), response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    await writeLock(`http://127.0.0.1:${port}`);
+  });
+
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("are downloaded once each", async () => {
+    expect(await ensureFromServer()).toEqual({ dir, source: "download" });
+    expect(requests.toSorted()).toEqual(names);
+    expect(await filesIn(dir)).toEqual(names);
+  });
+
+  test("are asked for again after a server error", async () => {
+    respond = (path, response) => {
+      if (requests.filter((one) => one === path).length === 1) response.statusCode = 503;
+      response.end("kind: " + (path.at(-6) ?? "").toUpperCase() + "\n");
+    };
+    expect(await ensureFromServer()).toEqual({ dir, source: "download" });
+    expect(requests).toHaveLength(6);
+  });
+
+  test.each([
+    { name: "a missing file", status: 404, body: "kind: A\n", problem: "HTTP status 404" },
+    { name: "other bytes", status: 200, body: "kind: X\n", problem: "has SHA-256" },
+    { name: "fewer bytes", status: 200, body: "kind", problem: "has 4 bytes instead of 8" },
+    { name: "no end", status: 200, body: "x".repeat(100_000), problem: "instead of 8" },
+  ])("are refused with $name", async ({ status, body, problem }) => {
+    respond = (_path, response) => {
+      response.statusCode = status;
+      response.end(body);
+    };
+    await expect(ensureFromServer()).rejects.toMatchObject({
+      reason: "ReleaseNotFound",
+      message: expect.stringContaining(problem),
+    });
+    expect(await filesIn(dir).catch(() => [])).toEqual([]);
+  });
+
+  test("go on where they were interrupted, and nothing half-written stays", async () => {
+    const stop = new AbortController();
+    respond = (path, response) => {
+      if (path === names[0]) response.end("kind: C\n");
+      else stop.abort(new Error("interrupted"));
+    };
+    await expect(ensureFromServer(stop.signal)).rejects.toThrow("interrupted");
+    expect((await filesIn(dir).catch(() => [])).every((path) => names.includes(path))).toBe(true);
+    respond = (path, response) => response.end("kind: " + (path.at(-6) ?? "").toUpperCase() + "\n");
+    expect(await ensureFromServer()).toEqual({ dir, source: "download" });
+  });
+
+  test("are replaced by the sample only when that is allowed, with the reason", async () => {
+    respond = (_path, response) => {
+      response.statusCode = 404;
+      response.end();
+    };
+    await expect(ensureFromServer()).rejects.toMatchObject({ reason: "ReleaseNotFound" });
+    const options = { root, dir, environment: {}, allowSample: true };
+    expect(await ensureReleases(options, signal)).toEqual({
+      dir: join(root, "test/fixtures/release"),
+      source: "sample",
+      sampleBecause: expect.objectContaining({ reason: "ReleaseNotFound" }),
+    });
+  });
+});
+
+describe("a lock file", () => {
+  test.each([
+    { name: "is missing", text: undefined },
+    { name: "is no JSON", text: "{" },
+    { name: "lists nothing", text: '{"repository":"r","commit":"c","files":[]}' },
+    {
+      name: "leads out of the directory",
+      text: JSON.stringify({
+        repository: "r",
+        commit: "c",
+        files: [{ path: "a/../../b", bytes: 1, sha256: "0".repeat(64), url: "https://x.example" }],
+      }),
+    },
+  ])("that $name is refused", async ({ text }) => {
+    const path = join(root, "releases.lock.json");
+    await (text === undefined ? rm(path) : writeFile(path, text));
+    await expect(ensureReleases({ root, dir, environment: {} }, signal)).rejects.toMatchObject({
+      reason: "ConfigInvalid",
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { readFile, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { mirrorOf } from "../../cmd/release-files.ts";
+import { readLock } from "../../cmd/release-lock.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const run = promisify(execFile);
+let dir: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "knfleet-releases-cli-"));
+});
+
+afterAll(async () => {
+  await rm(dir, { recursive: true });
+});
+
+describe("npm run releases", () => {
+  test("ends with 1 and names the files that are missing when it only checks", async () => {
+    const checked = run(process.execPath, ["cmd/releases.ts", "--check", "--release-dir", dir], {
+      cwd: root,
+    });
+    await expect(checked).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /1-serving-crds\.yaml is missing\n[^]*126 release files are not right/,
+      ),
+    });
+  });
+
+  test("refuses an unknown option with one line", async () => {
+    const refused = run(process.execPath, ["cmd/releases.ts", "--nonsense"], { cwd: root });
+    await expect(refused).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Error: Unknown option '--nonsense'.*\n$/),
+    });
+  });
+
+  test("explains itself", async () => {
+    const { stdout } = await run(process.execPath, ["cmd/releases.ts", "--help"], { cwd: root });
+    expect(stdout).toContain("--release-dir DIR");
+  });
+});
+
+describe("releases.lock.json", () => {
+  test("pins every file to one commit of upstream", async () => {
+    const lock = await readLock(join(root, "releases.lock.json"));
+    expect(lock.commit).toMatch(/^[0-9a-f]{40}$/);
+    expect(new Set(lock.files.map(({ path }) => path)).size).toBe(lock.files.length);
+    for (const { path, url } of lock.files) {
+      const { hostname, pathname, protocol } = new URL(url);
+      expect(protocol).toBe("https:");
+      expect(`${hostname}${pathname}`).toContain(`knative/operator/${lock.commit}/`);
+      expect(url.split("/").at(-1)).toBe(path.split("/").at(-1));
+    }
+  });
+
+  test("lists what the mirror's own list says, where there is a mirror", async () => {
+    const mirror = await mirrorOf(process.env);
+    const lock = await readLock(join(root, "releases.lock.json"));
+    const ours = lock.files.map(({ path, sha256 }) => `${sha256}  ./${path}`).toSorted();
+    const sums = mirror === undefined ? ours : await linesOf(join(mirror, "SHA256SUMS"));
+    expect(ours).toEqual(sums);
+  });
+});
+
+async function linesOf(path: string): Promise<readonly string[]> {
+  return (await readFile(path, "utf8")).trim().split("\n").toSorted();
+}
