@@ -1,0 +1,169 @@
+import { anchorLabels, anchorNameOf, managedByValue } from "../../../api/anchor.ts";
+import { componentKinds, operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
+import { timestampOf } from "../../../api/conditions.ts";
+import type { OwnerReference } from "../../../api/kubernetes.ts";
+import type { Cluster, Fleet } from "../../fleet/fleet.ts";
+import { conditionOf } from "../../fleet/json-record.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+
+interface InstallationPlan {
+  readonly kind: ComponentKind;
+  readonly namespace: string;
+  /** Name of the ClusterProfile in namespace `fleet`; absent: the hub itself. */
+  readonly profile?: string;
+  readonly ready?: "True" | "False" | "Unknown";
+  readonly reason?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Writes a component on the hub as a controller would leave it: hand-written status, Ready=True unless said otherwise. */
+export async function createComponent(hub: Cluster, plan: InstallationPlan): Promise<string> {
+  const { kind, namespace, profile, ready = "True", reason } = plan;
+  const { label } = componentKinds[kind];
+  const named = { apiVersion: operatorApiVersion, kind, metadata: { namespace, name: label } };
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const { metadata } = await hub.admin.apply({
+    ...named,
+    metadata: { ...named.metadata, labels: plan.labels ?? {} },
+    spec: profile === undefined ? {} : { clusterProfileRef: { namespace: "fleet", name: profile } },
+  });
+  const condition = {
+    type: "Ready",
+    status: ready,
+    lastTransitionTime: timestampOf(new Date()),
+    ...(reason === undefined ? {} : { reason, message: `Because of ${reason}` }),
+  };
+  await hub.admin.apply(
+    {
+      ...named,
+      status: {
+        observedGeneration: metadata.generation,
+        version: "1.23.0",
+        conditions: [condition],
+      },
+    },
+    { subresource: "status" },
+  );
+  return metadata.uid;
+}
+
+interface SpokePlan {
+  readonly kind: ComponentKind;
+  readonly namespace: string;
+  /** Deployments that become available. */
+  readonly healthy: readonly string[];
+  /** Deployments of which no pod can be scheduled. */
+  readonly broken?: readonly string[];
+  /** Owner of the Deployments; absent: an anchor that is made. */
+  readonly owner?: OwnerReference;
+}
+
+/** Writes what an installation leaves on its cluster, and waits until the healthy Deployments are available. */
+export async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<void> {
+  const { kind, namespace, healthy, broken = [] } = plan;
+  const { label } = componentKinds[kind];
+  await cluster.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const owner = plan.owner ?? (await createAnchor(cluster, plan));
+  for (const name of [...healthy, ...broken]) {
+    const pod = { "knfleet.dev/test": name };
+    await cluster.admin.apply({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: {
+        namespace,
+        name,
+        labels: { "app.kubernetes.io/name": label },
+        ownerReferences: [owner],
+      },
+      spec: {
+        selector: { matchLabels: pod },
+        template: {
+          metadata: { labels: pod },
+          spec: {
+            containers: [{ name: "main", image: `example.com/${name}:1.23.0` }],
+            ...(broken.includes(name) ? { nodeSelector: { nowhere: "true" } } : {}),
+          },
+        },
+      },
+    });
+  }
+  for (const name of healthy) await waitUntilAvailable(cluster, { namespace, name });
+}
+
+async function createAnchor(
+  { admin }: Cluster,
+  { kind, namespace }: SpokePlan,
+): Promise<OwnerReference> {
+  const { label } = componentKinds[kind];
+  const name = anchorNameOf({ kind, name: label });
+  const labels = {
+    [anchorLabels.managedBy]: managedByValue,
+    [anchorLabels.componentName]: label,
+  };
+  const anchor = { apiVersion: "v1", kind: "ConfigMap" };
+  const { metadata } = await admin.apply({ ...anchor, metadata: { namespace, name, labels } });
+  return { ...anchor, name, uid: metadata.uid };
+}
+
+async function waitUntilAvailable(
+  cluster: Cluster,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<void> {
+  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace, name };
+  await waitFor(`Deployment ${name} on ${cluster.name}`, async () => {
+    return conditionOf(await cluster.admin.get(key), "Available")?.status === "True";
+  });
+}
+
+/** How the command line is run against a fleet. */
+export interface FleetScene {
+  /** Kubeconfig of the hub; its context's namespace is `team-a`. */
+  readonly kubeconfig: string;
+  readonly providerFile: string;
+}
+
+/**
+ * A fleet in four states: Serving in `team-a` healthy on spoke-1; Eventing in `team-a`, whose hub object says Ready, with
+ * one of three Deployments down on spoke-2; Serving in `team-b` on a spoke whose address answers nobody; Eventing in
+ * `team-b` on the hub itself and healthy.
+ */
+export async function setScene(fleet: Fleet): Promise<FleetScene> {
+  const { hub } = fleet;
+  const [first, second] = [fleet.spoke("spoke-1"), fleet.spoke("spoke-2")];
+  await fleet.addProfile(first, { plugin: "secretreader" });
+  await fleet.addProfile(second, { plugin: "kubeconfig-secretreader" });
+  // Port 9 (discard) of the loopback address: nobody listens.
+  await fleet.addProfile(second, {
+    plugin: "secretreader",
+    name: "spoke-gone",
+    via: "https://127.0.0.1:9",
+  });
+  const labels = { env: "prod" };
+  const serving = { kind: "KnativeServing", namespace: "team-a" } as const;
+  const eventing = { kind: "KnativeEventing", namespace: "team-a" } as const;
+  const local = { kind: "KnativeEventing", namespace: "team-b" } as const;
+  await createComponent(hub, { ...serving, profile: "spoke-1", labels });
+  await createComponent(hub, { ...eventing, profile: "spoke-2" });
+  await createComponent(hub, {
+    kind: "KnativeServing",
+    namespace: "team-b",
+    profile: "spoke-gone",
+  });
+  const uid = await createComponent(hub, local);
+  const { label: name } = componentKinds[local.kind];
+  const owner = { apiVersion: operatorApiVersion, kind: local.kind, name, uid };
+  await installByHand(first, { ...serving, healthy: ["activator", "controller"] });
+  await installByHand(second, {
+    ...eventing,
+    healthy: ["eventing-controller", "eventing-webhook"],
+    broken: ["imc-dispatcher"],
+  });
+  await installByHand(hub, { ...local, healthy: ["eventing-controller"], owner });
+  return {
+    kubeconfig: await hub.writeKubeconfig("person.kubeconfig", {
+      identity: hub.adminIdentity,
+      namespace: "team-a",
+    }),
+    providerFile: await fleet.providerFile(),
+  };
+}

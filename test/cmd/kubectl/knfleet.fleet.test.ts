@@ -1,0 +1,189 @@
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { ensureBinaries } from "../../fleet/binaries.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { setScene, type FleetScene } from "./fleet-scene.ts";
+import { knfleetFile, rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
+
+const fleet = useFleet({ spokes: 2 });
+let scene: FleetScene;
+beforeAll(async () => {
+  scene = await setScene(fleet());
+});
+
+function knfleet(...args: readonly string[]): Promise<Ran> {
+  const env = { KUBECONFIG: scene.kubeconfig, KNFLEET_PROVIDER_FILE: scene.providerFile };
+  return runKnfleet(args, { env });
+}
+
+describe("status", () => {
+  test("shows hub and spoke of the whole fleet, worst first, and fails", async () => {
+    const { stdout, stderr, exitCode } = await knfleet("status", "-A");
+    expect(rowsOf(stdout)).toMatchObject([
+      {
+        NAMESPACE: "team-a",
+        KIND: "KnativeEventing",
+        CLUSTER: "spoke-2",
+        VERSION: "1.23.0",
+        HUB: "Ready",
+        LIVE: "1/3 not available",
+        REASON: "DeploymentsNotReady",
+      },
+      { NAMESPACE: "team-b", CLUSTER: "spoke-gone", HUB: "Ready", LIVE: "Unreachable" },
+      { NAMESPACE: "team-a", CLUSTER: "spoke-1", HUB: "Ready", LIVE: "Ready", REASON: "<none>" },
+      { NAMESPACE: "team-b", CLUSTER: "<hub>", HUB: "Ready", LIVE: "Ready" },
+    ]);
+    expect(stderr).toContain("4 installations: 2 healthy, 2 not healthy, 1 not read.");
+    expect(stderr).toContain("next: kubectl knfleet deployments ke/knative-eventing -n team-a");
+    expect(exitCode).toBe(1);
+  });
+
+  test("of one healthy installation exits 0 and names the spoke's facts in wide output", async () => {
+    const { stdout, exitCode } = await knfleet("status", "ks/knative-serving", "-o", "wide");
+    const server = fleet().spoke("spoke-1").proxy.url;
+    expect(rowsOf(stdout)).toMatchObject([
+      { CLUSTER: "spoke-1", PROVIDER: "secretreader", KUBERNETES: "v1.36.3", SERVER: server },
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  test("is about the namespace of the context unless told otherwise", async () => {
+    const here = await knfleet("status", "--no-live");
+    expect(rowsOf(here.stdout).map(({ NAMESPACE }) => NAMESPACE)).toEqual(["team-a", "team-a"]);
+    const empty = await knfleet("status", "-n", "default");
+    expect(empty).toMatchObject({ stdout: "", exitCode: 0 });
+    expect(empty.stderr).toBe(
+      "No Knative installations found in default namespace.\n" +
+        "next: kubectl knfleet status -A looks in all namespaces\n",
+    );
+  });
+
+  test("selects by label", async () => {
+    const { stdout } = await knfleet("status", "-A", "--no-live", "-l", "env=prod");
+    expect(rowsOf(stdout)).toMatchObject([{ CLUSTER: "spoke-1", LIVE: "<none>" }]);
+  });
+
+  test("of a name that does not exist exits 1", async () => {
+    const { stderr, exitCode } = await knfleet("status", "ks/nothing");
+    expect(stderr).toContain('knativeservings.operator.knative.dev "nothing" not found');
+    expect(exitCode).toBe(1);
+  });
+
+  test("as JSON is one document and nothing else", async () => {
+    const { stdout, stderr, exitCode } = await knfleet("status", "-A", "-o", "json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      apiVersion: "knfleet.dev/v1",
+      kind: "FleetStatus",
+      complete: false,
+      summary: { total: 4, healthy: 2, errors: 2, unread: 1 },
+      errors: [{ cluster: "fleet/spoke-gone", reason: "Unreachable" }],
+    });
+    expect(stderr).toBe("");
+    expect(exitCode).toBe(1);
+  });
+
+  test("without a provider file shows the hub's view, says so, and is incomplete", async () => {
+    const env = { KUBECONFIG: scene.kubeconfig };
+    const { stdout, stderr, exitCode } = await runKnfleet(["status"], { env });
+    expect(rowsOf(stdout)).toMatchObject([
+      { HUB: "Ready", LIVE: "<unknown>", REASON: "NoProviderFile" },
+      { HUB: "Ready", LIVE: "<unknown>", REASON: "NoProviderFile" },
+    ]);
+    expect(stderr).toContain("--clusterprofile-provider-file");
+    expect(exitCode).toBe(3);
+  });
+
+  test("does not let a spoke that hangs delay the others", async () => {
+    const { proxy } = fleet().spoke("spoke-2");
+    expect(proxy.url).toMatch(/^https:/);
+    fleet().spoke("spoke-2").pause();
+    try {
+      const started = performance.now();
+      const { stdout } = await knfleet("status", "--spoke-timeout", "2s");
+      expect(rowsOf(stdout)).toMatchObject([
+        { CLUSTER: "spoke-2", LIVE: "Unreachable", REASON: "Timeout" },
+        { CLUSTER: "spoke-1", LIVE: "Ready" },
+      ]);
+      expect(performance.now() - started).toBeLessThan(8_000);
+    } finally {
+      fleet().spoke("spoke-2").resume();
+    }
+  });
+});
+
+describe("deployments", () => {
+  test("lists the Knative deployments of every spoke and names the unread one", async () => {
+    const { stdout, stderr, exitCode } = await knfleet("deployments", "-A");
+    expect(rowsOf(stdout).map(({ CLUSTER, NAME, READY }) => [CLUSTER, NAME, READY])).toEqual([
+      ["<hub>", "eventing-controller", "1/1"],
+      ["spoke-1", "activator", "1/1"],
+      ["spoke-1", "controller", "1/1"],
+      ["spoke-2", "eventing-controller", "1/1"],
+      ["spoke-2", "eventing-webhook", "1/1"],
+      ["spoke-2", "imc-dispatcher", "0/1"],
+    ]);
+    expect(stderr).toContain("1 of 4 clusters could not be read:");
+    expect(stderr).toContain("fleet/spoke-gone: Unreachable:");
+    expect(exitCode).toBe(3);
+  });
+
+  test("shows images in wide output", async () => {
+    const { stdout, exitCode } = await knfleet("deployments", "ks", "-o", "wide");
+    expect(rowsOf(stdout)[0]).toMatchObject({
+      IMAGES: "example.com/activator:1.23.0",
+      INSTALLATION: "KnativeServing team-a/knative-serving",
+    });
+    expect(exitCode).toBe(0);
+  });
+});
+
+describe("version", () => {
+  test("shows this program, the hub and the installations", async () => {
+    const { stdout, exitCode } = await knfleet("version");
+    expect(stdout).toMatch(/^Client Version: \S+\nHub Version: v1\.36\.3\n/);
+    expect(stdout).toContain("KnativeServing");
+    expect(exitCode).toBe(0);
+  });
+
+  test("says what it knows when the hub cannot be reached, and fails", async () => {
+    const kubeconfig = await fleet().hub.writeKubeconfig("gone.kubeconfig", {
+      identity: { token: "none" },
+      server: "https://127.0.0.1:9",
+    });
+    const { stdout, stderr, exitCode } = await knfleet("version", "--kubeconfig", kubeconfig);
+    expect(stdout).toMatch(/^Client Version: \S+\n$/);
+    expect(stderr).toMatch(/^error: The hub cannot be reached/);
+    expect(exitCode).toBe(2);
+  });
+});
+
+describe("a person without rights", () => {
+  test("is told what is forbidden, and the exit code is 2", async () => {
+    const { hub } = fleet();
+    const { token } = await hub.serviceAccountToken({ namespace: "team-a", name: "nobody" });
+    const kubeconfig = await hub.writeKubeconfig("nobody.kubeconfig", { identity: { token } });
+    const ran = await knfleet("status", "-A", "--kubeconfig", kubeconfig);
+    expect(ran).toMatchObject({ stdout: "", exitCode: 2 });
+    expect(ran.stderr).toContain('cannot list resource "knative');
+    expect(ran.stderr).not.toContain(token);
+  });
+});
+
+describe("as a plugin of the real kubectl", () => {
+  test("it is found on PATH and its output and exit code pass through", async () => {
+    const binary = await ensureBinaries(["kubectl"]);
+    const folder = fleet().folder;
+    const plugin = join(folder, "kubectl-knfleet");
+    await writeFile(plugin, `#!/bin/sh\nexec "${process.execPath}" "${knfleetFile}" "$@"\n`);
+    await chmod(plugin, 0o755);
+    const ran = await runKnfleet(["knfleet", "status", "-A", "--no-live"], {
+      command: binary("kubectl"),
+      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, KUBECONFIG: scene.kubeconfig },
+    });
+    expect(ran.exitCode).toBe(0);
+    expect(rowsOf(ran.stdout)).toHaveLength(4);
+  });
+});

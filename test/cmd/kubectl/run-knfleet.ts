@@ -1,0 +1,50 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+
+/** The plugin's entry point. */
+export const knfleetFile = join(import.meta.dirname, "../../../cmd/kubectl-knfleet.ts");
+
+export interface Ran {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly command?: string;
+  /** Added to `PATH` and `HOME`, which alone are passed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called with the running process, for example to interrupt it. */
+  readonly during?: (child: ChildProcess) => void;
+}
+
+/** Runs `kubectl knfleet` with arguments, or another command with them, in a process of its own; ends it after a minute. */
+export async function runKnfleet(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { command, env = {}, during } = options;
+  const line = command === undefined ? [knfleetFile, ...args] : args;
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(command ?? process.execPath, line, {
+    env: { PATH, HOME, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 60_000,
+  });
+  during?.(child);
+  const [stdout, stderr] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    child.exitCode === null ? once(child, "close") : undefined,
+  ]);
+  return { exitCode: child.exitCode, stdout, stderr };
+}
+
+/** The rows of a printed table by header, for example `{ NAME: "a", LIVE: "2/9 not available" }`. */
+export function rowsOf(table: string): readonly Readonly<Record<string, string>>[] {
+  const [headers = "", ...lines] = table.trimEnd().split("\n");
+  const names = headers.split(/\s{3,}/);
+  return lines.map((line) => {
+    const cells = line.split(/\s{3,}/);
+    return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? ""]));
+  });
+}
