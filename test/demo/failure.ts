@@ -28,7 +28,7 @@ export function reasonsOf(error: unknown): readonly string[] {
   return messages;
 }
 
-/** Which step, why, and where to look, as lines. `logFolder` is absent when nothing was started yet. */
+/** Which step, why, and where to look, as lines. Without `logFolder` nothing runs yet, or the reason names it. */
 export function failureLines(error: unknown, logFolder: string | undefined): readonly string[] {
   const failed = error instanceof StepFailed;
   const why = reasonsOf(failed ? error.cause : error);
@@ -39,6 +39,6 @@ export function failureLines(error: unknown, logFolder: string | undefined): rea
         .split("\n")
         .map((line, row) => `${index === 0 && row === 0 ? "  why: " : "       "}${line}`),
     ),
-    logFolder === undefined ? "  logs: none, nothing was started yet" : `  logs: ${logFolder}`,
+    ...(logFolder === undefined ? [] : [`  logs: ${logFolder}`]),
   ];
 }

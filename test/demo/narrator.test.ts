@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { failureLines, reasonsOf, StepFailed } from "./failure.ts";
 import { createNarrator, type Narrator } from "./narrator.ts";
+import type { DemoOptions } from "./options.ts";
 import { Progress } from "./progress.ts";
 
 const open = new AbortController().signal;
@@ -12,11 +13,15 @@ interface Told {
   readonly pass: (ms: number) => void;
 }
 
-function tell(options: { readonly colors?: boolean; readonly width?: number } = {}): Told {
+function tell(options: Partial<DemoOptions> = {}): Told {
   let clock = 0;
   let text = "";
   const narrator = createNarrator({
-    options: { colors: options.colors ?? false, terminal: false, width: options.width ?? 80 },
+    options: {
+      colors: options.colors ?? false,
+      terminal: options.terminal ?? false,
+      width: options.width ?? 80,
+    },
     steps: 3,
     write: (part) => void (text += part),
     now: () => clock,
@@ -91,6 +96,14 @@ describe("the narrator", () => {
     expect(text()).toBe(
       ["  $ kubectl get namespace 'knative serving'", "  NAME", "  knative serving", ""].join("\n"),
     );
+  });
+
+  test("folds output on a terminal", () => {
+    const { narrator, text } = tell({ width: 40, terminal: true });
+    narrator.output(`${"word ".repeat(20)}\n`);
+    const lines = text().split("\n");
+    expect(lines.length).toBeGreaterThan(2);
+    expect(lines.filter((line) => line.length > 40)).toEqual([]);
   });
 
   test("never writes wider than the terminal, except for output", () => {
@@ -171,12 +184,8 @@ describe("a failure", () => {
     ]);
   });
 
-  test("before anything was started has no logs", () => {
-    expect(failureLines(new Error("odd"), undefined)).toEqual([
-      "FAILED",
-      "  why: odd",
-      "  logs: none, nothing was started yet",
-    ]);
+  test("before anything was started names no logs", () => {
+    expect(failureLines(new Error("odd"), undefined)).toEqual(["FAILED", "  why: odd"]);
   });
 
   test("does not repeat what a wrapper says already, and ends for a cyclic cause", () => {
