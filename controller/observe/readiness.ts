@@ -1,3 +1,4 @@
+import { isRecord } from "../../access/json.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
@@ -93,8 +94,4 @@ function numberOf(value: unknown, fallback: number): number {
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

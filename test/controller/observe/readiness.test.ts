@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+
+import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
+import { isAvailable, readinessOf, waitingMessage } from "../../../controller/observe/readiness.ts";
+
+interface WorkloadOptions {
+  readonly name?: string;
+  readonly kind?: string;
+  readonly generation?: number;
+  readonly deleting?: boolean;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+function workload(options: WorkloadOptions): KubeObject {
+  const { name = "webhook", kind = "Deployment", generation = 2, deleting = false } = options;
+  return {
+    apiVersion: "apps/v1",
+    kind,
+    metadata: {
+      namespace: "knative-serving",
+      name,
+      uid: `uid-${name}`,
+      resourceVersion: "1",
+      generation,
+      ...(deleting ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}),
+    },
+    spec: options.spec ?? {},
+    ...(options.status === undefined ? {} : { status: options.status }),
+  };
+}
+
+const yes = [
+  { type: "Progressing", status: "True" },
+  { type: "Available", status: "True" },
+];
+const no = [{ type: "Available", status: "False" }];
+
+describe("a workload is available", () => {
+  const table: readonly [string, boolean, WorkloadOptions][] = [
+    ["Deployment, condition True", true, { status: { observedGeneration: 2, conditions: yes } }],
+    ["Deployment, newer status", true, { status: { observedGeneration: 3, conditions: yes } }],
+    ["Deployment, old status", false, { status: { observedGeneration: 1, conditions: yes } }],
+    ["Deployment, condition False", false, { status: { observedGeneration: 2, conditions: no } }],
+    ["Deployment, no condition", false, { status: { observedGeneration: 2 } }],
+    ["Deployment, conditions null", false, { status: { observedGeneration: 2, conditions: null } }],
+    ["Deployment, no status", false, {}],
+    [
+      "Deployment, being deleted",
+      false,
+      { deleting: true, status: { observedGeneration: 2, conditions: yes } },
+    ],
+    [
+      "StatefulSet, all available",
+      true,
+      {
+        kind: "StatefulSet",
+        spec: { replicas: 3 },
+        status: { observedGeneration: 2, availableReplicas: 3 },
+      },
+    ],
+    [
+      "StatefulSet, one short",
+      false,
+      {
+        kind: "StatefulSet",
+        spec: { replicas: 3 },
+        status: { observedGeneration: 2, availableReplicas: 2 },
+      },
+    ],
+    [
+      "StatefulSet, replicas left out means one",
+      false,
+      { kind: "StatefulSet", status: { observedGeneration: 2 } },
+    ],
+    [
+      "StatefulSet, none wanted",
+      true,
+      { kind: "StatefulSet", spec: { replicas: 0 }, status: { observedGeneration: 2 } },
+    ],
+    [
+      "DaemonSet, on every node",
+      true,
+      {
+        kind: "DaemonSet",
+        status: { observedGeneration: 2, desiredNumberScheduled: 2, numberAvailable: 2 },
+      },
+    ],
+    [
+      "DaemonSet, on one of two nodes",
+      false,
+      {
+        kind: "DaemonSet",
+        status: { observedGeneration: 2, desiredNumberScheduled: 2, numberAvailable: 1 },
+      },
+    ],
+    ["DaemonSet, not looked at yet", false, { kind: "DaemonSet" }],
+  ];
+  test.each(table)("%s: %s", (_name, expected, options) => {
+    expect(isAvailable(workload(options))).toBe(expected);
+  });
+});
+
+describe("readiness", () => {
+  const ready = { observedGeneration: 2, conditions: yes };
+  const objects = [
+    workload({ name: "webhook", status: ready }),
+    workload({ name: "controller", status: { observedGeneration: 2, conditions: no } }),
+    workload({ name: "autoscaler", status: ready }),
+  ];
+  const observed = new Map(objects.map((object) => [identityOf(keyOf(object)), object]));
+  const keys = objects.map(keyOf);
+  const missing: ObjectKey = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    namespace: "knative-serving",
+    name: "activator",
+  };
+  const others: ObjectKey[] = [
+    { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-serving", name: "config-network" },
+    { apiVersion: "batch/v1", kind: "Job", namespace: "knative-serving", name: "cleanup" },
+  ];
+
+  test("names what is waited for and what is missing, sorted", () => {
+    expect(readinessOf([...keys, missing, ...others], observed)).toEqual({
+      available: false,
+      waiting: ["activator", "controller"],
+      missing: ["activator"],
+      details: "2 of 4 not available",
+    });
+  });
+
+  test("is there when every desired workload is available", () => {
+    const desired = keys.filter(({ name }) => name !== "controller");
+    expect(readinessOf(desired, observed)).toEqual({
+      available: true,
+      waiting: [],
+      missing: [],
+      details: "",
+    });
+  });
+
+  test("does not depend on the order of the input", () => {
+    const desired = [...keys, missing];
+    expect(readinessOf(desired.toReversed(), observed)).toEqual(readinessOf(desired, observed));
+  });
+
+  test("finds a workload whatever API version it was observed in", () => {
+    const old = keys.map((key) => ({ ...key, apiVersion: "apps/v1beta2" }));
+    expect(readinessOf(old, observed).missing).toEqual([]);
+  });
+
+  test("is worded as upstream words it", () => {
+    const readiness = readinessOf([...keys, missing], observed);
+    expect(waitingMessage(readiness)).toBe("Waiting on deployments: activator, controller");
+  });
+});

@@ -1,0 +1,98 @@
+import { ApiError } from "../../../access/api-error.ts";
+import type {
+  CollectionRef,
+  KubeClient,
+  WatchEvent,
+  WatchOptions,
+} from "../../../access/kube-client.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+
+interface OpenWatch {
+  readonly ref: CollectionRef;
+  readonly options: WatchOptions;
+  readonly queue: (WatchEvent | Error)[];
+  wake: () => void;
+  isOpen: boolean;
+}
+
+/**
+ * Watches whose events a test writes itself, in orders that a real server shows only by bad luck. Lists are not served:
+ * every watch begins with a WatchList.
+ */
+export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "server"> {
+  readonly server = "https://spoke.example";
+  readonly #watches: OpenWatch[] = [];
+  /** Kinds that are not served. */
+  readonly unserved = new Set<string>();
+
+  /** Watches of a kind that were opened so far, with what was asked for. */
+  opened(kind: string): readonly { readonly ref: CollectionRef; readonly options: WatchOptions }[] {
+    return this.#watches.filter(({ ref }) => ref.resource.kind === kind);
+  }
+
+  isOpen(kind: string): boolean {
+    return this.#watches.some(({ ref, isOpen }) => isOpen && ref.resource.kind === kind);
+  }
+
+  /** The whole initial list of a kind. */
+  list(): Promise<never> {
+    return Promise.reject(new Error("The scripted server has no lists"));
+  }
+
+  listed(kind: string, objects: readonly KubeObject[], resourceVersion = "100"): void {
+    for (const object of objects) this.send(kind, { type: "ADDED", object });
+    this.send(kind, { type: "BOOKMARK", resourceVersion, initialEventsEnd: true });
+  }
+
+  /** An event on the open watch of a kind, or the error that ends it. */
+  send(kind: string, event: WatchEvent | Error): void {
+    const watch = this.#watches.findLast(({ ref, isOpen }) => isOpen && ref.resource.kind === kind);
+    if (watch === undefined) throw new Error(`There is no open watch of ${kind}`);
+    watch.queue.push(event);
+    watch.wake();
+  }
+
+  async *watch(
+    ref: CollectionRef,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent> {
+    const watch: OpenWatch = { ref, options, queue: [], wake: () => undefined, isOpen: true };
+    this.#watches.push(watch);
+    try {
+      if (this.unserved.has(ref.resource.kind)) throw notServed();
+      for (;;) {
+        const event = watch.queue.shift();
+        if (event instanceof Error) throw event;
+        if (event === undefined) await wokenUp(watch, signal);
+        else yield event;
+      }
+    } finally {
+      watch.isOpen = false;
+    }
+  }
+}
+
+function wokenUp(watch: OpenWatch, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    watch.wake = resolve;
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+/** What an API server answers for a kind whose CRD it does not have. */
+export function notServed(): ApiError {
+  return apiError(404, "404 page not found");
+}
+
+export function apiError(status: number, message: string): ApiError {
+  return new ApiError({
+    status,
+    message,
+    reason: "",
+    causes: [],
+    isStatus: false,
+    request: "GET /scripted",
+  });
+}
