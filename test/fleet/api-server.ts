@@ -93,7 +93,7 @@ async function startOnSamePort(plan: ServerPlan, parts: Parts): Promise<ServerPr
           cause: error,
         });
       }
-      await delay(1000);
+      await delay(500);
     }
   }
 }

@@ -90,8 +90,8 @@ const auditPolicy = stringify({
   rules: [{ level: "Metadata" }],
 });
 
+// No entries for `etcd` and `controlplane`: without them both are dialled directly, and a configured dialler knows no Unix sockets.
 function egressSelection(socket: string): string {
-  const direct = { proxyProtocol: "Direct" };
   const proxied = {
     name: "cluster",
     connection: { proxyProtocol: "HTTPConnect", transport: { uds: { udsName: socket } } },
@@ -99,10 +99,6 @@ function egressSelection(socket: string): string {
   return stringify({
     apiVersion: "apiserver.k8s.io/v1beta1",
     kind: "EgressSelectorConfiguration",
-    egressSelections: [
-      proxied,
-      { name: "controlplane", connection: direct },
-      { name: "etcd", connection: direct },
-    ],
+    egressSelections: [proxied],
   });
 }

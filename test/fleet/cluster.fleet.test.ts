@@ -1,18 +1,32 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Agent, createServer as createWebhookServer } from "node:https";
+import { createServer } from "node:net";
+import { text } from "node:stream/consumers";
+
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
+import { openAdminClient } from "./admin-client.ts";
+import { createAuthority, type KeyPair } from "./certificates.ts";
+import type { Cluster } from "./cluster.ts";
+import { exchange } from "./https-exchange.ts";
 import { conditionOf, valueAt } from "./json-record.ts";
+import { portOf } from "./ports.ts";
 import { useFleet } from "./use-fleet.ts";
 import { waitFor } from "./wait-for.ts";
 
-const fleet = useFleet({ spokes: 1 });
+const fleet = useFleet({
+  hub: { egress: true },
+  spokes: [{ apiServerFlags: ["--goaway-chance=0.001"] }, { kwok: false, name: "empty" }],
+});
 
-describe("a cluster of the fleet", () => {
+describe("a cluster with kwok", () => {
   test("makes a Deployment of two replicas available", async () => {
     const { admin } = fleet().spoke(0);
     await admin.create(deployment("two", 2));
     const ready = await waitFor("the Deployment", async () => {
-      const found = await admin.get(keyOfDeployment("two"));
+      const found = await admin.get(deploymentKey("two"));
       return conditionOf(found, "Available")?.status === "True" ? found : undefined;
     });
     expect(valueAt(ready, "status", "readyReplicas")).toBe(2);
@@ -21,36 +35,255 @@ describe("a cluster of the fleet", () => {
   test("completes a Job", async () => {
     const { admin } = fleet().spoke(0);
     await admin.create(job("once"));
+    const key = { apiVersion: "batch/v1", kind: "Job", namespace: "default", name: "once" };
     const done = await waitFor("the Job", async () => {
-      const found = await admin.get({
-        apiVersion: "batch/v1",
-        kind: "Job",
-        namespace: "default",
-        name: "once",
-      });
+      const found = await admin.get(key);
       return conditionOf(found, "Complete")?.status === "True" ? found : undefined;
     });
     expect(valueAt(done, "status", "succeeded")).toBe(1);
   });
 
-  test("lets a deleted Deployment's pods go", async () => {
+  test("lets the pods of a deleted Deployment go", async () => {
     const { admin } = fleet().spoke(0);
-    const pods = { apiVersion: "v1", kind: "Pod", labelSelector: "app=gone" } as const;
+    const pods = { apiVersion: "v1", kind: "Pod", labelSelector: "app=gone" };
     await admin.create(deployment("gone", 1));
     await waitFor("a pod", async () => (await admin.list(pods)).length === 1);
-    await admin.remove(keyOfDeployment("gone"));
+    await admin.remove(deploymentKey("gone"));
     await waitFor("the pod to go", async () => (await admin.list(pods)).length === 0);
-    expect(await admin.get(keyOfDeployment("gone"))).toBeUndefined();
+    expect(await admin.get(deploymentKey("gone"))).toBeUndefined();
   });
+});
+
+test("a cluster without kwok has no node, and nothing becomes ready", async () => {
+  const { admin } = fleet().spoke("empty");
+  await admin.create(deployment("stuck", 1));
+  const pod = await waitFor("an unschedulable pod", async () => {
+    const pods = await admin.list({ apiVersion: "v1", kind: "Pod", namespace: "default" });
+    return pods.find((found) => conditionOf(found, "PodScheduled")?.reason === "Unschedulable");
+  });
+  expect(valueAt(pod, "status", "phase")).toBe("Pending");
+});
+
+describe("the audit log", () => {
+  test("counts the requests of a user exactly", async () => {
+    const spoke = fleet().spoke(0);
+    const since = new Date();
+    const { token } = await spoke.serviceAccountToken({
+      namespace: "counting",
+      name: "counter",
+      namespaceRules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create", "get"] }],
+    });
+    const as = bearer(spoke, token);
+    const path = "/api/v1/namespaces/counting/configmaps";
+    for (let count = 0; count < 20; count += 1) {
+      expect(await as("POST", path, { body: { metadata: { name: `map-${count}` } } })).toBe(201);
+    }
+    expect(await as("GET", `${path}/map-3`)).toBe(200);
+    expect(await as("DELETE", `${path}/map-3`)).toBe(403);
+
+    const user = "system:serviceaccount:counting:counter";
+    expect(await spoke.auditLog.countByVerb({ user, since })).toEqual({
+      create: 20,
+      get: 1,
+      delete: 1,
+    });
+    const [refused] = await spoke.auditLog.requests({ user, verb: "delete" });
+    expect(refused).toMatchObject({
+      resource: "configmaps",
+      namespace: "counting",
+      name: "map-3",
+      code: 403,
+      user,
+    });
+    expect(refused?.answeredAt.getTime()).toBeGreaterThanOrEqual(since.getTime());
+  });
+
+  test("knows open watches before they end, once", async () => {
+    const spoke = fleet().spoke(0);
+    const { token } = await spoke.serviceAccountToken({
+      namespace: "watching",
+      name: "watcher",
+      rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["watch", "list"] }],
+    });
+    const stop = new AbortController();
+    const watchPath = "/api/v1/configmaps?watch=1";
+    const watching = bearer(spoke, token)("GET", watchPath, { signal: stop.signal });
+    const filter = { user: "serviceaccount:watching:" };
+    await waitFor("the watch", async () => (await spoke.auditLog.requests(filter)).length === 1);
+    stop.abort();
+    await expect(watching).rejects.toThrow("aborted");
+    expect(await spoke.auditLog.countByVerb(filter)).toEqual({ watch: 1 });
+  });
+});
+
+describe("an API server", () => {
+  test("answers nothing while it is paused, and goes on afterwards", async () => {
+    const spoke = fleet().spoke(0);
+    spoke.pause();
+    const answer = spoke.admin.request("GET", "/version");
+    const first = await Promise.race([answer, once(AbortSignal.timeout(300), "abort")]);
+    expect(first).not.toHaveProperty("major");
+    spoke.resume();
+    expect(await answer).toMatchObject({ major: "1", minor: "36" });
+  });
+
+  test("stops and starts on the same port with what it had stored", async () => {
+    const spoke = fleet().spoke(0);
+    const { server } = spoke;
+    await spoke.admin.apply(configMap("survivor"));
+    await spoke.stop();
+    await expect(spoke.admin.request("GET", "/version")).rejects.toThrow("ECONNREFUSED");
+    await spoke.start();
+    expect(spoke.server).toBe(server);
+    expect(
+      await spoke.admin.get({ ...configMap("survivor"), namespace: "default", name: "survivor" }),
+    ).toBeDefined();
+  });
+
+  test("says so when its port was taken meanwhile", async () => {
+    const spoke = fleet().spoke("empty");
+    const port = Number(new URL(spoke.server).port);
+    await spoke.stop();
+    const thief = createServer((socket) => socket.destroy()).listen(port, "127.0.0.1");
+    await once(thief, "listening");
+    await expect(spoke.start()).rejects.toThrow(`Port ${port} of empty is taken`);
+    thief.close();
+    await once(thief, "close");
+    await spoke.start();
+    expect(await spoke.admin.request("GET", "/readyz")).toBe("ok");
+  });
+
+  test("is reached through the proxy, which counts and breaks", async () => {
+    const { proxy, caPem, adminIdentity } = fleet().spoke(0);
+    const admin = openAdminClient(proxy.url, caPem, adminIdentity);
+    proxy.resetCounts();
+    await admin.request("GET", "/version");
+    expect(proxy.counts.connections).toBe(1);
+    expect(proxy.counts.bytesDown).toBeGreaterThan(500);
+    await proxy.setMode("refuse");
+    await expect(admin.request("GET", "/version")).rejects.toThrow(/ECONN(REFUSED|RESET)/);
+    await proxy.setMode("open");
+    expect(await admin.request("GET", "/version")).toMatchObject({ minor: "36" });
+    admin.close();
+  });
+});
+
+test("the hub reaches a webhook through its Service and the egress proxy", async () => {
+  const { hub } = fleet();
+  const authority = createAuthority("webhook-ca");
+  await using webhook = await startWebhook(
+    authority.issue({ commonName: "guard", usage: "server", hosts: ["guard.hooks.svc"] }),
+  );
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "hooks" } });
+  await hub.admin.apply({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace: "hooks", name: "guard" },
+    spec: { ports: [{ port: 443 }] },
+  });
+  await hub.routeService({ namespace: "hooks", name: "guard" }, webhook.port);
+  await hub.admin.apply(webhookConfiguration(authority.certificatePem));
+  const refusal = await waitFor("the webhook to be asked", async () => {
+    const error = await hub.admin
+      .apply(configMap("forbidden", "hooks"))
+      .catch((thrown: unknown) => thrown);
+    return error instanceof Error ? error : undefined;
+  });
+  expect(refusal.message).toContain("not on my watch");
+  expect(hub.egress?.asked[0]).toMatch(/^10\.96\.\d+\.\d+:443$/);
+});
+
+interface Extra {
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends requests with a token and gives their status codes. */
+function bearer(cluster: Cluster, token: string) {
+  const agent = new Agent({ ca: cluster.caPem });
+  return async (method: string, path: string, { body, signal }: Extra = {}) => {
+    const answer = await exchange({
+      url: `${cluster.server}${path}`,
+      method,
+      agent,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return answer.status;
+  };
+}
+
+/** A webhook that refuses everything. */
+async function startWebhook(pair: KeyPair) {
+  const server = createWebhookServer(
+    { cert: pair.certificatePem, key: pair.keyPem },
+    (request, response) => void refuse(request, response),
+  ).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: portOf(server.address()),
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+async function refuse(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const review: unknown = JSON.parse(await text(request));
+  const uid = valueAt(review, "request", "uid");
+  const answer = { uid, allowed: false, status: { message: "not on my watch" } };
+  const body = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer };
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify(body));
+}
+
+const webhookConfiguration = (caPem: string): Manifest => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: "guard" },
+  webhooks: [
+    {
+      name: "guard.hooks.svc",
+      admissionReviewVersions: ["v1"],
+      sideEffects: "None",
+      failurePolicy: "Ignore",
+      matchConditions: [
+        {
+          name: "one-name",
+          expression: "request.name == 'forbidden' && request.namespace == 'hooks'",
+        },
+      ],
+      rules: [
+        { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["*"] },
+      ],
+      clientConfig: {
+        service: { namespace: "hooks", name: "guard" },
+        caBundle: Buffer.from(caPem, "utf8").toString("base64"),
+      },
+    },
+  ],
+});
+
+const configMap = (name: string, namespace = "default"): Manifest => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { namespace, name },
+});
+
+const deploymentKey = (name: string) => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  namespace: "default",
+  name,
 });
 
 const template = (name: string, extra: object = {}) => ({
   metadata: { labels: { app: name } },
   spec: { containers: [{ name: "main", image: "example.invalid/main" }], ...extra },
 });
-
-const keyOfDeployment = (name: string) =>
-  ({ apiVersion: "apps/v1", kind: "Deployment", namespace: "default", name }) as const;
 
 const deployment = (name: string, replicas: number): Manifest => ({
   apiVersion: "apps/v1",

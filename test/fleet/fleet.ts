@@ -69,7 +69,10 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     await Promise.all(spokes.map((spoke) => applyFile(spoke, spokeRoleFile)));
     return fleetOf({ hub, spokes, folder, log, binary, running: undo.move() });
   } catch (error) {
-    throw new Error(`The test fleet did not start; its logs are in ${folder}`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`The test fleet did not start: ${why}\nIts logs are in ${folder}`, {
+      cause: error,
+    });
   }
 }
 

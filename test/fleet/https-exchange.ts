@@ -7,6 +7,7 @@ export interface Exchange {
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  readonly signal?: AbortSignal;
   /** Default 10 s without any byte. */
   readonly silenceMs?: number;
 }
@@ -20,9 +21,18 @@ export interface Answer {
 
 /** Sends a request over HTTP/1.1 and reads the whole answer; rejects when there is none. */
 export function exchange(wanted: Exchange): Promise<Answer> {
-  const { url, method, agent, headers, body, silenceMs = 10_000 } = wanted;
+  const { url, method, agent, headers, body, signal, silenceMs = 10_000 } = wanted;
+  // Node sends the body of a DELETE without saying how long it is, and the server takes it for the next request.
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const options = {
+    method,
+    agent,
+    headers: { ...headers, ...length },
+    signal,
+    timeout: silenceMs,
+  };
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, agent, headers, timeout: silenceMs }, (response) => {
+    const sent = request(url, options, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);
