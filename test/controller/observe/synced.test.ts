@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import { ConnectionError } from "../../../access/api-error.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { Observation } from "../../../controller/observe/observation.ts";
+import { observe } from "../../../controller/observe/observe.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { apiError, ScriptedWatches } from "./scripted-watches.ts";
+
+const { signal } = new AbortController();
+const configMaps = knownResource("v1", "ConfigMap");
+const deployments = knownResource("apps/v1", "Deployment");
+const images = {
+  apiVersion: "caching.internal.knative.dev/v1alpha1",
+  kind: "Image",
+  plural: "images",
+  namespaced: true,
+};
+
+let watches: ScriptedWatches;
+let observation: Observation;
+
+beforeEach(() => {
+  watches = new ScriptedWatches();
+  observation = observe({
+    client: watches,
+    componentUid: "uid-of-component",
+    fieldManager: "knfleet-hub",
+    onChange: () => undefined,
+    log: silentLog,
+  });
+});
+
+afterEach(async () => {
+  await observation[Symbol.asyncDispose]();
+});
+
+describe("synced", () => {
+  test("does not wait for a kind that is not served, which is tried again", async () => {
+    watches.unserved.add("Image");
+    observation.watch([configMaps, images]);
+    watches.listed("ConfigMap", []);
+    await observation.synced(signal);
+    watches.unserved.clear();
+    await vi.waitFor(() => expect(watches.opened("Image").length).toBeGreaterThan(1), 5_000);
+    expect(watches.isOpen("Image")).toBe(true);
+  });
+
+  test("waits for every list", async () => {
+    observation.watch([configMaps, deployments]);
+    watches.listed("ConfigMap", []);
+    let isSynced = false;
+    const synced = observation.synced(signal).then(() => (isSynced = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isSynced).toBe(false);
+    watches.listed("Deployment", []);
+    await synced;
+    expect(isSynced).toBe(true);
+  });
+
+  test("says which kind may not be watched", async () => {
+    observation.watch([configMaps]);
+    watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot list"));
+    await expect(observation.synced(signal)).rejects.toMatchObject({
+      reason: "ApplyFailed",
+      code: "Forbidden",
+      message: "[Forbidden] Watching configmaps is not allowed on https://spoke.example",
+    });
+  });
+
+  test("fails when the server stays out of reach, and succeeds after the next watch()", async () => {
+    const broken = new ConnectionError("refused", "https://spoke.example refused");
+    observation.watch([configMaps]);
+    watches.send("ConfigMap", broken);
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 5_000);
+    watches.send("ConfigMap", broken);
+    await expect(observation.synced(signal)).rejects.toBe(broken);
+    observation.watch([configMaps]);
+    watches.listed("ConfigMap", []);
+    await expect(observation.synced(signal)).resolves.toBeUndefined();
+  });
+
+  test("ends when nobody wants to wait any longer", async () => {
+    observation.watch([configMaps]);
+    const impatient = new AbortController();
+    const synced = observation.synced(impatient.signal);
+    impatient.abort(new Error("enough"));
+    await expect(synced).rejects.toThrow("enough");
+  });
+
+  test("ends when the observation is closed", async () => {
+    observation.watch([configMaps]);
+    const synced = observation.synced(signal);
+    await observation[Symbol.asyncDispose]();
+    await expect(synced).rejects.toThrow("The observation was closed");
+  });
+});
