@@ -1,0 +1,106 @@
+import { ApiError } from "../access/api-error.ts";
+import { isRecord } from "../access/json.ts";
+import type { KubeClient } from "../access/kube-client.ts";
+import type { ObjectKey } from "../api/kubernetes.ts";
+import { knownResource, tableResource, type ResourceType } from "../api/resources.ts";
+
+/** Kinds of Kubernetes itself that a Knative release contains. */
+export const builtInReleaseKinds: readonly ResourceType[] = [
+  knownResource("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+  knownResource("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+  knownResource("rbac.authorization.k8s.io/v1", "ClusterRole"),
+  knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+  knownResource("rbac.authorization.k8s.io/v1", "Role"),
+  knownResource("rbac.authorization.k8s.io/v1", "RoleBinding"),
+  knownResource("v1", "ConfigMap"),
+  knownResource("v1", "Secret"),
+  knownResource("v1", "Service"),
+  knownResource("v1", "ServiceAccount"),
+  knownResource("apps/v1", "Deployment"),
+  knownResource("apps/v1", "StatefulSet"),
+  knownResource("apps/v1", "DaemonSet"),
+  knownResource("batch/v1", "Job"),
+  knownResource("batch/v1", "CronJob"),
+  knownResource("autoscaling/v2", "HorizontalPodAutoscaler"),
+  knownResource("policy/v1", "PodDisruptionBudget"),
+];
+
+/** Kinds of CRDs of which a Knative release contains instances; a cluster need not have them, nor the controller a right to them. */
+export const customReleaseKinds: readonly ResourceType[] = [
+  customKind("caching.internal.knative.dev/v1alpha1", "Image", "images"),
+  customKind("networking.internal.knative.dev/v1alpha1", "Certificate", "certificates"),
+  customKind("cert-manager.io/v1", "Certificate", "certificates"),
+  customKind("networking.istio.io/v1beta1", "Gateway", "gateways"),
+  customKind("security.istio.io/v1beta1", "PeerAuthentication", "peerauthentications"),
+  customKind("projectcontour.io/v1", "TLSCertificateDelegation", "tlscertificatedelegations"),
+];
+
+/** Namespaces and CRDs stay: others' objects and instances depend on them. Spec: knative-operator.md 5.2. */
+export function staysBehind({ kind }: Pick<ObjectKey, "kind">): boolean {
+  return kind === "Namespace" || kind === "CustomResourceDefinition";
+}
+
+/** `apiVersion kind`, for maps. */
+export function kindKeyOf({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">): string {
+  return `${apiVersion} ${kind}`;
+}
+
+/**
+ * Resources of the kinds of some objects, by `kindKeyOf`, without those that stay behind. Kinds that are not built in are
+ * looked up in the API of the cluster, one request a group version; one that is not served has no instances and is left out.
+ */
+export async function servedKinds(
+  client: Pick<KubeClient, "request">,
+  keys: readonly ObjectKey[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, ResourceType>> {
+  const wanted = new Map(
+    keys.filter((key) => !staysBehind(key)).map((key) => [kindKeyOf(key), key]),
+  );
+  const foreign = [...wanted.values()].filter(
+    ({ apiVersion, kind }) => tableResource(apiVersion, kind) === undefined,
+  );
+  const versions = [...new Set(foreign.map(({ apiVersion }) => apiVersion))];
+  const served = new Map(
+    (await Promise.all(versions.map((version) => resourcesOf(client, version, signal))))
+      .flat()
+      .map((resource) => [kindKeyOf(resource), resource]),
+  );
+  const found = [...wanted].map(([id, { apiVersion, kind }]) => ({
+    id,
+    resource: tableResource(apiVersion, kind) ?? served.get(id),
+  }));
+  return new Map(
+    found.flatMap(({ id, resource }) => (resource === undefined ? [] : [[id, resource] as const])),
+  );
+}
+
+async function resourcesOf(
+  client: Pick<KubeClient, "request">,
+  apiVersion: string,
+  signal: AbortSignal,
+): Promise<readonly ResourceType[]> {
+  const root = apiVersion.includes("/") ? "/apis" : "/api";
+  try {
+    const answer = await client.request("GET", `${root}/${apiVersion}`, undefined, signal);
+    const resources: unknown = isRecord(answer) ? answer["resources"] : undefined;
+    if (!Array.isArray(resources)) return [];
+    return resources.filter(isRecord).flatMap((entry) => resourceOf(entry, apiVersion));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw error;
+  }
+}
+
+function customKind(apiVersion: string, kind: string, plural: string): ResourceType {
+  return { apiVersion, kind, plural, namespaced: true };
+}
+
+function resourceOf(
+  { name, kind, namespaced }: Readonly<Record<string, unknown>>,
+  apiVersion: string,
+): readonly ResourceType[] {
+  // A slash is a subresource.
+  if (typeof name !== "string" || typeof kind !== "string" || name.includes("/")) return [];
+  return [{ apiVersion, kind, plural: name, namespaced: namespaced === true }];
+}

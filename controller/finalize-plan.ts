@@ -1,0 +1,90 @@
+import { componentUidLabel } from "../api/anchor.ts";
+import { describe, identityOf, keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
+import type { ResourceType } from "../api/resources.ts";
+
+/** A collection to delete in or to look into. */
+export interface Place {
+  readonly resource: ResourceType;
+  readonly namespace?: string;
+}
+
+/** An object of the installation that is still there. */
+export interface Remnant {
+  readonly resource: ResourceType;
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly deleting: boolean;
+  /** It lost the label that collection deletes go by. */
+  readonly unlabelled: boolean;
+}
+
+/** What makes an object without our label ours all the same. */
+export interface Belonging {
+  /** Uid of the owner of namespaced objects: the anchor, or the component on the hub itself. */
+  readonly ownerUid: string;
+  /** Value of `app.kubernetes.io/name`. */
+  readonly componentLabel: string;
+  readonly fieldManager: string;
+  readonly namespace: string;
+}
+
+const nameLabel = "app.kubernetes.io/name";
+const namedRemnants = 5;
+
+/** Webhook configurations go first: while they stand they can refuse the deletion of other objects. Spec: engine-facts.md 9. */
+export function isWebhookConfiguration({ kind }: Pick<ResourceType, "kind">): boolean {
+  return kind === "ValidatingWebhookConfiguration" || kind === "MutatingWebhookConfiguration";
+}
+
+/** Each collection that some of the objects are in, once. */
+export function placesOf(
+  objects: readonly { readonly resource: ResourceType; readonly key: ObjectKey }[],
+): readonly Place[] {
+  const places = new Map<string, Place>();
+  for (const { resource, key } of objects) {
+    const namespace = resource.namespaced ? key.namespace : undefined;
+    const id = identityOf({
+      ...resource,
+      ...(namespace === undefined ? {} : { namespace }),
+      name: "",
+    });
+    places.set(id, namespace === undefined ? { resource } : { resource, namespace });
+  }
+  return [...places.values()];
+}
+
+/** What a list of a place showed, as remnants. */
+export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
+  const { uid, deletionTimestamp, labels = {} } = object.metadata;
+  return {
+    resource,
+    key: keyOf(object),
+    uid,
+    deleting: deletionTimestamp !== undefined,
+    unlabelled: labels[componentUidLabel] === undefined,
+  };
+}
+
+/**
+ * Whether an object of the inventory that lost our label is still ours, so that it may be deleted by name: our root owns it,
+ * or, where it cannot have that owner, it carries our component's name and fields that we applied. The label of another component makes
+ * it that one's.
+ */
+export function isStray(object: KubeObject, belonging: Belonging): boolean {
+  const { labels = {}, ownerReferences = [], managedFields = [], namespace } = object.metadata;
+  if (labels[componentUidLabel] !== undefined) return false;
+  if (ownerReferences.some(({ uid }) => uid === belonging.ownerUid)) return true;
+  if (namespace === belonging.namespace) return false;
+  return (
+    labels[nameLabel] === belonging.componentLabel &&
+    managedFields.some(({ manager }) => manager === belonging.fieldManager)
+  );
+}
+
+/** What is left, for a condition: sorted, the first five by name, the rest as a number. */
+export function leftMessage(remnants: readonly Remnant[]): string {
+  const names = remnants.map(({ key }) => describe(key)).toSorted();
+  const more = names.length - namedRemnants;
+  const list = names.slice(0, namedRemnants).join(", ");
+  return `Waiting for the deletion of ${list}${more > 0 ? ` and ${more} more` : ""}`;
+}

@@ -1,0 +1,79 @@
+import { ApiError } from "../access/api-error.ts";
+import { anchorAnnotations } from "../api/anchor.ts";
+import type { Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { describe, type ObjectKey } from "../api/kubernetes.ts";
+import { knownResource } from "../api/resources.ts";
+import { readRoot, type Root } from "./apply/anchor.ts";
+import type { Target } from "./apply/target.ts";
+import type { Patience } from "./finalize-patience.ts";
+
+interface Removal {
+  readonly component: Component;
+  readonly target: Target;
+  readonly patience: Patience;
+}
+
+/** Writes on the root that its installation is being removed, once. A root that went meanwhile is no error. */
+export async function markFinalizing(
+  root: Root,
+  { component, target }: Pick<Removal, "component" | "target">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uid } = component.metadata;
+  if (root.object.metadata.annotations?.[anchorAnnotations.finalizing] === uid) return;
+  const annotations = { [anchorAnnotations.finalizing]: uid };
+  // With its uid the patch can only meet the root that was judged to be ours.
+  const patch = { metadata: { uid: root.uid, annotations } };
+  const options = { fieldManager: target.fieldManager, metadataOnly: true };
+  try {
+    await target.client.patch(refOf(root.key), patch, options, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 404) return;
+    throw refused("Changing", root.key, error);
+  }
+}
+
+/**
+ * Deletes the root and returns when it is gone. A root that was made anew is looked at again: `AnchorConflict` when it is
+ * another's. `ClusterBusy` when it is held by a finalizer until patience ends.
+ */
+export async function removeRoot(root: Root, removal: Removal, signal: AbortSignal): Promise<void> {
+  const { component, target, patience } = removal;
+  let current: Root | undefined = root;
+  while (current !== undefined) {
+    await removeOnce(current, target, signal);
+    const left = await target.client.get(refOf(root.key), { metadataOnly: true }, signal);
+    if (left === undefined) return;
+    current = await readRoot(component, target, signal);
+    const complaint = (): FleetError =>
+      new FleetError("ClusterBusy", `Waiting for the deletion of ${describe(root.key)}`);
+    await patience.pause(complaint, signal);
+  }
+}
+
+async function removeOnce(root: Root, target: Target, signal: AbortSignal): Promise<void> {
+  if (root.object.metadata.deletionTimestamp !== undefined) return;
+  const options = { propagationPolicy: "Background", uid: root.uid } as const;
+  try {
+    await target.client.remove(refOf(root.key), options, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    // Another uid by now: what stands there is looked at next.
+    if (error.status !== 409) throw refused("Deleting", root.key, error);
+  }
+}
+
+function refOf({ namespace, name }: ObjectKey) {
+  const resource = knownResource("v1", "ConfigMap");
+  return namespace === undefined ? { resource, name } : { resource, namespace, name };
+}
+
+function refused(verb: string, key: ObjectKey, cause: ApiError): FleetError {
+  if (cause.status !== 403) {
+    return new FleetError("ClusterBusy", `${verb} ${describe(key)} was not possible`, { cause });
+  }
+  const message = `${verb} ${describe(key)} is not allowed on the target cluster`;
+  return new FleetError("ApplyFailed", message, { code: "Forbidden", cause });
+}

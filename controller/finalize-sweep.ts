@@ -1,0 +1,189 @@
+import { ApiError } from "../access/api-error.ts";
+import type { KubeClient } from "../access/kube-client.ts";
+import { FleetError } from "../api/errors.ts";
+import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
+import type { ResourceType } from "../api/resources.ts";
+import { kindKeyOf } from "./finalize-kinds.ts";
+import {
+  isStray,
+  isWebhookConfiguration,
+  placesOf,
+  remnantOf,
+  type Belonging,
+  type Place,
+  type Remnant,
+} from "./finalize-plan.ts";
+import type { Log } from "./log.ts";
+
+/** What is to be removed from a cluster. */
+export interface SweepScope {
+  /** Selects the objects of one component; never empty. */
+  readonly labelSelector: string;
+  /** Kinds that may be there, by `kindKeyOf`. */
+  readonly resources: ReadonlyMap<string, ResourceType>;
+  /** What the inventory says was installed; empty when there is none. */
+  readonly inventory: readonly ObjectKey[];
+  readonly belonging: Belonging | undefined;
+  /** Kinds of which nothing proves that an instance was ever made: no right to list them is no obstacle. */
+  readonly unproven: ReadonlySet<string>;
+}
+
+/** Finds and deletes the objects of an installation; remembers what it deleted and what it was not allowed to. */
+export class Sweep {
+  readonly #client: KubeClient;
+  readonly #scope: SweepScope;
+  readonly #log: Log;
+  readonly #removedUids = new Set<string>();
+  /** Objects that a deletion answered, so that nobody needs to look for them. */
+  readonly #removedObjects = new Set<string>();
+  #refusal: FleetError | undefined;
+
+  constructor(client: KubeClient, scope: SweepScope, log: Log) {
+    this.#client = client;
+    this.#scope = scope;
+    this.#log = log;
+  }
+
+  /** Number of objects that were deleted so far. */
+  get removed(): number {
+    return this.#removedUids.size;
+  }
+
+  /** Why something could not be deleted in the last `remove()`, when that was for want of a right. */
+  get refusal(): FleetError | undefined {
+    return this.#refusal;
+  }
+
+  /** Deletes all that the inventory names, without looking first. */
+  async removeInventory(signal: AbortSignal): Promise<void> {
+    this.#refusal = undefined;
+    const objects = this.#scope.inventory.flatMap((key) => this.#withResource(key));
+    await this.#removePlaces(placesOf(objects), signal);
+  }
+
+  /** Deletes what was found; what is being deleted already is left alone. */
+  async remove(remnants: readonly Remnant[], signal: AbortSignal): Promise<void> {
+    this.#refusal = undefined;
+    const standing = remnants.filter(({ deleting }) => !deleting);
+    await this.#removePlaces(placesOf(standing.filter(({ unlabelled }) => !unlabelled)), signal);
+    const strays = standing.filter(({ unlabelled }) => unlabelled);
+    const first = strays.filter(({ resource }) => isWebhookConfiguration(resource));
+    await this.#removeEach(first, signal);
+    await this.#removeEach(
+      strays.filter((stray) => !first.includes(stray)),
+      signal,
+    );
+  }
+
+  /** What is still there. Objects that lost our label are looked for when no others are left. */
+  async remnants(signal: AbortSignal): Promise<readonly Remnant[]> {
+    const { resources, labelSelector } = this.#scope;
+    const labelled = await Promise.all(
+      [...resources.values()].map((resource) => this.#list({ resource }, labelSelector, signal)),
+    );
+    const found = labelled.flat();
+    return found.length > 0 ? found.map(toRemnant) : this.#strays(signal);
+  }
+
+  async #strays(signal: AbortSignal): Promise<readonly Remnant[]> {
+    const { inventory, belonging } = this.#scope;
+    const unseen = inventory.filter((key) => !this.#removedObjects.has(identityOf(key)));
+    if (belonging === undefined || unseen.length === 0) return [];
+    const names = new Set(unseen.map(identityOf));
+    const places = placesOf(unseen.flatMap((key) => this.#withResource(key)));
+    const listed = await Promise.all(places.map((place) => this.#list(place, undefined, signal)));
+    return listed
+      .flat()
+      .filter(({ object }) => names.has(identityOf(keyOf(object))) && isStray(object, belonging))
+      .map(toRemnant);
+  }
+
+  async #removePlaces(places: readonly Place[], signal: AbortSignal): Promise<void> {
+    const first = places.filter(({ resource }) => isWebhookConfiguration(resource));
+    const others = places.filter((place) => !first.includes(place));
+    for (const group of [first, others]) {
+      await Promise.all(group.map((place) => this.#removePlace(place, signal)));
+    }
+  }
+
+  async #removePlace(place: Place, signal: AbortSignal): Promise<void> {
+    const { labelSelector } = this.#scope;
+    const options = { propagationPolicy: "Background" } as const;
+    try {
+      const ref = { ...place, labelSelector };
+      const removed = await this.#client.removeCollection(ref, options, signal);
+      for (const object of removed) this.#remember(object.metadata.uid, keyOf(object));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // Anything else is seen by looking what is left, and tried again. A loop of the server has then removed a part.
+      if (error.status !== 403 && error.status !== 405) return;
+      const found = await this.#list(place, labelSelector, signal);
+      const standing = found.map(toRemnant).filter(({ deleting }) => !deleting);
+      await this.#removeEach(standing, signal);
+    }
+  }
+
+  async #removeEach(remnants: readonly Remnant[], signal: AbortSignal): Promise<void> {
+    await Promise.all(remnants.map((remnant) => this.#removeOne(remnant, signal)));
+  }
+
+  async #removeOne({ resource, key, uid }: Remnant, signal: AbortSignal): Promise<void> {
+    const { namespace, name } = key;
+    const ref = namespace === undefined ? { resource, name } : { resource, namespace, name };
+    const options = { propagationPolicy: "Background", uid } as const;
+    try {
+      if (await this.#client.remove(ref, options, signal)) this.#remember(uid, key);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 403)
+        this.#refusal ??= forbidden("Deleting", { resource, ...key }, error);
+    }
+  }
+
+  async #list(
+    place: Place,
+    labelSelector: string | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly Listed[]> {
+    const { resource } = place;
+    try {
+      const ref = labelSelector === undefined ? place : { ...place, labelSelector };
+      const { items } = await this.#client.list(ref, { metadataOnly: true }, signal);
+      return items.map((object) => ({ object, resource }));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // A kind that is not served has no instances.
+      if (error.status === 404) return [];
+      if (error.status !== 403) throw error;
+      if (!this.#scope.unproven.has(kindKeyOf(resource))) throw forbidden("Listing", place, error);
+      this.#log.warn({ kind: resource.kind }, "Not allowed to look for objects of a kind");
+      return [];
+    }
+  }
+
+  #withResource(key: ObjectKey): readonly { resource: ResourceType; key: ObjectKey }[] {
+    const resource = this.#scope.resources.get(kindKeyOf(key));
+    return resource === undefined ? [] : [{ resource, key }];
+  }
+
+  #remember(uid: string, key: ObjectKey): void {
+    this.#removedUids.add(uid);
+    this.#removedObjects.add(identityOf(key));
+  }
+}
+
+interface Listed {
+  readonly object: KubeObject;
+  readonly resource: ResourceType;
+}
+
+function toRemnant({ object, resource }: Listed): Remnant {
+  return remnantOf(object, resource);
+}
+
+function forbidden(verb: string, place: Place, cause: ApiError): FleetError {
+  const { resource, namespace } = place;
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  const message = `${verb} ${resource.plural}${where} is not allowed on the target cluster`;
+  return new FleetError("ApplyFailed", message, { code: "Forbidden", cause });
+}

@@ -1,0 +1,66 @@
+import type { Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { readRoot } from "./apply/anchor.ts";
+import type { Target } from "./apply/target.ts";
+import { systemClock, type Clock } from "./clock.ts";
+import { patienceOf, type Patience } from "./finalize-patience.ts";
+import { leftMessage } from "./finalize-plan.ts";
+import { markFinalizing, removeRoot } from "./finalize-root.ts";
+import { sweepScopeOf } from "./finalize-scope.ts";
+import { Sweep } from "./finalize-sweep.ts";
+import type { Log } from "./log.ts";
+
+export interface FinalizeRequest {
+  readonly component: Component;
+  readonly target: Target;
+}
+
+export interface FinalizeDeps {
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** How long to wait for objects that are being deleted before the queue is asked to come back, in ms; default 20,000. */
+  readonly patienceMs?: number;
+}
+
+const usualPatienceMs = 20_000;
+
+/**
+ * Removes the installation of a component from its target and returns only when that is verified: nothing with the
+ * component's label is left, and its root is gone. Needs no memory of earlier runs: it can be stopped at any point and begun again.
+ * Namespaces, CRDs and whatever is not ours stay. Order: anchor-guard.md 6.3, engine-facts.md 9.
+ *
+ * Throws FleetError `AnchorConflict` (another hub or component owns the root: nothing is deleted), `ClusterBusy` (names what is
+ * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
+ */
+export async function finalize(
+  { component, target }: FinalizeRequest,
+  deps: FinalizeDeps,
+  signal: AbortSignal,
+): Promise<{ readonly removed: number }> {
+  const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
+  const root = await readRoot(component, target, signal);
+  if (root !== undefined) await markFinalizing(root, { component, target }, signal);
+  const patience = patienceOf(clock, patienceMs);
+  const scope = await sweepScopeOf(root, { component, target }, signal);
+  const sweep = new Sweep(target.client, scope, log);
+  await sweep.removeInventory(signal);
+  await removeRemnants(sweep, patience, signal);
+  if (root !== undefined) await removeRoot(root, { component, target, patience }, signal);
+  log.info({ removed: sweep.removed, hadRoot: root !== undefined }, "Removed the installation");
+  return { removed: sweep.removed };
+}
+
+async function removeRemnants(
+  sweep: Sweep,
+  patience: Patience,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const remnants = await sweep.remnants(signal);
+    if (remnants.length === 0) return;
+    // What was refused for want of a right is refused again.
+    if (sweep.refusal !== undefined) throw sweep.refusal;
+    if (remnants.some(({ deleting }) => !deleting)) await sweep.remove(remnants, signal);
+    await patience.pause(() => new FleetError("ClusterBusy", leftMessage(remnants)), signal);
+  }
+}
