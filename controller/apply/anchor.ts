@@ -1,0 +1,153 @@
+import { ApiError } from "../../access/api-error.ts";
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import {
+  describe,
+  type KubeObject,
+  type ObjectKey,
+  type OwnerReference,
+} from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { decodeInventory, encodeInventory, type Inventory } from "./inventory.ts";
+import {
+  assertOurs,
+  inventoryTextOf,
+  isHeld,
+  isMarked,
+  ownerOf,
+  rootKeyOf,
+  rootManifest,
+} from "./root-object.ts";
+import type { Target } from "./target.ts";
+
+/** The root of an installation as it was last seen on its cluster. */
+export interface Root {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Absent: none was written yet, or it cannot be read. */
+  readonly inventory: Inventory | undefined;
+  /** Owner of every object in the installation's namespace. */
+  readonly owner: OwnerReference;
+  readonly object: KubeObject;
+  /** Carries everything that marks it as ours; false for an anchor of upstream's that is yet to be adopted. */
+  readonly isMarked: boolean;
+}
+
+/** Whose root it is, and where. */
+export interface RootOwnership {
+  readonly component: Component;
+  readonly target: Target;
+}
+
+const resource = knownResource("v1", "ConfigMap");
+
+/**
+ * Reads the root of an installation; undefined when there is none. Throws FleetError `AnchorConflict` when it belongs to another hub
+ * or component.
+ */
+export async function readRoot(
+  component: Component,
+  target: Target,
+  signal: AbortSignal,
+): Promise<Root | undefined> {
+  const owner = { component, target };
+  const { namespace, name } = rootKeyOf(owner);
+  const object = await target.client.get({ resource, namespace, name }, {}, signal);
+  if (object === undefined) return undefined;
+  assertOurs(object, owner);
+  return rootOf(object, owner);
+}
+
+/**
+ * Writes the root with an inventory in one request, or creates it. `before` is what was read; when the root was changed meanwhile it is read
+ * again and written only if the change was not about the inventory.
+ *
+ * Throws FleetError `AnchorConflict`, or `ClusterBusy` when the root is being deleted or somebody else writes it too.
+ */
+export async function writeRoot(
+  { before, ...owner }: RootOwnership & { readonly before: Root | undefined },
+  inventory: Inventory,
+  signal: AbortSignal,
+): Promise<Root> {
+  const { component, target } = owner;
+  const text = encodeInventory(inventory);
+  let current = before;
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    if (current?.object.metadata.deletionTimestamp !== undefined)
+      throw busy(owner, "is being deleted");
+    try {
+      const object = await written(current, { ...owner, text }, signal);
+      return rootOf(object, owner);
+    } catch (error) {
+      if (!(error instanceof ApiError) || !isOutdated(error)) throw error;
+    }
+    const live = await readRoot(component, target, signal);
+    if (live !== undefined && inventoryTextOf(live.object) !== textOf(before)) break;
+    current = live;
+  }
+  throw busy(owner, "is being written by somebody else");
+}
+
+async function written(
+  current: Root | undefined,
+  { text, ...owner }: RootOwnership & { readonly text: string },
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { client, fieldManager } = owner.target;
+  const { namespace, name } = rootKeyOf(owner);
+  const manifest = rootManifest(owner, text);
+  // Not by apply: that would silently take a root over that another hub created since.
+  if (current === undefined) {
+    return client.create({ resource, namespace }, manifest, { fieldManager }, signal);
+  }
+  const ref = { resource, namespace, name };
+  const resourceVersion = isHeld(current.object, owner)
+    ? (await released(current, owner, signal)).metadata.resourceVersion
+    : current.resourceVersion;
+  // With its uid an apply never creates; with its version it never overwrites what was not seen.
+  const metadata = { ...manifest.metadata, uid: current.uid, resourceVersion };
+  return client.apply(ref, { ...manifest, metadata }, { fieldManager, force: true }, signal);
+}
+
+function released(
+  { object, key, resourceVersion }: Root,
+  { target }: RootOwnership,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { fieldManager } = target;
+  const ref = { resource, namespace: target.namespace, name: key.name };
+  const patch = [
+    { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+    ...(["ownerReferences", "finalizers"] as const)
+      .filter((field) => object.metadata[field] !== undefined)
+      .map((field) => ({ op: "remove", path: `/metadata/${field}` })),
+  ];
+  return target.client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
+}
+
+function rootOf(object: KubeObject, owner: RootOwnership): Root {
+  const { uid, resourceVersion } = object.metadata;
+  return {
+    key: rootKeyOf(owner),
+    uid,
+    resourceVersion,
+    inventory: decodeInventory(inventoryTextOf(object)),
+    owner: ownerOf(object, owner),
+    object,
+    isMarked: isMarked(object, owner),
+  };
+}
+
+// 409: created or changed meanwhile, or gone (uid given). 422: another one by now, or the test of a JSON Patch failed.
+function isOutdated({ status }: ApiError): boolean {
+  return status === 409 || status === 422;
+}
+
+function textOf(root: Root | undefined): string {
+  return root === undefined ? "" : inventoryTextOf(root.object);
+}
+
+function busy(owner: RootOwnership, problem: string): FleetError {
+  return new FleetError("ClusterBusy", `${describe(rootKeyOf(owner))} ${problem}`);
+}

@@ -1,0 +1,117 @@
+import type { ApiErrorFacts } from "../../access/api-error.ts";
+import type { ObjectKey } from "../../api/kubernetes.ts";
+
+/** What the server was asked to take. */
+export interface Attempted {
+  readonly key: ObjectKey;
+  /** See gates.ts. */
+  readonly isOfNewKind: boolean;
+  /** Namespace of the installation, which exists when the first object is sent. */
+  readonly installNamespace: string;
+}
+
+/** What to do after a refusal. Messages are short and stable and hold no text of the server's own making. */
+export type Refusal =
+  /** Comes right by itself soon. */
+  | { readonly kind: "temporary"; readonly message: string; readonly retryAfterMs?: number }
+  /** Waits for something on the cluster that takes minutes or a person. */
+  | { readonly kind: "parked"; readonly message: string }
+  /** The server will never take this input. */
+  | { readonly kind: "permanent"; readonly message: string }
+  /** A Job's template cannot be changed: delete it and apply it again. */
+  | { readonly kind: "replace"; readonly message: string }
+  /** The installation's namespace is going or gone: nothing else will work either. */
+  | { readonly kind: "busy"; readonly message: string };
+
+type Facts = Pick<ApiErrorFacts, "status" | "message" | "causes" | "isStatus" | "retryAfterMs">;
+
+/** Sorts the refusals of a server-side apply. Spec: engine-facts.md 1 and Algorithm. */
+export function refusalOf(error: Facts, attempted: Attempted): Refusal {
+  switch (error.status) {
+    case 404:
+      return notFound(error, attempted);
+    case 403:
+      return forbidden(error, attempted);
+    case 422:
+      return invalid(error, attempted);
+    case 500:
+      return internal(error);
+    case 408:
+    case 409:
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+      return temporary(error);
+    default:
+      return { kind: "permanent", message: `Refused with status ${error.status}` };
+  }
+}
+
+function notFound(error: Facts, { key, isOfNewKind, installNamespace }: Attempted): Refusal {
+  if (!error.isStatus) {
+    const message = `The cluster does not serve ${key.apiVersion} ${key.kind}`;
+    return isOfNewKind ? { kind: "temporary", message } : { kind: "parked", message };
+  }
+  if (!/\bnamespaces "/.test(error.message)) return temporary(error);
+  const message = `Namespace ${key.namespace ?? ""} does not exist`;
+  return { kind: key.namespace === installNamespace ? "busy" : "parked", message };
+}
+
+function forbidden({ message, causes }: Facts, { key, installNamespace }: Attempted): Refusal {
+  if (/because it is being terminated/.test(message)) {
+    const text = `Namespace ${key.namespace ?? ""} is being deleted`;
+    return { kind: key.namespace === installNamespace ? "busy" : "parked", message: text };
+  }
+  return { kind: "permanent", message: forbiddenMessage(message, causes.length > 0, key) };
+}
+
+function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): string {
+  if (/attempting to grant|must have cluster-admin privileges/.test(text)) {
+    return "Not allowed: the controller lacks the verbs bind and escalate on rbac.authorization.k8s.io";
+  }
+  if (/exceeded quota/.test(text)) return "Not allowed: a quota is exhausted";
+  if (hasCauses || /denied the request|ValidatingAdmissionPolicy/.test(text)) {
+    return "Not allowed: an admission policy of the cluster denies it";
+  }
+  const where = key.namespace === undefined ? "" : ` in namespace ${key.namespace}`;
+  return `Not allowed: the controller lacks the verb patch on ${key.kind}${where}`;
+}
+
+function invalid({ causes }: Facts, { key }: Attempted): Refusal {
+  const fields = causes.flatMap(({ field }) => (field === undefined ? [] : [field]));
+  if (key.kind === "Job" && fields.includes("spec.template")) {
+    return { kind: "replace", message: "Its template cannot be changed" };
+  }
+  const named = [...new Set(fields.filter(isPlainPath))].toSorted().slice(0, 3);
+  const where = named.length === 0 ? "" : `: ${named.join(", ")}`;
+  return { kind: "permanent", message: `Invalid${where}` };
+}
+
+function internal(error: Facts): Refusal {
+  if (error.message.includes("failed to create typed patch object")) {
+    return {
+      kind: "permanent",
+      message: "Invalid: a field is unknown, doubled or of a wrong type",
+    };
+  }
+  const webhook = /failed calling webhook "([\w.-]{1,100})"/.exec(error.message)?.[1];
+  if (webhook !== undefined) return { kind: "parked", message: `Waiting for webhook ${webhook}` };
+  if (/conversion webhook for/.test(error.message)) {
+    return { kind: "parked", message: "Waiting for a conversion webhook" };
+  }
+  return temporary(error);
+}
+
+function temporary({ status, retryAfterMs }: Facts): Refusal {
+  return {
+    kind: "temporary",
+    message: `The API server answers with status ${status}`,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+// Paths come from the server, but only their shape is let through.
+function isPlainPath(field: string): boolean {
+  return /^[\w.[\]"=/-]{1,120}$/.test(field);
+}

@@ -1,0 +1,203 @@
+import { ApiError } from "../../access/api-error.ts";
+import { FleetError } from "../../api/errors.ts";
+import { type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { type Clock, delay } from "../clock.ts";
+import { type Refusal, refusalOf } from "./apply-error.ts";
+import type { Progress, Trouble } from "./change-set.ts";
+import type { Gated } from "./gates.ts";
+import type { Prepared } from "./prepare.ts";
+
+/** The two requests that an apply is made of. */
+export interface ApplyRequests {
+  /** Server-side apply of one object; throws what `KubeClient.apply` throws. */
+  send(object: Prepared, signal: AbortSignal): Promise<KubeObject>;
+  /** Deletes a Job whose template has to change. */
+  remove(object: Prepared, signal: AbortSignal): Promise<void>;
+}
+
+export interface ApplyDeps {
+  readonly requests: ApplyRequests;
+  readonly clock: Clock;
+  readonly installNamespace: string;
+  /** Told of each answer at once, before the next object is sent. */
+  readonly onApplied?: (object: Prepared, answer: KubeObject) => void;
+  readonly onRefused?: (object: Prepared, error: ApiError) => void;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** Every object is in exactly one of the lists. */
+export interface Applied {
+  readonly applied: readonly ObjectKey[];
+  readonly parked: readonly Trouble[];
+  readonly failed: readonly Trouble[];
+}
+
+/**
+ * Sends objects as one stream: always the first one whose gates are open, up to 64 at a time. What fails for now comes back after a
+ * while without holding a place; when nothing has been accepted for two minutes it is parked. An object that fails holds only those that
+ * wait for its answer, and only until it is given up.
+ *
+ * Throws when the connection fails, `ClusterBusy` when the namespace goes away, and the reason of the signal; no request is left running then.
+ */
+export function apply(
+  objects: readonly Gated[],
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<Applied> {
+  return new ApplyRun(objects, deps, signal).finished();
+}
+
+/** Of an object that is being deleted: a write to it is accepted and lost. */
+export const leavingMessage = "Waiting for its deletion";
+
+// The connection has the same limit and lowers its own when the server answers 429.
+const maxInFlight = 64;
+const patienceMs = 120_000;
+const firstDelayMs = 50;
+const longestDelayMs = 400;
+
+class ApplyRun {
+  readonly #deps: ApplyDeps;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #total: number;
+  /** In the order of their ranks. */
+  #waiting: readonly Gated[];
+  /** Identities that gates wait for. */
+  readonly #open: Set<string>;
+  readonly #running = new Set<Promise<void>>();
+  #inFlight = 0;
+  readonly #attempts = new Map<string, number>();
+  readonly #replaced = new Set<string>();
+  readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
+  #lastAnswer: number;
+
+  constructor(objects: readonly Gated[], deps: ApplyDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = AbortSignal.any([signal, this.#stop.signal]);
+    this.#waiting = objects;
+    this.#total = objects.length;
+    this.#open = new Set(objects.map(({ object }) => object.id));
+    this.#result = { applied: [], parked: [], failed: [] };
+    this.#lastAnswer = deps.clock.now();
+  }
+
+  async finished(): Promise<Applied> {
+    try {
+      for (;;) {
+        this.#signal.throwIfAborted();
+        this.#start();
+        if (this.#running.size === 0) break;
+        await Promise.race(this.#running);
+      }
+      if (this.#waiting.length > 0) throw new Error("The gates of an apply wait for each other");
+      return this.#result;
+    } finally {
+      this.#stop.abort();
+      await Promise.allSettled(this.#running);
+    }
+  }
+
+  #start(): void {
+    while (this.#inFlight < maxInFlight) {
+      const next = this.#waiting.find(({ after }) => after.every((id) => !this.#open.has(id)));
+      if (next === undefined) return;
+      this.#waiting = this.#waiting.filter((gated) => gated !== next);
+      const running: Promise<void> = this.#run(next).finally(() => this.#running.delete(running));
+      // Raced above and awaited in the end.
+      running.catch(() => undefined);
+      this.#running.add(running);
+    }
+  }
+
+  async #run(gated: Gated): Promise<void> {
+    const refusal = await this.#send(gated);
+    if (refusal === undefined) return;
+    const { object } = gated;
+    switch (refusal.kind) {
+      case "busy":
+        throw new FleetError("ClusterBusy", refusal.message);
+      case "temporary":
+        if (this.#deps.clock.now() - this.#lastAnswer > patienceMs) {
+          this.#settle(object, "parked", refusal.message);
+          return;
+        }
+        await this.#later(gated, refusal.retryAfterMs);
+        return;
+      case "replace":
+        await this.#replace(gated, refusal);
+        return;
+      case "parked":
+        this.#settle(object, "parked", refusal.message);
+        return;
+      case "permanent":
+        this.#settle(object, "failed", refusal.message);
+    }
+  }
+
+  async #send({ object, isOfNewKind }: Gated): Promise<Refusal | undefined> {
+    const { requests, installNamespace, onApplied, onRefused } = this.#deps;
+    this.#inFlight += 1;
+    try {
+      const answer = await requests.send(object, this.#signal);
+      if (answer.metadata.deletionTimestamp !== undefined) {
+        return { kind: "parked", message: leavingMessage };
+      }
+      onApplied?.(object, answer);
+      this.#settle(object, "applied");
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      onRefused?.(object, error);
+      return refusalOf(error, { key: object.key, isOfNewKind, installNamespace });
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #later(gated: Gated, retryAfterMs: number | undefined): Promise<void> {
+    const { id } = gated.object;
+    const attempts = this.#attempts.get(id) ?? 0;
+    this.#attempts.set(id, attempts + 1);
+    const waitMs = retryAfterMs ?? Math.min(longestDelayMs, firstDelayMs * 2 ** attempts);
+    await delay(this.#deps.clock, waitMs, this.#signal);
+    this.#putBack(gated);
+  }
+
+  async #replace(gated: Gated, { message }: Refusal): Promise<void> {
+    const { object } = gated;
+    if (this.#replaced.has(object.id)) {
+      this.#settle(object, "failed", message);
+      return;
+    }
+    this.#replaced.add(object.id);
+    if (await this.#removed(object)) await this.#later(gated, undefined);
+    else this.#settle(object, "failed", message);
+  }
+
+  async #removed(object: Prepared): Promise<boolean> {
+    try {
+      await this.#deps.requests.remove(object, this.#signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.#deps.onRefused?.(object, error);
+      return false;
+    }
+  }
+
+  #putBack(gated: Gated): void {
+    const place = this.#waiting.findIndex(({ rank }) => rank > gated.rank);
+    this.#waiting = this.#waiting.toSpliced(place < 0 ? this.#waiting.length : place, 0, gated);
+  }
+
+  #settle(object: Prepared, list: "applied"): void;
+  #settle(object: Prepared, list: "parked" | "failed", message: string): void;
+  #settle({ id, key }: Prepared, list: keyof Applied, message = ""): void {
+    if (list === "applied") this.#result.applied.push(key);
+    else this.#result[list].push({ key, message });
+    this.#open.delete(id);
+    this.#lastAnswer = this.#deps.clock.now();
+    this.#deps.onProgress?.({ done: this.#total - this.#open.size, total: this.#total });
+  }
+}

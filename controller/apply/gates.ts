@@ -1,0 +1,62 @@
+import { groupOf } from "../../api/kubernetes.ts";
+import { isFields } from "../render/fields.ts";
+import type { Prepared } from "./prepare.ts";
+
+/** An object with its place in the order of an apply. */
+export interface Gated {
+  readonly object: Prepared;
+  /** Lower goes first. */
+  readonly rank: number;
+  /** Identities that must have been answered before this object is sent; all are part of the same set. */
+  readonly after: readonly string[];
+  /** The CustomResourceDefinition of its kind is sent in the same run, so that the server may not serve it yet. */
+  readonly isOfNewKind: boolean;
+}
+
+/**
+ * Puts objects in the order in which they are sent, with the gates that replace waves: a custom resource after its definition, webhook
+ * configurations after all custom resources. Spec: engine-facts.md 1 and Algorithm.
+ */
+export function gated(objects: readonly Prepared[]): readonly Gated[] {
+  const definitions = new Map(objects.flatMap(definedKind));
+  const definitionOf = (object: Prepared): string | undefined => definitions.get(kindOf(object));
+  const customs = objects.filter((object) => definitionOf(object) !== undefined);
+  const needed = new Set(customs.map(definitionOf));
+  const customIds = customs.map(({ id }) => id);
+  return objects
+    .map((object): Gated => {
+      const definition = definitionOf(object);
+      if (definition !== undefined)
+        return { object, rank: 1, after: [definition], isOfNewKind: true };
+      const rank = needed.has(object.id) ? 1 : rankOf(object);
+      return { object, rank, after: rank === webhookRank ? customIds : [], isOfNewKind: false };
+    })
+    .toSorted((a, b) => a.rank - b.rank);
+}
+
+const webhookRank = 6;
+
+const ranks: Readonly<Record<string, number>> = {
+  "apiextensions.k8s.io/CustomResourceDefinition": 2,
+  "apps/Deployment": 4,
+  "apps/StatefulSet": 4,
+  "apps/DaemonSet": 4,
+  "batch/Job": 4,
+  "admissionregistration.k8s.io/MutatingWebhookConfiguration": webhookRank,
+  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": webhookRank,
+};
+
+function rankOf(object: Prepared): number {
+  return ranks[kindOf(object)] ?? 3;
+}
+
+function kindOf({ key }: Prepared): string {
+  return `${groupOf(key.apiVersion)}/${key.kind}`;
+}
+
+function definedKind({ key, id, manifest }: Prepared): readonly [string, string][] {
+  if (key.kind !== "CustomResourceDefinition") return [];
+  const spec = manifest["spec"];
+  if (!isFields(spec) || !isFields(spec["names"])) return [];
+  return [[`${String(spec["group"])}/${String(spec["names"]["kind"])}`, id]];
+}

@@ -1,0 +1,184 @@
+import type { ObjectRef } from "../../access/kube-client.ts";
+import type { Component } from "../../api/component.ts";
+import { describe, identityOf } from "../../api/kubernetes.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Observation } from "../observe/observation.ts";
+import { sightingOf } from "../observe/sighting.ts";
+import type { Rendered } from "../render/rendered.ts";
+import { readRoot, type Root, writeRoot } from "./anchor.ts";
+import { apply, type ApplyDeps, leavingMessage } from "./apply.ts";
+import type { ChangeSet, Progress, Trouble } from "./change-set.ts";
+import { createNamespaces, missingNamespaces } from "./ensure-namespaces.ts";
+import { gated } from "./gates.ts";
+import type { InstallationMemory } from "./installation-memory.ts";
+import { type Inventory, unionOf } from "./inventory.ts";
+import { type ApplyPlan, isSettled, planApply } from "./plan.ts";
+import { bodyOf, type Desired, type Preparations, type Prepared } from "./prepare.ts";
+import { prune } from "./prune.ts";
+import type { Target } from "./target.ts";
+import { watchedKinds } from "./watched-kinds.ts";
+
+export interface InstallRequest {
+  readonly component: Component;
+  readonly rendered: Rendered;
+  readonly target: Target;
+  readonly observation: Observation;
+  /** Of this component on this target; a new one costs two reads and the lists of the watches. */
+  readonly memory: InstallationMemory;
+}
+
+export interface InstallDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** One for all components. */
+  readonly preparations: Preparations;
+  /** Called at once for each object that is done. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/**
+ * Brings the target to what was rendered: reads the root, records the intent, applies what differs, prunes what is obsolete, records the
+ * completion. Sends nothing when nothing differs. Can be stopped at any point and begun again.
+ *
+ * Throws FleetError `AnchorConflict` (nothing was touched), `ClusterBusy`, `ManifestInvalid`, the error of the connection, or ApiError when the
+ * server refuses the root or the namespace.
+ */
+export async function install(
+  request: InstallRequest,
+  deps: InstallDeps,
+  signal: AbortSignal,
+): Promise<ChangeSet> {
+  const { component, target, memory } = request;
+  const desired = deps.preparations.of(request.rendered);
+  const work: Work = { ...request, desired, deps };
+  const isRecorded = (): boolean => memory.isStored(memory.inventoryOf(desired, true));
+  if (memory.inventory !== undefined) {
+    const plan = await planned(work, signal);
+    if (isSettled(plan) && isRecorded()) return untouched(desired);
+  }
+  const [before, missing] = await Promise.all([
+    readRoot(component, target, signal),
+    missingNamespaces(target, desired.namespaces, signal),
+  ]);
+  memory.recall(before);
+  const plan = await planned(work, signal);
+  const isMarked = before?.isMarked === true && missing.length === 0;
+  if (isMarked && isSettled(plan) && isRecorded()) return untouched(desired);
+  await createNamespaces(target, missing, signal);
+  const root = await withIntent(before, work, signal);
+  return carriedOut(plan, { ...work, root }, signal);
+}
+
+interface Work extends InstallRequest {
+  readonly desired: Desired;
+  readonly deps: InstallDeps;
+}
+
+function untouched({ objects }: Desired): ChangeSet {
+  return { applied: [], unchanged: objects.length, parked: [], failed: [], pruned: [] };
+}
+
+async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
+  const { desired, observation } = work;
+  const { inventory } = work.memory;
+  // Without an inventory everything is sent anyway, and the first write should not wait for any list.
+  if (inventory === undefined) {
+    return planApply(desired.objects, { inventory, observed: new Map() });
+  }
+  observation.watch(watchedKinds(desired, inventory));
+  await observation.synced(signal);
+  return planApply(desired.objects, { inventory, observed: observation.objects() });
+}
+
+/** Makes the root name everything that is about to be written, so that a crash orphans nothing. */
+async function withIntent(
+  before: Root | undefined,
+  work: Work,
+  signal: AbortSignal,
+): Promise<Root> {
+  const { component, target, memory, desired } = work;
+  const named = new Set(before?.inventory?.entries.map(identityOf));
+  const isNamed =
+    before?.isMarked === true &&
+    before.inventory?.version === desired.version &&
+    desired.objects.every(({ id }) => named.has(id));
+  if (isNamed) return before;
+  const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
+  const root = await writeRoot({ component, target, before }, intent, signal);
+  memory.stored(root);
+  return root;
+}
+
+async function carriedOut(
+  plan: ApplyPlan,
+  work: Work & { readonly root: Root },
+  signal: AbortSignal,
+): Promise<ChangeSet> {
+  const { desired, observation, memory, target } = work;
+  const sent = await apply(gated(plan.apply), applyDeps(work), signal);
+  const parked = [...sent.parked, ...plan.leaving.map(stillLeaving)];
+  const accepted = parked.length + sent.failed.length === 0;
+  const { resourceOf } = desired;
+  const cleanup = { client: target.client, resourceOf, observed: observation.objects() };
+  const { pruned, failed } = await prune(accepted ? plan.prune : [], cleanup, signal);
+  const stuck = new Set(failed.map(({ key }) => identityOf(key)));
+  const left = plan.prune.filter((entry) => !accepted || stuck.has(identityOf(entry)));
+  const complete = memory.inventoryOf(desired, accepted && left.length === 0);
+  const inventory = unionOf(complete, { ...complete, entries: left });
+  observation.watch(watchedKinds(desired, inventory));
+  await record(inventory, work, signal);
+  return {
+    applied: sent.applied,
+    unchanged: plan.unchanged.length,
+    parked,
+    failed: [...sent.failed, ...failed],
+    pruned,
+  };
+}
+
+async function record(
+  inventory: Inventory,
+  { component, target, memory, root }: Work & { readonly root: Root },
+  signal: AbortSignal,
+): Promise<void> {
+  if (memory.isStored(inventory)) return;
+  memory.stored(await writeRoot({ component, target, before: root }, inventory, signal));
+}
+
+function applyDeps(work: Work & { readonly root: Root }): ApplyDeps {
+  const { component, target, root, memory, observation } = work;
+  const { clock, log, onProgress } = work.deps;
+  const { client, namespace, fieldManager } = target;
+  const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
+  const options = { fieldManager, force: true, metadataOnly: true };
+  return {
+    clock,
+    installNamespace: namespace,
+    ...(onProgress === undefined ? {} : { onProgress }),
+    requests: {
+      send: (object, signal) =>
+        client.apply(refOf(object), bodyOf(object, installation), options, signal),
+      remove: async (object, signal) => {
+        await client.remove(refOf(object), { propagationPolicy: "Background" }, signal);
+      },
+    },
+    onApplied: (object, answer) => {
+      const sighting = sightingOf(answer, fieldManager);
+      observation.note([sighting]);
+      const { fingerprint } = sighting;
+      const { key, hash } = object;
+      memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
+    },
+    onRefused: ({ key }, err) =>
+      log.debug({ object: describe(key), status: err.status, err }, "The target refused an object"),
+  };
+}
+
+function refOf({ resource, key }: Prepared): ObjectRef {
+  return { ...key, resource };
+}
+
+function stillLeaving({ key }: Prepared): Trouble {
+  return { key, message: leavingMessage };
+}

@@ -1,0 +1,65 @@
+import { identityOf } from "../../api/kubernetes.ts";
+import type { Root } from "./anchor.ts";
+import { encodeInventory, type Inventory, type InventoryEntry } from "./inventory.ts";
+import type { Desired } from "./prepare.ts";
+import { inventoryTextOf } from "./root-object.ts";
+
+/**
+ * What this process knows of one installation beyond the inventory on its cluster: what answers told since that was written. Saves the requests of
+ * a reconcile that has nothing to do. To be dropped when the component's cluster changes.
+ */
+export class InstallationMemory {
+  #rootUid: string | undefined;
+  #text = "";
+  #version = "";
+  #complete = false;
+  #entries: Map<string, InventoryEntry> | undefined;
+
+  /** Undefined while nothing is known. */
+  get inventory(): Inventory | undefined {
+    if (this.#entries === undefined) return undefined;
+    return {
+      version: this.#version,
+      complete: this.#complete,
+      entries: [...this.#entries.values()],
+    };
+  }
+
+  /** Takes in what was read; knowledge that is newer stays as long as the root says what it last said. */
+  recall(root: Root | undefined): void {
+    const text = root === undefined ? "" : inventoryTextOf(root.object);
+    const isKnown = root !== undefined && root.uid === this.#rootUid && text === this.#text;
+    if (!isKnown) this.#take(root, text);
+  }
+
+  /** Takes in what was written. */
+  stored(root: Root): void {
+    this.#take(root, inventoryTextOf(root.object));
+  }
+
+  /** An object was accepted. */
+  record(entry: InventoryEntry): void {
+    this.#entries?.set(identityOf(entry), entry);
+  }
+
+  /** The inventory of a set with what is known of each object. */
+  inventoryOf({ objects, version }: Desired, complete: boolean): Inventory {
+    const entries = objects.map(({ id, key }) => this.#entries?.get(id) ?? { ...key, hash: "" });
+    return { version, complete, entries };
+  }
+
+  /** Whether the root says exactly this. */
+  isStored(inventory: Inventory): boolean {
+    return this.#text !== "" && encodeInventory(inventory) === this.#text;
+  }
+
+  #take(root: Root | undefined, text: string): void {
+    const { inventory } = root ?? {};
+    this.#rootUid = root?.uid;
+    this.#text = text;
+    this.#version = inventory?.version ?? "";
+    this.#complete = inventory?.complete ?? false;
+    this.#entries =
+      inventory && new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
+  }
+}

@@ -1,0 +1,88 @@
+import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+
+/** One object of an installation, as it was last sent. */
+export interface InventoryEntry extends ObjectKey {
+  /** Content hash of what was sent (prepare.ts); empty when it was never accepted. */
+  readonly hash: string;
+  /** Fingerprint (observe/fingerprint.ts) of the answer; absent when it was never accepted. */
+  readonly fingerprint?: string;
+}
+
+/** Everything that an installation may have put on its cluster; a crash between two writes loses no object. */
+export interface Inventory {
+  /** Release version that was last begun. */
+  readonly version: string;
+  /** Everything of that version was accepted and everything obsolete is gone. */
+  readonly complete: boolean;
+  /** Each identity once. */
+  readonly entries: readonly InventoryEntry[];
+}
+
+const format = 1;
+
+/**
+ * The text of an inventory, equal for equal content: JSON grouped by kind and namespace, which halves the bytes of two writes per
+ * install and can still be read by a person.
+ */
+export function encodeInventory({ version, complete, entries }: Inventory): string {
+  const objects: Record<string, Record<string, Record<string, readonly string[]>>> = {};
+  for (const entry of entries.toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1))) {
+    const { apiVersion, kind, namespace = "", name, hash, fingerprint } = entry;
+    const names = ((objects[`${apiVersion}/${kind}`] ??= {})[namespace] ??= {});
+    names[name] = fingerprint === undefined ? [hash] : [hash, fingerprint];
+  }
+  return JSON.stringify({ format, version, complete, objects });
+}
+
+/** The inventory of a text; undefined when it is none or of another format, which makes everything be applied again. */
+export function decodeInventory(text: string): Inventory | undefined {
+  const content = parsed(text);
+  if (!isRecord(content) || content["format"] !== format) return undefined;
+  const { version, complete, objects } = content;
+  if (typeof version !== "string" || !isRecord(objects)) return undefined;
+  return {
+    version,
+    complete: complete === true,
+    entries: Object.entries(objects).flatMap(entriesOfKind),
+  };
+}
+
+/** The first inventory with those entries of the second one that it lacks: what may be on the cluster while one becomes the other. */
+export function unionOf(next: Inventory, before: Inventory | undefined): Inventory {
+  const known = new Set(next.entries.map(identityOf));
+  const others = before?.entries.filter((entry) => !known.has(identityOf(entry))) ?? [];
+  return { ...next, entries: [...next.entries, ...others] };
+}
+
+function entriesOfKind([type, namespaces]: readonly [string, unknown]): readonly InventoryEntry[] {
+  const slash = type.lastIndexOf("/");
+  if (slash <= 0 || !isRecord(namespaces)) return [];
+  const [apiVersion, kind] = [type.slice(0, slash), type.slice(slash + 1)];
+  return Object.entries(namespaces).flatMap(([namespace, names]) =>
+    Object.entries(isRecord(names) ? names : {}).map(([name, marks]) => ({
+      apiVersion,
+      kind,
+      ...(namespace === "" ? {} : { namespace }),
+      name,
+      ...marksOf(marks),
+    })),
+  );
+}
+
+function marksOf(marks: unknown): Pick<InventoryEntry, "hash" | "fingerprint"> {
+  const [hash, fingerprint]: readonly unknown[] = Array.isArray(marks) ? marks : [];
+  if (typeof hash !== "string") return { hash: "" };
+  return typeof fingerprint === "string" ? { hash, fingerprint } : { hash };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

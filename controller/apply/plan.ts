@@ -1,0 +1,74 @@
+import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import type { ObservedObject } from "../observe/observation.ts";
+import type { Inventory, InventoryEntry } from "./inventory.ts";
+import { outlives, type Prepared } from "./prepare.ts";
+
+/** What is known of a cluster before anything is sent. */
+export interface Known {
+  /** Absent: nothing was installed yet, or nobody knows what. */
+  readonly inventory: Inventory | undefined;
+  /** Records by identity; kinds that outlive an installation are not watched and therefore never in it. */
+  readonly observed: ReadonlyMap<string, ObservedObject>;
+}
+
+/** What has to be sent; every desired object is in exactly one of the first three. */
+export interface ApplyPlan {
+  readonly apply: readonly Prepared[];
+  /** Being deleted: a write would be accepted and lost. */
+  readonly leaving: readonly Prepared[];
+  readonly unchanged: readonly Prepared[];
+  /** In the inventory, but not desired any more. */
+  readonly prune: readonly InventoryEntry[];
+}
+
+/** Compares what is wanted with what was sent and with what is there. */
+export function planApply(desired: readonly Prepared[], known: Known): ApplyPlan {
+  const sent = new Map(known.inventory?.entries.map((entry) => [identityOf(entry), entry]));
+  const verdicts = desired.map((object) => ({
+    object,
+    verdict: verdictOn(object, sent.get(object.id), known.observed.get(object.id)),
+  }));
+  const having = (wanted: Verdict): readonly Prepared[] =>
+    verdicts.filter(({ verdict }) => verdict === wanted).map(({ object }) => object);
+  return {
+    apply: having("apply"),
+    leaving: having("leaving"),
+    unchanged: having("unchanged"),
+    prune: obsolete(desired, known.inventory?.entries ?? []),
+  };
+}
+
+/** Whether a plan asks for no request at all. */
+export function isSettled({ apply, leaving, prune }: ApplyPlan): boolean {
+  return apply.length === 0 && leaving.length === 0 && prune.length === 0;
+}
+
+type Verdict = "apply" | "leaving" | "unchanged";
+
+function verdictOn(
+  object: Prepared,
+  sent: InventoryEntry | undefined,
+  observed: ObservedObject | undefined,
+): Verdict {
+  const isGoing = observed?.deleting === true;
+  const accepted = sent?.hash === object.hash && sent.fingerprint !== undefined;
+  if (accepted && (observed === undefined || isGoing) && mayBeAbsent(object.key))
+    return "unchanged";
+  if (isGoing) return "leaving";
+  return accepted && observed?.fingerprint === sent.fingerprint ? "unchanged" : "apply";
+}
+
+// A finished Job is deleted after a while and must not run again for the same content.
+function mayBeAbsent(key: ObjectKey): boolean {
+  return outlives(key) || (key.kind === "Job" && key.apiVersion.startsWith("batch/"));
+}
+
+// An empty set is far more likely a mistake than a wish, and uninstalling has its own way (finalize.ts).
+function obsolete(
+  desired: readonly Prepared[],
+  entries: readonly InventoryEntry[],
+): readonly InventoryEntry[] {
+  if (desired.length === 0) return [];
+  const wanted = new Set(desired.map(({ id }) => id));
+  return entries.filter((entry) => !wanted.has(identityOf(entry)) && !outlives(entry));
+}

@@ -1,0 +1,90 @@
+import { componentUidLabel } from "../../api/anchor.ts";
+import {
+  identityOf,
+  keyOf,
+  type Manifest,
+  type ObjectKey,
+  type OwnerReference,
+} from "../../api/kubernetes.ts";
+import { type ResourceType, resourceFinder } from "../../api/resources.ts";
+import { hashOf } from "../render/hash.ts";
+import { owned } from "../render/owner.ts";
+import type { Rendered } from "../render/rendered.ts";
+import { stripped } from "./stripped.ts";
+
+/** An object of the desired set, the same for all clusters that it is installed on. */
+export interface Prepared {
+  readonly key: ObjectKey;
+  /** `identityOf(key)`. */
+  readonly id: string;
+  readonly resource: ResourceType;
+  /** Without what differs from cluster to cluster; see `bodyOf`. */
+  readonly manifest: Manifest;
+  /** Changes exactly when what we send changes. */
+  readonly hash: string;
+}
+
+/** What a rendered component asks of a cluster. */
+export interface Desired {
+  readonly version: string;
+  /** To be created when missing and never to be changed; not part of `objects`. */
+  readonly namespaces: readonly Manifest[];
+  readonly objects: readonly Prepared[];
+  readonly resourceOf: (object: Pick<Manifest, "apiVersion" | "kind">) => ResourceType;
+}
+
+// Part of the hash: to be raised when `bodyOf` begins to send something else for the same manifest.
+const bodyFormat = 1;
+
+const hashLength = 22;
+
+/** Decides what is sent of rendered objects. Spec: engine-facts.md, Algorithm, "prepare". */
+export function prepare({ version, manifests }: Rendered): Desired {
+  const all = stripped(manifests);
+  const resourceOf = resourceFinder(all);
+  const objects = all
+    .filter((manifest) => !isNamespace(manifest))
+    .map((manifest) => {
+      const key = keyOf(manifest);
+      const hash = hashOf({ bodyFormat, manifest }).slice(0, hashLength);
+      return { key, id: identityOf(key), resource: resourceOf(manifest), manifest, hash };
+    });
+  return { version, namespaces: all.filter(isNamespace), objects, resourceOf };
+}
+
+/** Remembers what was prepared for as long as the rendering lives, so that equal components of a fleet share it. */
+export class Preparations {
+  readonly #byRendered = new WeakMap<Rendered, Desired>();
+
+  of(rendered: Rendered): Desired {
+    const known = this.#byRendered.get(rendered);
+    if (known !== undefined) return known;
+    const desired = prepare(rendered);
+    this.#byRendered.set(rendered, desired);
+    return desired;
+  }
+}
+
+/** What belongs to one installation on one cluster. */
+export interface Installation {
+  readonly owner: OwnerReference;
+  readonly namespace: string;
+  readonly componentUid: string;
+}
+
+/** The body of a request: the manifest with its owner and the label by which the installation is found. */
+export function bodyOf({ manifest }: Prepared, installation: Installation): Manifest {
+  const result = owned(installation.owner, installation.namespace)(manifest);
+  if (outlives(manifest)) return result;
+  const labels = { ...result.metadata.labels, [componentUidLabel]: installation.componentUid };
+  return { ...result, metadata: { ...result.metadata, labels } };
+}
+
+/** Whether objects of a kind stay when an installation goes; they do not carry its label, so that no selector matches them. */
+export function outlives({ kind }: Pick<ObjectKey, "kind">): boolean {
+  return kind === "CustomResourceDefinition" || kind === "Namespace";
+}
+
+function isNamespace({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === "v1" && kind === "Namespace";
+}

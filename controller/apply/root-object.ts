@@ -1,0 +1,140 @@
+import { anchorAnnotations, anchorLabels, anchorNameOf, managedByValue } from "../../api/anchor.ts";
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import {
+  describe,
+  type KubeObject,
+  type Manifest,
+  type ObjectKey,
+  type OwnerReference,
+} from "../../api/kubernetes.ts";
+import { isFields } from "../render/fields.ts";
+import type { Target } from "./target.ts";
+
+/** What a root belongs to. */
+export interface RootOwner {
+  readonly component: Component;
+  readonly target: Pick<Target, "namespace" | "hubId" | "profile">;
+}
+
+const inventoryField = "inventory";
+const longestName = 253;
+
+/** Key of the ConfigMap that is the root of an installation. Throws `ManifestInvalid` for a name that is too long. */
+export function rootKeyOf({ component, target }: RootOwner): ObjectKey & { namespace: string } {
+  const name = anchorNameOf({ kind: component.kind, name: component.metadata.name });
+  if (name.length > longestName) {
+    const message = `The anchor ConfigMap name ${name} exceeds ${longestName} characters; shorten the name of the component`;
+    throw new FleetError("ManifestInvalid", message);
+  }
+  return { apiVersion: "v1", kind: "ConfigMap", namespace: target.namespace, name };
+}
+
+/**
+ * The root as it should be: the protected anchor that owns a remote installation, or on the hub itself a ConfigMap of the component's own. Spec:
+ * knative-operator.md 5.4, anchor-guard.md 2.
+ */
+export function rootManifest(owner: RootOwner, inventory: string): Manifest {
+  const { component, target } = owner;
+  const { apiVersion, kind, namespace, name } = rootKeyOf(owner);
+  const { uid, name: componentName } = component.metadata;
+  const isAnchor = target.profile !== undefined;
+  const metadata = {
+    namespace,
+    name,
+    labels: {
+      [anchorLabels.managedBy]: managedByValue,
+      [anchorLabels.componentName]: componentName,
+    },
+    annotations: {
+      ...(isAnchor ? protection(component) : {}),
+      [anchorAnnotations.componentUid]: uid,
+      [anchorAnnotations.hubId]: target.hubId,
+    },
+    ...(isAnchor ? {} : { ownerReferences: [componentReference(component)] }),
+  };
+  return { apiVersion, kind, metadata, data: { [inventoryField]: inventory } };
+}
+
+/** Text of the inventory in a root; empty when there is none. */
+export function inventoryTextOf(object: Manifest): string {
+  const data = object["data"];
+  const text = isFields(data) ? data[inventoryField] : undefined;
+  return typeof text === "string" ? text : "";
+}
+
+/** Whether a root carries all labels and annotations that it should. */
+export function isMarked(object: Manifest, owner: RootOwner): boolean {
+  const { labels, annotations, ownerReferences = [] } = rootManifest(owner, "").metadata;
+  const { metadata } = object;
+  return (
+    contains(metadata.labels, labels) &&
+    contains(metadata.annotations, annotations) &&
+    ownerReferences.every(({ uid }) => metadata.ownerReferences?.some((own) => own.uid === uid)) &&
+    !isHeld(object, owner)
+  );
+}
+
+/**
+ * Whether somebody put owners or finalizers on an anchor: the first would let a collector delete it, the second would keep
+ * it for ever. Spec: anchor-guard.md 6.1.
+ */
+export function isHeld({ metadata }: Manifest, { target }: Pick<RootOwner, "target">): boolean {
+  const owners = metadata.ownerReferences?.length ?? 0;
+  return target.profile !== undefined && owners + (metadata.finalizers?.length ?? 0) > 0;
+}
+
+/**
+ * Refuses a root that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
+ * the name of its component.
+ */
+export function assertOurs(object: KubeObject, { component, target }: RootOwner): void {
+  const { labels = {}, annotations = {} } = object.metadata;
+  const hub = annotations[anchorAnnotations.hubId];
+  const uid = annotations[anchorAnnotations.componentUid];
+  const name = labels[anchorLabels.componentName];
+  const conflict = (problem: string): FleetError =>
+    new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
+  if (hub !== undefined && hub !== target.hubId) throw conflict("belongs to another hub");
+  if (uid !== undefined && uid !== component.metadata.uid) {
+    throw conflict("belongs to another component of this name");
+  }
+  if (hub === undefined && uid === undefined && name !== component.metadata.name) {
+    throw conflict("exists and is not an anchor of this component");
+  }
+}
+
+/** The owner of everything in the installation's namespace. Spec: knative-operator.md 3.13. */
+export function ownerOf(root: KubeObject, { component, target }: RootOwner): OwnerReference {
+  if (target.profile === undefined) return componentReference(component);
+  const { name, uid } = root.metadata;
+  return { apiVersion: "v1", kind: "ConfigMap", name, uid, ...ownership };
+}
+
+const ownership = { controller: true, blockOwnerDeletion: true } as const;
+
+function componentReference({ apiVersion, kind, metadata }: Component): OwnerReference {
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid, ...ownership };
+}
+
+function protection({ kind, metadata }: Component): Readonly<Record<string, string>> {
+  return {
+    [anchorAnnotations.anchor]: "true",
+    [anchorAnnotations.protected]: "true",
+    [anchorAnnotations.description]:
+      `Owns everything that ${kind} ${metadata.namespace}/${metadata.name} installed in this namespace; ` +
+      `deleting it deletes all of that. To uninstall, delete the ${kind} on the hub.`,
+  };
+}
+
+function contains(
+  all: Readonly<Record<string, string>> = {},
+  some: Readonly<Record<string, string>> = {},
+): boolean {
+  return Object.entries(some).every(([name, value]) => all[name] === value);
+}
+
+function keyOfRoot({ metadata }: KubeObject): { kind: string; namespace?: string; name: string } {
+  const { namespace, name } = metadata;
+  return { kind: "ConfigMap", ...(namespace === undefined ? {} : { namespace }), name };
+}

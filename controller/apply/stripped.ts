@@ -1,0 +1,125 @@
+import { groupOf, type Manifest } from "../../api/kubernetes.ts";
+import { changeField, isFields } from "../render/fields.ts";
+
+type Strip = (manifest: Manifest) => Manifest;
+
+/**
+ * Takes out of every object the fields that somebody else fills in on the cluster, so that nobody fights over them, and the fields that
+ * only a server may write. Spec: engine-facts.md table A.
+ */
+export function stripped(manifests: readonly Manifest[]): readonly Manifest[] {
+  const strips = [...always, withoutScaledReplicas(manifests)];
+  return manifests.map((manifest) => strips.reduce((result, strip) => strip(result), manifest));
+}
+
+const serverFields = [
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "managedFields",
+  "selfLink",
+];
+
+const withoutServerFields: Strip = (manifest) => {
+  const { status: _, ...rest } = manifest;
+  const base: Manifest = Object.hasOwn(manifest, "status")
+    ? { ...rest, apiVersion: manifest.apiVersion, kind: manifest.kind, metadata: manifest.metadata }
+    : manifest;
+  return changeField(base, ["metadata"], (metadata) => without(metadata, serverFields));
+};
+
+// A manifest with `rules: []` empties the role at each apply until the cluster has filled it again.
+const withoutAggregatedRules: Strip = (manifest) =>
+  isOf(manifest, "rbac.authorization.k8s.io", ["ClusterRole"]) &&
+  Object.hasOwn(manifest, "aggregationRule")
+    ? dropped(manifest, "rules")
+    : manifest;
+
+// The Knative webhook fills both in. With rules in place and no pod to answer, its own objects could not be written.
+const withoutWebhookRules: Strip = (manifest) => {
+  const kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+  if (!isOf(manifest, "admissionregistration.k8s.io", kinds)) return manifest;
+  const bare = changeField(manifest, ["webhooks", "*"], (webhook) => without(webhook, ["rules"]));
+  return changeField(bare, ["webhooks", "*", "clientConfig"], (way) => without(way, ["caBundle"]));
+};
+
+const withoutConversionBundle: Strip = (manifest) =>
+  isOf(manifest, "apiextensions.k8s.io", ["CustomResourceDefinition"])
+    ? changeField(manifest, ["spec", "conversion", "webhook", "clientConfig"], (way) =>
+        without(way, ["caBundle"]),
+      )
+    : manifest;
+
+const filledSecrets = new Set([
+  "webhook-certs",
+  "eventing-webhook-certs",
+  "inmemorychannel-webhook-certs",
+  "request-reply-keys",
+]);
+
+const withoutGeneratedData: Strip = (manifest) =>
+  isOf(manifest, "", ["Secret"]) && filledSecrets.has(manifest.metadata.name ?? "")
+    ? dropped(dropped(manifest, "data"), "stringData")
+    : manifest;
+
+const withoutAssignedAddresses: Strip = (manifest) => {
+  if (!isOf(manifest, "", ["Service"])) return manifest;
+  const bare = changeField(manifest, ["spec"], (spec) =>
+    // A headless Service says so with its address.
+    isFields(spec) && spec["clusterIP"] === "None"
+      ? spec
+      : without(spec, ["clusterIP", "clusterIPs"]),
+  );
+  return changeField(bare, ["spec", "ports", "*"], (port) => without(port, ["nodePort"]));
+};
+
+const always: readonly Strip[] = [
+  withoutServerFields,
+  withoutAggregatedRules,
+  withoutWebhookRules,
+  withoutConversionBundle,
+  withoutGeneratedData,
+  withoutAssignedAddresses,
+];
+
+function withoutScaledReplicas(manifests: readonly Manifest[]): Strip {
+  const scaled = new Set(manifests.flatMap(targetOfScaler));
+  return (manifest) =>
+    scaled.has(workloadId(manifest.kind, manifest.metadata.namespace, manifest.metadata.name))
+      ? changeField(manifest, ["spec"], (spec) => without(spec, ["replicas"]))
+      : manifest;
+}
+
+function targetOfScaler(manifest: Manifest): readonly string[] {
+  if (!isOf(manifest, "autoscaling", ["HorizontalPodAutoscaler"])) return [];
+  const spec = manifest["spec"];
+  const target = isFields(spec) ? spec["scaleTargetRef"] : undefined;
+  if (!isFields(target)) return [];
+  return [workloadId(target["kind"], manifest.metadata.namespace, target["name"])];
+}
+
+function workloadId(kind: unknown, namespace: unknown, name: unknown): string {
+  return JSON.stringify([kind, namespace, name]);
+}
+
+function isOf(manifest: Manifest, group: string, kinds: readonly string[]): boolean {
+  return groupOf(manifest.apiVersion) === group && kinds.includes(manifest.kind);
+}
+
+function dropped(manifest: Manifest, field: "rules" | "data" | "stringData"): Manifest {
+  if (!Object.hasOwn(manifest, field)) return manifest;
+  const { [field]: _, ...rest } = manifest;
+  return {
+    ...rest,
+    apiVersion: manifest.apiVersion,
+    kind: manifest.kind,
+    metadata: manifest.metadata,
+  };
+}
+
+function without(value: unknown, names: readonly string[]): unknown {
+  if (!isFields(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
