@@ -135,15 +135,24 @@ describe("progress", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("in a file writes a line for each change and every 15 s", () => {
+  test("in a file writes news at most every 3 s, and a sign of life every 15 s", () => {
     const { progress, text } = follow(false);
-    progress.update("building etcd");
-    progress.update("building etcd");
+    progress.update("building etcd (0 s)");
+    progress.update("building etcd (1 s)");
     vi.advanceTimersByTime(16_000);
     progress.update("building kwok");
+    progress.update("linking kwok");
+    vi.advanceTimersByTime(3000);
     progress[Symbol.dispose]();
     vi.advanceTimersByTime(60_000);
-    expect(text()).toBe("  [0:00] building etcd\n  [0:15] building etcd\n  [0:16] building kwok\n");
+    expect(text()).toBe(
+      [
+        "  [0:00] building etcd (0 s)",
+        "  [0:15] building etcd (1 s)",
+        "  [0:18] linking kwok",
+        "",
+      ].join("\n"),
+    );
   });
 
   test("on a terminal rewrites one line within the width and leaves nothing behind", () => {

@@ -9,30 +9,34 @@ export interface ProgressDeps {
 }
 
 const redrawMs = 1000;
+const paceMs = 3000;
 const heartbeatMs = 15_000;
 
 /**
- * Shows that a long step is alive. On a terminal one line is rewritten every second; elsewhere a line is written when the text
- * changes and every 15 s. Ends with `[Symbol.dispose]`, which leaves no half line behind.
+ * Shows that a long step is alive. On a terminal one line is rewritten every second. Elsewhere a line is written when the text
+ * changes in more than its numbers, at most every 3 s, and every 15 s in any case. Ends with `[Symbol.dispose]`, which leaves no
+ * half line behind.
  */
 export class Progress implements Disposable {
   readonly #deps: ProgressDeps;
   readonly #startedMs: number;
   readonly #timer: NodeJS.Timeout;
   #text = "";
-  #drawn = false;
+  #drawn: { readonly text: string; readonly atMs: number } | undefined;
+  #lineOpen = false;
 
   constructor(deps: ProgressDeps) {
     this.#deps = deps;
     this.#startedMs = deps.now();
-    this.#timer = setInterval(() => this.#draw(), deps.terminal ? redrawMs : heartbeatMs);
+    this.#timer = setInterval(() => this.#tick(), deps.terminal ? redrawMs : paceMs);
   }
 
-  /** What is being done now; the same text again draws nothing. */
+  /** What is being done now. */
   update(text: string): void {
     if (text === this.#text) return;
     this.#text = text;
-    this.#draw();
+    if (this.#deps.terminal) this.#draw();
+    else this.#drawWhenDue();
   }
 
   /** Writes a line that stays, above the one that is rewritten. */
@@ -47,17 +51,35 @@ export class Progress implements Disposable {
     this.#erase();
   }
 
+  #tick(): void {
+    if (this.#deps.terminal) this.#draw();
+    else this.#drawWhenDue();
+  }
+
+  #drawWhenDue(): void {
+    const drawn = this.#drawn;
+    const ageMs = drawn === undefined ? Number.POSITIVE_INFINITY : this.#deps.now() - drawn.atMs;
+    const news = drawn === undefined || shapeOf(drawn.text) !== shapeOf(this.#text);
+    if (ageMs >= (news ? paceMs : heartbeatMs)) this.#draw();
+  }
+
   #draw(): void {
     if (this.#text === "") return;
     const { write, now, terminal, width } = this.#deps;
     const line = `  [${clockText(now() - this.#startedMs)}] ${this.#text}`;
     // One column stays free: a full line would make some terminals wrap, and the rewriting would miss a row.
     write(terminal ? `\r\u001B[K${fitted(line, width - 1)}` : `${line}\n`);
-    this.#drawn = terminal;
+    this.#drawn = { text: this.#text, atMs: now() };
+    this.#lineOpen = terminal;
   }
 
   #erase(): void {
-    if (this.#drawn) this.#deps.write("\r\u001B[K");
-    this.#drawn = false;
+    if (this.#lineOpen) this.#deps.write("\r\u001B[K");
+    this.#lineOpen = false;
   }
+}
+
+/** The text without its numbers: what counts up is no news. */
+function shapeOf(text: string): string {
+  return text.replaceAll(/\d+/g, "#");
 }

@@ -1,0 +1,90 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { eventing, serving, type DemoComponent } from "./components.ts";
+import { componentOf, readyText, whileControllerRuns, type Stage } from "./stage.ts";
+import { until } from "./until.ts";
+
+const main = [serving, eventing] as const;
+const installTimeoutMs = 180_000;
+
+/** Nothing is installed: what the status table says then. */
+export async function showBefore({ narrator, shell }: Stage): Promise<void> {
+  narrator.say("Before: the hub has no component yet, and the spokes are empty.");
+  await shell.show("kubectl knfleet status -A");
+  for (const { spoke } of main) {
+    await shell.show(`kubectl --context ${spoke} get deployments --all-namespaces`);
+  }
+}
+
+/** The main job: Serving with Kourier on one spoke and Eventing on the other, until both are ready. */
+export async function installBoth(stage: Stage): Promise<void> {
+  const { narrator, shell, workbench } = stage;
+  for (const { file, yaml } of main) {
+    await writeFile(join(workbench.folder, file), yaml);
+    await shell.show(`cat ${file}`);
+  }
+  for (const { key } of main) await shell.show(`kubectl create namespace ${key.namespace}`);
+  await shell.show(main.reduce((words, { file }) => `${words} -f ${file}`, "kubectl apply"));
+  narrator.say("During: the table as it is a moment after the two files were applied.");
+  await shell.show("kubectl knfleet status -A", [0, 1, 3]);
+  await awaitBoth(stage);
+  for (const { argument, key } of main) {
+    await shell.show(
+      `kubectl wait --for=condition=Ready ${argument} --namespace ${key.namespace} --timeout=60s`,
+    );
+  }
+}
+
+/** What both spokes have now. */
+export async function showAfter(stage: Stage): Promise<void> {
+  const { narrator, shell } = stage;
+  narrator.say(
+    "HUB is what the conditions of the component say, LIVE is what the spoke itself says, asked just now through the same exec plugin as the controller's.",
+  );
+  await shell.show("kubectl knfleet status -A");
+  await shell.show("kubectl knfleet deployments -A");
+  await shell.show("kubectl get knativeservings,knativeeventings --all-namespaces");
+  for (const component of main) await mustBeInstalled(stage, component);
+}
+
+async function awaitBoth(stage: Stage): Promise<void> {
+  using progress = stage.narrator.progress();
+  const ready = until(
+    async () => {
+      const objects = await Promise.all(main.map((component) => componentOf(stage, component)));
+      const deployments = await Promise.all(main.map((component) => available(stage, component)));
+      progress.update(deployments.join("; "));
+      const all = objects.every((object) => conditionOf(object, "Ready")?.status === "True");
+      return all ? true : undefined;
+    },
+    {
+      what: "both components to be ready; see `kubectl knfleet status -A`",
+      timeoutMs: installTimeoutMs,
+      signal: stage.signal,
+    },
+  );
+  await whileControllerRuns(stage, ready);
+}
+
+/** For example `spoke-1: 5 of 9 deployments available`. */
+async function available(stage: Stage, { spoke, key }: DemoComponent): Promise<string> {
+  const deployments = await stage.fleet
+    .spoke(spoke)
+    .admin.list({ apiVersion: "apps/v1", kind: "Deployment", namespace: key.namespace });
+  const done = deployments.filter(
+    (deployment) => conditionOf(deployment, "Available")?.status === "True",
+  );
+  return `${spoke}: ${done.length} of ${deployments.length} deployments available`;
+}
+
+async function mustBeInstalled(stage: Stage, component: DemoComponent): Promise<void> {
+  const object = await componentOf(stage, component);
+  const version = valueAt(object, "status", "version");
+  const ready = conditionOf(object, "Ready")?.status === "True";
+  if (ready && typeof version === "string" && version.startsWith("1.23.")) return;
+  throw new Error(
+    `${component.key.kind} should be ready with version 1.23, but it has version ${String(version)} and ${readyText(object)}`,
+  );
+}

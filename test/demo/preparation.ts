@@ -1,0 +1,73 @@
+import { ensureReleases, type EnsuredReleases } from "../../cmd/release-files.ts";
+import { ensureBinaries } from "../fleet/binaries.ts";
+import { serverBinaries, type BinaryPaths } from "../fleet/binary-catalogue.ts";
+import { startFleet, type Fleet } from "../fleet/fleet.ts";
+import type { Narrator } from "./narrator.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const programs = [...serverBinaries, "secretreader", "kubeconfig-secretreader", "kubectl"] as const;
+
+/** Gets every program of the fleet, building what is missing. */
+export async function getPrograms(
+  narrator: Narrator,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<BinaryPaths<(typeof programs)[number]>> {
+  narrator.say(
+    `A hub and spokes are made of ${programs.length} programs. What is not there yet is built with Go from pinned sources: about eight minutes on two cores the first time, nothing later.`,
+  );
+  using progress = narrator.progress();
+  progress.update("looking for programs");
+  const path = await ensureBinaries(programs, {
+    env: environment,
+    signal,
+    log: (line) => progress.update(line),
+  });
+  progress.note(`  kubectl:        ${path("kubectl")}`);
+  progress.note(`  kube-apiserver: ${path("kube-apiserver")}`);
+  return path;
+}
+
+/** Gets the Knative release files, verified by hash, or the sample release when they cannot be had. */
+export async function getReleases(
+  narrator: Narrator,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<EnsuredReleases> {
+  const releases = await fetched();
+  const { dir, source, sampleBecause } = releases;
+  if (source === "sample") {
+    narrator.warn(
+      `The real Knative release files cannot be had, so a small sample release is used: it has the same kinds of objects, fewer of them, and no real Knative in it.`,
+    );
+    narrator.warn(`Why: ${sampleBecause?.message ?? "unknown"}`);
+  } else {
+    const origin = {
+      cache: "All files were there",
+      mirror: "Copied from the local mirror",
+      download: "Downloaded",
+    };
+    narrator.say(`${origin[source]}; every file has the SHA-256 that releases.lock.json says.`);
+  }
+  narrator.say(dir);
+  return releases;
+
+  function fetched(): Promise<EnsuredReleases> {
+    using progress = narrator.progress();
+    progress.update("checking release files");
+    const onProgress = ({ done, total, path }: { done: number; total: number; path: string }) =>
+      progress.update(`${done} of ${total} files: ${path}`);
+    return ensureReleases({ environment, allowSample: true, onProgress }, signal);
+  }
+}
+
+/** Starts a hub and two spokes, all real control planes. */
+export async function startDemoFleet(narrator: Narrator): Promise<Fleet> {
+  narrator.say(
+    "Three real control planes as ordinary processes on loopback ports: etcd, kube-apiserver, kube-controller-manager and kube-scheduler each. kwok plays the nodes, so pods become ready without containers.",
+  );
+  using progress = narrator.progress();
+  progress.update("starting hub, spoke-1 and spoke-2");
+  return startFleet({ spokes: 2, log: (line) => progress.update(line) });
+}
