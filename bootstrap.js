@@ -1,0 +1,195 @@
+// Installs what is missing and goes on under the pinned Node 24. This file alone is read by the Node that a machine
+// happens to have, from 20 on, before anything is installed: plain JavaScript, no dependencies.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { basename, delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL(".", import.meta.url));
+const modules = join(root, "node_modules");
+const bin = join(modules, ".bin");
+const stamp = join(modules, ".knfleet-installed");
+
+const usage = `Usage: node bootstrap.js COMMAND [ARGUMENTS]
+
+  install              dependencies, where they are missing or package-lock.json changed
+  test [ARGUMENTS]     installs, prepares test fleet and releases, runs vitest
+  demo [ARGUMENTS]     installs, runs test/demo/demo.ts
+  bench [ARGUMENTS]    installs, runs test/performance/bench.ts
+  run FILE [ARGUMENTS] installs, runs a file under the pinned Node
+`;
+
+/** A failure that the user is told in one message, without a stack. */
+class Failure extends Error {}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  say(`Error: ${error.message}`);
+  process.exitCode = 1;
+}
+
+async function main([command, ...args]) {
+  if (command === "--help" || command === "-h") {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const start = commandNamed(command, args);
+  refuseOldNode();
+  await install();
+  return start();
+}
+
+function commandNamed(command, args) {
+  const run = (file, rest = args) => node([file, ...rest], process.cwd());
+  if (command === "install") return () => 0;
+  if (command === "test") return () => test(args);
+  if (command === "demo") return () => run(join(root, "test", "demo", "demo.ts"));
+  if (command === "bench") return () => run(join(root, "test", "performance", "bench.ts"));
+  if (command === "run" && args.length > 0) return () => run(args[0], args.slice(1));
+  throw new Failure(
+    `${command === undefined ? "No command" : `Wrong command ${command}`}\n\n${usage}`,
+  );
+}
+
+async function test(args) {
+  for (const file of [join("test", "fleet", "prepare.ts"), join("cmd", "releases.ts")]) {
+    const code = existsSync(join(root, file)) ? await node([join(root, file)], root) : 0;
+    // Whoever names some tests may not need a fleet; those that do say what they miss.
+    if (code !== 0 && (args.length === 0 || code > 128)) return code;
+  }
+  return node([join(modules, "vitest", "vitest.mjs"), "run", ...args], root);
+}
+
+function refuseOldNode() {
+  if (Number(process.versions.node.split(".")[0]) >= 20) return;
+  throw new Failure(
+    `Node ${process.versions.node} is too old to start with; install Node 20 or newer (Node 24 itself comes with the dependencies)`,
+  );
+}
+
+// --- installing
+
+async function install() {
+  const lock = readFileSync(join(root, "package-lock.json"), "utf8");
+  const wanted = createHash("sha256")
+    .update(`${process.platform} ${process.arch} ${lock}`)
+    .digest("hex");
+  if (textOf(stamp) === wanted) return;
+  if (!isInstalled(JSON.parse(lock))) await npmCi();
+  if (!existsSync(join(bin, "node"))) {
+    throw new Failure(
+      "Node 24 was not installed with the dependencies: the install script of the package `node` did not run; allow it (`npm config delete ignore-scripts`) and try again",
+    );
+  }
+  writeFileSync(stamp, wanted);
+}
+
+/** True when npm's own record of node_modules has every package of the lock: somebody ran `npm ci` by hand. */
+function isInstalled(lock) {
+  const record = textOf(join(modules, ".package-lock.json"));
+  if (record === undefined || !existsSync(join(bin, "node"))) return false;
+  const present = JSON.parse(record).packages;
+  return Object.entries(lock.packages).every(
+    ([path, wanted]) =>
+      path === "" ||
+      wanted.optional === true ||
+      wanted.devOptional === true ||
+      present[path]?.version === wanted.version,
+  );
+}
+
+async function npmCi() {
+  const startedAt = Date.now();
+  const elapsed = () => `${Math.round((Date.now() - startedAt) / 1000)} s`;
+  say("Installing dependencies (npm ci)");
+  const ticker = setInterval(() => say(`Still installing dependencies, ${elapsed()}`), 5000);
+  const output = [];
+  try {
+    // Flags win over what `npm test --silent`, NODE_ENV=production and a user's .npmrc would change.
+    const flags = ["--include=dev", "--loglevel=error", "--no-audit", "--no-fund", "--no-progress"];
+    const [command, ...args] = [...npm(), "ci", ...flags];
+    const code = await runChild(command, args, {
+      cwd: root,
+      onOutput: (text) => output.push(text),
+    });
+    if (code > 128) throw new Failure("Interrupted while installing dependencies");
+    if (code !== 0) {
+      throw new Failure(`\`npm ci\` failed with exit code ${code}:\n${output.join("").trim()}`);
+    }
+  } finally {
+    clearInterval(ticker);
+  }
+  say(`Installed dependencies, ${elapsed()}`);
+}
+
+// Under `npm test` it is the npm that runs this, also where it is on no PATH.
+function npm() {
+  const running = process.env.npm_execpath;
+  return running !== undefined && basename(running) === "npm-cli.js"
+    ? [process.execPath, running]
+    : ["npm"];
+}
+
+// --- child processes
+
+function node(args, cwd) {
+  return runChild(join(bin, "node"), args, { cwd });
+}
+
+/**
+ * Runs a command to its end and gives its exit code, 128 + n when a signal ended it. Signals to this process are passed on.
+ * With `onOutput` its output goes there, else to the terminal.
+ */
+function runChild(command, args, { cwd, onOutput }) {
+  const PATH = [bin, process.env.PATH].filter(Boolean).join(delimiter);
+  const stdio = onOutput === undefined ? "inherit" : ["ignore", "pipe", "pipe"];
+  const child = spawn(command, args, { cwd, stdio, env: { ...process.env, PATH } });
+  if (onOutput !== undefined) {
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", onOutput);
+  }
+  const stopPassing = passSignalsTo(child);
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => {
+      stopPassing();
+      reject(new Failure(cannotStart(command, error)));
+    });
+    child.once("close", (code, signal) => {
+      stopPassing();
+      resolve(signal === null ? code : 128 + constants.signals[signal]);
+    });
+  });
+}
+
+function passSignalsTo(child) {
+  const handlers = ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => {
+    const pass = () => {
+      // Ctrl-C in a terminal reaches every process of the group by itself; a second one would read as impatience.
+      if (name !== "SIGINT" || process.stdin.isTTY !== true) child.kill(name);
+    };
+    process.on(name, pass);
+    return () => process.off(name, pass);
+  });
+  return () => {
+    for (const stop of handlers) stop();
+  };
+}
+
+function cannotStart(command, error) {
+  if (command === "npm" && error.code === "ENOENT") {
+    return "npm is missing: install Node 20 or newer together with npm, and have `npm` on PATH";
+  }
+  return `Cannot start ${command}: ${error.message}`;
+}
+
+function textOf(path) {
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,15 @@
+import { ensureBinaries, ensureInventoryCrds } from "./binaries.ts";
+import { serverBinaries } from "./binary-catalogue.ts";
+
+// Run before the tests, so that the long first build shows its progress and no test has to wait for it.
+const log = (line: string) => void process.stderr.write(`${line}\n`);
+
+try {
+  await ensureBinaries([...serverBinaries, "kubectl", "secretreader", "kubeconfig-secretreader"], {
+    log,
+  });
+  await ensureInventoryCrds({ log });
+} catch (error) {
+  log(`Error: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}
