@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
-import { normalizedArgs } from "./flags.ts";
+import { normalizedArgs, refuseKubectlOnly } from "./flags.ts";
 import { createProgram, greeting } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,7 +18,9 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<E
     return exitCode;
   });
   try {
-    await program.parseAsync([...normalizedArgs(terminal.args)], { from: "user" });
+    const args = normalizedArgs(terminal.args);
+    refuseKubectlOnly(args);
+    await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     exitCode = await explain(error, terminal, signal);
   }

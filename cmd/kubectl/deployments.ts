@@ -2,7 +2,7 @@ import type { Component, ComponentKind } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { listInstallations } from "./installations.ts";
-import { deploymentsOf } from "./live-view.ts";
+import { deploymentsOf } from "./own-objects.ts";
 import { clusterIdOf, readClusters, type ReadLimits, type Readings } from "./read-clusters.ts";
 import { reportApiVersion, type Report, type ReportError } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";

@@ -79,6 +79,33 @@ export function commonOptions(): readonly Option[] {
   ].map((option) => option.helpGroup(commonGroup));
 }
 
+/** Flags of `kubectl options` that change nothing here; scripts may pass them all the same. */
+export function ignoredOptions(): readonly Option[] {
+  return [
+    new Option("--cache-dir <folder>", "no discovery, no cache"),
+    new Option("--disable-compression", "answers are small"),
+    new Option("--warnings-as-errors", "no warnings of the server are shown"),
+  ].map((option) => option.hideHelp());
+}
+
+const kubectlOnly = [
+  ..."--cluster --user --server --token --as --as-group --as-uid --as-user-extra".split(" "),
+  ..."--certificate-authority --client-certificate --client-key --tls-server-name".split(" "),
+  ..."--insecure-skip-tls-verify -s -v --v -w --watch --field-selector --sort-by".split(" "),
+  ..."--show-labels --chunk-size".split(" "),
+];
+
+/** Throws UsageError for a flag that kubectl has and this program does not know yet. */
+export function refuseKubectlOnly(args: readonly string[]): void {
+  const end = args.indexOf("--");
+  const flags = (end < 0 ? args : args.slice(0, end)).map((arg) => arg.replace(/=.*$/s, ""));
+  const found = flags.find((flag) => kubectlOnly.includes(flag));
+  if (found === undefined) return;
+  throw new UsageError(`kubectl's flag ${found} is not supported by kubectl knfleet yet`, [
+    "choose the hub and its user with --kubeconfig and --context",
+  ]);
+}
+
 const switches = [
   "-A",
   "--all-namespaces",

@@ -19,7 +19,7 @@ export function hubViewOf({ metadata, status }: Component): HubView {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const { deletionTimestamp, creationTimestamp } = metadata;
   if (deletionTimestamp !== undefined) {
-    return { ...saidBy(ready), state: "Deleting", since: deletionTimestamp };
+    return { state: "Deleting", ...saidBy(ready), since: deletionTimestamp };
   }
   if (ready === undefined) {
     const message = "No controller has written a status yet";
@@ -27,9 +27,9 @@ export function hubViewOf({ metadata, status }: Component): HubView {
   }
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
     const message = "The controller has not seen the latest change of the spec";
-    return { ...saidBy(ready), state: "Outdated", reason: "NotObserved", message };
+    return { state: "Outdated", ...saidBy(ready), reason: "NotObserved", message };
   }
-  return { ...saidBy(ready), state: states[ready.status] };
+  return { state: states[ready.status], ...saidBy(ready) };
 }
 
 const states = { True: "Ready", False: "NotReady", Unknown: "Unknown" } as const;

@@ -1,6 +1,13 @@
 import { anchorNameOf } from "../../api/anchor.ts";
 import { componentKinds, type Component } from "../../api/component.ts";
 import type { DeploymentFact } from "./deployment-fact.ts";
+import {
+  anchorOf,
+  conflictingAnchor,
+  deploymentsOf,
+  isRemote,
+  missingDeployments,
+} from "./own-objects.ts";
 import type { SpokeFacts } from "./spoke-facts.ts";
 import type { SpokeReading, UnreadSpoke } from "./spoke-reading.ts";
 
@@ -66,89 +73,64 @@ export function liveViewOf(component: Component, reading: SpokeReading | undefin
 function installedView(component: Component, facts: SpokeFacts): Partial<LiveView> {
   const anchor = anchorOf(component, facts);
   const own = deploymentsOf(component, facts);
-  const namespace = anchor?.metadata.namespace ?? own[0]?.namespace ?? null;
-  const counted = { namespace, deployments: own.length };
+  const missing = missingDeployments(component, facts).map((id) => id.split("/")[1] ?? id);
+  const counted = {
+    namespace: anchor?.namespace ?? own[0]?.namespace ?? null,
+    deployments: own.length,
+    missing,
+  };
   if (isRemote(component) && facts.anchors !== undefined && anchor === undefined) {
-    return { ...counted, state: "NotInstalled", ...whyNoAnchor(component, own, facts) };
+    return { ...counted, state: "NotInstalled", ...whyNoAnchor(component, own.length, facts) };
   }
   if (own.length === 0) {
     const message = `No Deployment of ${component.kind} ${component.metadata.name} exists`;
     return { ...counted, state: "NotInstalled", reason: "NoDeployments", message };
   }
   const broken = own.filter(({ available }) => !available);
-  if (broken.length === 0) return { ...counted, state: "Ready" };
+  if (broken.length === 0 && missing.length === 0) return { ...counted, state: "Ready" };
+  return { ...counted, state: "NotAvailable", ...brokenView(broken, missing) };
+}
+
+function brokenView(
+  broken: readonly DeploymentFact[],
+  missing: readonly string[],
+): Pick<LiveView, "notAvailable" | "reason" | "message" | "since"> {
   const names = broken.map(({ name }) => name);
+  const problems = [
+    ...(names.length > 0 ? [`Not available: ${names.join(", ")}`] : []),
+    ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}`] : []),
+  ];
   return {
-    ...counted,
-    state: "NotAvailable",
     notAvailable: names,
-    reason: "DeploymentsNotReady",
-    message: `Not available: ${names.join(", ")}`,
+    reason: names.length > 0 ? "DeploymentsNotReady" : "DeploymentsMissing",
+    message: problems.join("; "),
     since: oldest(broken.map(({ changedAt }) => changedAt)),
   };
 }
 
 function whyNoAnchor(
   component: Component,
-  own: readonly DeploymentFact[],
+  ownDeployments: number,
   facts: SpokeFacts,
 ): Pick<LiveView, "reason" | "message"> {
-  const anchor = `ConfigMap ${anchorNameOf(keyNames(component))}`;
-  if (own.length > 0) {
+  const { kind, metadata } = component;
+  const anchor = `ConfigMap ${anchorNameOf({ kind, name: metadata.name })}`;
+  if (conflictingAnchor(component, facts) !== undefined) {
+    const message = `The anchor ${anchor} belongs to another component or another hub`;
+    return { reason: "AnchorConflict", message };
+  }
+  if (ownDeployments > 0) {
     const message = `The anchor ${anchor} is gone; the garbage collector removes what it owned`;
     return { reason: "AnchorMissing", message };
   }
-  const { label } = componentKinds[component.kind];
+  const { label } = componentKinds[kind];
   const strangers = facts.deployments.filter((deployment) => deployment.component === label);
-  if (strangers.length === 0)
+  const where = [...new Set(strangers.map(({ namespace }) => namespace))].toSorted();
+  if (where.length === 0) {
     return { reason: "NotInstalled", message: `There is no anchor ${anchor}` };
-  const where = [...new Set(strangers.map(({ namespace }) => namespace))].toSorted().join(", ");
-  const message = `There is no anchor ${anchor}, but another installation is in namespace ${where}`;
-  return { reason: "OtherInstallation", message };
-}
-
-/** The Deployments of one installation, sorted by namespace and name, whichever operator installed them. */
-export function deploymentsOf(component: Component, facts: SpokeFacts): readonly DeploymentFact[] {
-  const anchor = anchorOf(component, facts);
-  const { label } = componentKinds[component.kind];
-  return facts.deployments
-    .filter((deployment) => deployment.component === label)
-    .filter((deployment) => belongsTo(deployment, component, anchor?.metadata.namespace))
-    .toSorted((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
-}
-
-function belongsTo(
-  deployment: DeploymentFact,
-  component: Component,
-  anchorNamespace: string | undefined,
-): boolean {
-  if (deployment.componentUid !== null) return deployment.componentUid === component.metadata.uid;
-  const { kind, name } = keyNames(component);
-  const owner = isRemote(component)
-    ? { kind: "ConfigMap", name: anchorNameOf({ kind, name }) }
-    : { kind, name };
-  if (deployment.owners.length > 0) {
-    return deployment.owners.some((ref) => ref.kind === owner.kind && ref.name === owner.name);
   }
-  return deployment.namespace === anchorNamespace;
-}
-
-function anchorOf(component: Component, facts: SpokeFacts) {
-  const name = anchorNameOf(keyNames(component));
-  const found = (facts.anchors ?? []).filter(({ metadata }) => metadata.name === name);
-  // The component's own namespace is the rule; upstream 2349 moved installations to fixed namespaces.
-  return (
-    found.find(({ metadata }) => metadata.namespace === component.metadata.namespace) ??
-    found.find(({ metadata }) => metadata.namespace === componentKinds[component.kind].label)
-  );
-}
-
-function keyNames({ kind, metadata }: Component) {
-  return { kind, name: metadata.name };
-}
-
-function isRemote(component: Component): boolean {
-  return component.spec?.clusterProfileRef !== undefined;
+  const message = `There is no anchor ${anchor}, but another installation is in namespace ${where.join(", ")}`;
+  return { reason: "OtherInstallation", message };
 }
 
 function oldest(times: readonly (string | null)[]): string | null {

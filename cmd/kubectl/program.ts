@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 
 import type { Action, ActionInput } from "./action.ts";
 import type { ExitCode } from "./exit-codes.ts";
-import { commonOptions, readFlags, type RawFlags } from "./flags.ts";
+import { commonOptions, ignoredOptions, readFlags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -91,7 +91,7 @@ export function createProgram(terminal: Terminal, run: Run): Command {
     .configureHelp({ formatHelp: formatHelp(programExamples) })
     .helpOption("-h, --help", "examples, flags and exit codes")
     .helpCommand("help [command]", "Help for a command");
-  for (const option of commonOptions()) program.addOption(option);
+  for (const option of [...commonOptions(), ...ignoredOptions()]) program.addOption(option);
   for (const entry of entries()) {
     const command = program
       .command(entry.name)

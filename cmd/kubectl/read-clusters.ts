@@ -67,12 +67,19 @@ async function readCluster(
   try {
     const facts =
       ref === undefined
-        ? await readSpokeFacts(access.hub, null, deadline)
-        : await readSpoke(ref, access, deadline);
-    return { kind: "read", facts };
+        ? readSpokeFacts(access.hub, null, deadline)
+        : readSpoke(ref, access, deadline);
+    // The end of a connection may take longer than the spoke's time; nobody waits for it here.
+    return { kind: "read", facts: await Promise.race([facts, rejectedBy(deadline)]) };
   } catch (error) {
     return readingAfter(error, { signal, deadline, timeoutMs });
   }
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return promise;
 }
 
 function readingAfter(

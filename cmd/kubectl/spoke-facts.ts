@@ -2,8 +2,8 @@ import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import { anchorLabels, managedByValue } from "../../api/anchor.ts";
 import { componentKinds } from "../../api/component.ts";
-import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { anchorFactOf, type AnchorFact } from "./anchor-fact.ts";
 import { deploymentFactOf, type DeploymentFact } from "./deployment-fact.ts";
 import { stringAt } from "./fields.ts";
 
@@ -15,8 +15,8 @@ export interface SpokeFacts {
   readonly kubernetesVersion: string | null;
   /** Deployments labelled as Knative Serving or Eventing, of all namespaces. */
   readonly deployments: readonly DeploymentFact[];
-  /** Anchor ConfigMaps of all namespaces; undefined when the credential may not list ConfigMaps. */
-  readonly anchors: readonly KubeObject[] | undefined;
+  /** Anchors of all namespaces; undefined when the credential may not list ConfigMaps. */
+  readonly anchors: readonly AnchorFact[] | undefined;
 }
 
 const labels = Object.values(componentKinds).map(({ label }) => label);
@@ -53,7 +53,7 @@ export async function readSpokeFacts(
     provider,
     kubernetesVersion: stringAt(version, "gitVersion"),
     deployments: deployments.items.map(deploymentFactOf),
-    anchors: anchors?.items,
+    anchors: anchors?.items.map(anchorFactOf),
   };
 }
 

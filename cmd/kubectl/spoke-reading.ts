@@ -21,7 +21,9 @@ export type SpokeReading = { readonly kind: "read"; readonly facts: SpokeFacts }
 export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
   if (error instanceof FleetError) {
     const state = stateOfCode[error.code ?? ""] ?? "NoAccess";
-    return { kind: "unread", state, reason: error.code ?? error.reason, message: error.message };
+    // The code is told as the reason; in front of the message it would be told twice.
+    const message = error.message.replace(`[${error.code}] `, "");
+    return { kind: "unread", state, reason: error.code ?? error.reason, message };
   }
   if (error instanceof ConnectionError) {
     const reason = error.failure === "untrusted" ? "TLSUntrusted" : "Unreachable";

@@ -92,7 +92,8 @@ async function componentsOf(
   }
 }
 
-function versionItemOf({ kind, metadata, spec, status }: Component): VersionItem {
+/** The versions of a component, as its object on the hub says. */
+export function versionItemOf({ kind, metadata, spec, status }: Component): VersionItem {
   return {
     namespace: metadata.namespace,
     name: metadata.name,

@@ -1,8 +1,8 @@
-import { reasons } from "../../../api/reasons.ts";
 import type { DeploymentList } from "../deployments.ts";
 import type { ReportError } from "../report.ts";
 import type { StatusItem } from "../status-item.ts";
 import type { FleetStatus } from "../status.ts";
+import { nextStep } from "./next-step.ts";
 import { plainText } from "./plain-text.ts";
 
 /** What the user asked for, to write commands that work when pasted. */
@@ -25,13 +25,12 @@ export function statusNotes(report: FleetStatus, asked: Asked): readonly string[
     `${summary.healthy} healthy`,
     ...(summary.warnings > 0 ? [`${summary.warnings} in progress`] : []),
     ...(summary.errors > 0 ? [`${summary.errors} not healthy`] : []),
-    ...(summary.unread > 0 ? [`${summary.unread} not read`] : []),
   ];
-  const noun = summary.total === 1 ? "installation" : "installations";
+  const unread = summary.unread > 0 ? ` The clusters of ${summary.unread} could not be read.` : "";
   const causes = summary.causes.map(({ reason, count }) => `${reason} (${count})`);
   return [
     ...errorLines(report.errors.filter(isNotFound)),
-    `${summary.total} ${noun}: ${counts.join(", ")}.`,
+    `${countOf(summary.total, "installation")}: ${counts.join(", ")}.${unread}`,
     ...(summary.errors > 1 ? [`causes: ${causes.join(", ")}`] : []),
     ...nextLines(items, asked),
   ];
@@ -42,11 +41,10 @@ export function deploymentNotes(list: DeploymentList, asked: Asked): readonly st
   const { clusters, unread } = list.summary;
   if (clusters === 0) return [...errorLines(list.errors), ...emptyNotes(asked)];
   const isEmpty = list.items.length === 0 && unread < clusters;
-  const noun = clusters === 1 ? "cluster" : "clusters";
   const noFile = list.errors.some(({ reason }) => reason === "NoProviderFile");
   return [
     ...(isEmpty ? ["No Knative deployments found."] : []),
-    ...(unread > 0 ? [`${unread} of ${clusters} ${noun} could not be read:`] : []),
+    ...(unread > 0 ? [`${unread} of ${countOf(clusters, "cluster")} could not be read:`] : []),
     ...errorLines(list.errors),
     ...(noFile ? [`next: ${providerFileHint}`] : []),
   ];
@@ -59,26 +57,16 @@ function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[
   const worst = items.find(({ severity }) => severity === "error");
   const noFile = items.some(({ live }) => live.reason === "NoProviderFile");
   return [
-    ...(worst === undefined ? [] : [`next: ${nextStep(worst, asked)}`]),
+    ...(worst === undefined ? [] : [`next: ${nextStep(worst, asked.command)}`]),
     ...(noFile ? [`next: to see what the clusters say, ${providerFileHint}`] : []),
   ];
-}
-
-function nextStep({ kind, namespace, name, reason, live }: StatusItem, asked: Asked): string {
-  const short = kind === "KnativeServing" ? "ks" : "ke";
-  if (live.state === "NotAvailable" || live.reason === "NoDeployments") {
-    return `${asked.command} deployments ${short}/${name} -n ${namespace}`;
-  }
-  const known = Object.entries(reasons).find(([key]) => key === reason);
-  if (known !== undefined) return known[1].next;
-  return `kubectl describe ${kind.toLowerCase()}.operator.knative.dev ${name} -n ${namespace}`;
 }
 
 function emptyNotes({ command, namespace, narrowed }: Asked): readonly string[] {
   const where = namespace === undefined ? "in any namespace" : `in ${namespace} namespace`;
   return [
     `No ${narrowed ? "matching " : ""}Knative installations found ${where}.`,
-    ...(namespace === undefined ? [] : [`next: ${command} status -A looks in all namespaces`]),
+    ...(namespace === undefined ? [] : [`next: ${command} status -A`]),
   ];
 }
 
@@ -94,4 +82,8 @@ function errorLines(errors: readonly ReportError[]): readonly string[] {
 
 function isNotFound({ reason }: ReportError): boolean {
   return reason === "NotFound";
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -33,7 +33,7 @@ export function statusTable(report: FleetStatus, wide: boolean, now: Date): Tabl
       hubCell(item.hub),
       liveCell(item.live),
       orNone(item.reason),
-      item.since === null ? "<none>" : ageOf(item.since, now),
+      ageOf(item.since, now),
       ...(wide ? wideCells(item, now) : []),
     ]),
   };

@@ -3,12 +3,14 @@ import { clusterNames } from "./cluster-name.ts";
 import { orNone, type Table } from "./table.ts";
 
 /** The lines above the table of installations, written as `kubectl version` writes them. */
-export function versionLines({ summary: { client, hub } }: VersionReport, wide: boolean): string {
+export function versionLines({ summary, items }: VersionReport, wide: boolean): string {
+  const { client, hub } = summary;
   const lines = [
     `Client Version: ${client.version}`,
     ...(wide ? [`Node Version: ${client.node} (${client.platform})`] : []),
     ...(hub === null ? [] : [`Hub Version: ${orNone(hub.kubernetes)}`]),
     ...(wide && hub !== null ? [`Hub Server: ${hub.server}`] : []),
+    ...(items.length > 0 ? [""] : []),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }

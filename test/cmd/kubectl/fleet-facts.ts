@@ -6,9 +6,12 @@ import {
   type ComponentStatus,
 } from "../../../api/component.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
+import { anchorFactOf } from "../../../cmd/kubectl/anchor-fact.ts";
 import { deploymentFactOf } from "../../../cmd/kubectl/deployment-fact.ts";
 import type { SpokeFacts } from "../../../cmd/kubectl/spoke-facts.ts";
 import type { SpokeReading } from "../../../cmd/kubectl/spoke-reading.ts";
+import { encodeInventory } from "../../../controller/apply/inventory.ts";
+import { rootManifest } from "../../../controller/apply/root-object.ts";
 
 /** The moment at which all tests of the command line look at the fleet. */
 export const now = new Date("2026-11-21T12:00:00Z");
@@ -123,7 +126,7 @@ function deploymentStatus(
   };
 }
 
-/** The anchor ConfigMap of a component, in its own namespace unless another is named. */
+/** The anchor ConfigMap of a component as upstream makes it, in the component's own namespace unless another is named. */
 export function anchorOf(owner: Component, namespace = owner.metadata.namespace): KubeObject {
   const name = anchorNameOf({ kind: owner.kind, name: owner.metadata.name });
   return {
@@ -131,6 +134,21 @@ export function anchorOf(owner: Component, namespace = owner.metadata.namespace)
     kind: "ConfigMap",
     metadata: { namespace, name, uid: `uid-${name}`, resourceVersion: "1" },
   };
+}
+
+/** The anchor of a component as this project makes it, with an inventory of Deployments. */
+export function ownAnchorOf(owner: Component, deployments: readonly string[]): KubeObject {
+  const { namespace } = owner.metadata;
+  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace };
+  const inventory = encodeInventory({
+    version: "1.23.0",
+    complete: true,
+    entries: deployments.map((name) => ({ ...key, name, hash: "x", fingerprint: "y" })),
+  });
+  const target = { namespace, hubId: "hub", profile: { namespace: "fleet", name: "spoke-1" } };
+  const manifest = rootManifest({ component: owner, target }, inventory);
+  const { metadata } = anchorOf(owner);
+  return { ...manifest, metadata: { ...metadata, ...manifest.metadata, name: metadata.name } };
 }
 
 /** What a spoke says that has these anchors and Deployments. */
@@ -145,7 +163,7 @@ export function reading(
       provider: "secretreader",
       kubernetesVersion: "v1.36.3",
       deployments: deployments.map(deploymentFactOf),
-      anchors,
+      anchors: anchors?.map(anchorFactOf),
     },
   };
 }

@@ -36,7 +36,9 @@ describe("status", () => {
       { NAMESPACE: "team-a", CLUSTER: "spoke-1", HUB: "Ready", LIVE: "Ready", REASON: "<none>" },
       { NAMESPACE: "team-b", CLUSTER: "<hub>", HUB: "Ready", LIVE: "Ready" },
     ]);
-    expect(stderr).toContain("4 installations: 2 healthy, 2 not healthy, 1 not read.");
+    expect(stderr).toContain(
+      "4 installations: 2 healthy, 2 not healthy. The clusters of 1 could not be read.",
+    );
     expect(stderr).toContain("next: kubectl knfleet deployments ke/knative-eventing -n team-a");
     expect(exitCode).toBe(1);
   });
@@ -57,7 +59,7 @@ describe("status", () => {
     expect(empty).toMatchObject({ stdout: "", exitCode: 0 });
     expect(empty.stderr).toBe(
       "No Knative installations found in default namespace.\n" +
-        "next: kubectl knfleet status -A looks in all namespaces\n",
+        "next: kubectl knfleet status -A\n",
     );
   });
 
@@ -143,7 +145,7 @@ describe("deployments", () => {
 describe("version", () => {
   test("shows this program, the hub and the installations", async () => {
     const { stdout, exitCode } = await knfleet("version");
-    expect(stdout).toMatch(/^Client Version: \S+\nHub Version: v1\.36\.3\n/);
+    expect(stdout).toMatch(/^Client Version: \S+\nHub Version: v1\.36\.3\n\nNAMESPACE/);
     expect(stdout).toContain("KnativeServing");
     expect(exitCode).toBe(0);
   });

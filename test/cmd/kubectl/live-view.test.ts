@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { deploymentsOf, liveViewOf } from "../../../cmd/kubectl/live-view.ts";
+import { liveViewOf } from "../../../cmd/kubectl/live-view.ts";
+import { deploymentsOf } from "../../../cmd/kubectl/own-objects.ts";
 import type { SpokeReading } from "../../../cmd/kubectl/spoke-reading.ts";
-import { anchorOf, component, deployment, reading } from "./fleet-facts.ts";
+import { anchorOf, component, deployment, ownAnchorOf, reading } from "./fleet-facts.ts";
 
 const serving = component();
 const anchor = anchorOf(serving);
+const otherUid = { ...serving, metadata: { ...serving.metadata, uid: "other" } };
 const local = component({ cluster: null });
 const localOwner = { kind: "KnativeServing", name: "knative-serving" };
 
@@ -55,6 +57,23 @@ const cases: readonly Case[] = [
     view: { state: "NotInstalled", reason: "AnchorMissing", deployments: 1 },
   },
   {
+    name: "a Deployment of the inventory that is gone",
+    reading: reading([ownAnchorOf(serving, ["controller", "webhook"])], [deployment()]),
+    view: {
+      state: "NotAvailable",
+      deployments: 1,
+      notAvailable: [],
+      missing: ["webhook"],
+      reason: "DeploymentsMissing",
+      message: "Missing: webhook",
+    },
+  },
+  {
+    name: "the anchor of another component of this name",
+    reading: reading([ownAnchorOf(otherUid, ["controller"])], [deployment({ uid: "other" })]),
+    view: { state: "NotInstalled", reason: "AnchorConflict", deployments: 0 },
+  },
+  {
     name: "an installation by somebody else",
     reading: reading([], [deployment({ owner: null, namespace: "knative-serving" })]),
     view: { state: "NotInstalled", reason: "OtherInstallation", deployments: 0 },
@@ -100,6 +119,11 @@ describe("a Deployment belongs to an installation", () => {
     {
       name: "not by another component's anchor",
       facts: { owner: { kind: "ConfigMap", name: anchorOf(other).metadata.name } },
+      own: false,
+    },
+    {
+      name: "not by an anchor of the same name in another namespace",
+      facts: { namespace: "other" },
       own: false,
     },
     { name: "without owner in the anchor's namespace", facts: { owner: null }, own: true },

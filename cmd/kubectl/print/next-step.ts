@@ -1,0 +1,46 @@
+import { reasons } from "../../../api/reasons.ts";
+import type { StatusItem } from "../status-item.ts";
+
+const shortNames = { KnativeServing: "ks", KnativeEventing: "ke" } as const;
+
+/** One sentence or command that helps most with an unhealthy installation. `command` is `kubectl knfleet` with hub flags. */
+export function nextStep(item: StatusItem, command: string): string {
+  return (
+    (item.hub.state === "Ready" ? liveStep(item, command) : undefined) ?? hubStep(item, command)
+  );
+}
+
+function liveStep(item: StatusItem, command: string): string | undefined {
+  const { reason, state } = item.live;
+  if (state === "Unreachable") return reasons.RemoteClientCreationFailed.next;
+  if (state === "Denied" && reason === "Forbidden") {
+    return "Bind the ClusterRole of docs/spoke-role.yaml on the spoke to the identity that the provider gives.";
+  }
+  if (state === "Denied") return "Renew the credential that the profile's provider hands out.";
+  if (state === "NoAccess") return nextOfReason(reason) ?? reasons.AccessProviderFailed.next;
+  if (state === "NotAvailable") return deploymentsOf(item, command);
+  return nextOfReason(reason);
+}
+
+function hubStep(item: StatusItem, command: string): string {
+  const { kind, namespace, name, hub } = item;
+  const known = nextOfReason(hub.reason);
+  if (known !== undefined) return known;
+  // What upstream calls the reason of DeploymentsAvailable.
+  if (hub.reason === "NotReady") return deploymentsOf(item, command);
+  return `kubectl describe ${kind.toLowerCase()}.operator.knative.dev ${name} -n ${namespace}`;
+}
+
+function deploymentsOf({ kind, namespace, name }: StatusItem, command: string): string {
+  return `${command} deployments ${shortNames[kind]}/${name} -n ${namespace}`;
+}
+
+const reasonOfCode: Readonly<Record<string, keyof typeof reasons>> = {
+  NoMatchingProvider: "MulticlusterDisabled",
+  EndpointInvalid: "RemoteClientCreationFailed",
+};
+
+function nextOfReason(reason: string | null): string | undefined {
+  const wanted = reasonOfCode[reason ?? ""] ?? reason;
+  return Object.entries(reasons).find(([name]) => name === wanted)?.[1].next;
+}
