@@ -1,5 +1,7 @@
 import { join } from "node:path";
+
 import { describe, expect, it } from "vitest";
+
 import { crdFiles, staleCrdFiles } from "../../../cmd/crd-files.ts";
 
 const root = join(import.meta.dirname, "../../..");

@@ -1,0 +1,166 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import type { ComponentKind } from "../../../api/component.ts";
+import { crdOf } from "../../../api/schema/component-crd.ts";
+import { mirrorOf } from "../../../cmd/release-files.ts";
+import { isFields } from "../../../controller/render/fields.ts";
+
+const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+const mirror = await mirrorOf(process.env);
+
+/** What knfleet's CRDs have and upstream's have not, or the other way round, on purpose. */
+const differences: Readonly<Record<ComponentKind, readonly string[]>> = {
+  KnativeServing: [
+    "+ .spec.namespaceConfiguration object",
+    "+ .spec.namespaceConfiguration.annotations object",
+    "+ .spec.namespaceConfiguration.annotations{} string",
+    "+ .spec.namespaceConfiguration.labels object",
+    "+ .spec.namespaceConfiguration.labels{} string",
+  ],
+  // D-42: all six sources and their switches were required as soon as there was one.
+  KnativeEventing: [
+    "+ .spec.namespaceConfiguration object",
+    "+ .spec.namespaceConfiguration.annotations object",
+    "+ .spec.namespaceConfiguration.annotations{} string",
+    "+ .spec.namespaceConfiguration.labels object",
+    "+ .spec.namespaceConfiguration.labels{} string",
+    ...["ceph", "github", "gitlab", "kafka", "rabbitmq", "redis"].flatMap((source) => [
+      `+ .spec.source.${source} object`,
+      `+ .spec.source.${source}.enabled boolean`,
+      `- .spec.source.${source} object required`,
+      `- .spec.source.${source}.enabled boolean required`,
+    ]),
+  ],
+};
+
+describe.each(kinds)("the CRD of %s", (kind) => {
+  test("describes every field", () => {
+    const fields = fieldsOf(crdOf(kind)).filter(({ path }) => /^\.(?:spec|status)/.test(path));
+    const undescribed = fields.filter(
+      ({ path, described }) => !described && !/(?:\[\]|\{\})$/.test(path),
+    );
+    expect(undescribed.map(({ path }) => path)).toEqual([]);
+    expect(fields.length).toBeGreaterThan(400);
+  });
+
+  test("has every field of upstream's with its type and whether it is required", async () => {
+    const ours = linesOf(crdOf(kind));
+    // Without the mirror there is nothing to compare with but itself and the differences.
+    const theirs = mirror === undefined ? ours : linesOf(await upstream(mirror, kind));
+    const added = ours.filter((line) => !theirs.includes(line)).map((line) => `+ ${line}`);
+    const lost = theirs.filter((line) => !ours.includes(line)).map((line) => `- ${line}`);
+    const expected = mirror === undefined ? [] : differences[kind];
+    expect([...added, ...lost].toSorted()).toEqual(expected.toSorted());
+  });
+
+  test("has the names of upstream's, but needs no conversion webhook", async () => {
+    const own = crdOf(kind);
+    const other = mirror === undefined ? own : await upstream(mirror, kind);
+    for (const path of [
+      ["metadata", "name"],
+      ["spec", "group"],
+      ["spec", "names"],
+    ]) {
+      expect(at(own, path)).toEqual(at(other, path));
+    }
+    for (const path of [["name"], ["served"], ["storage"], ["subresources"]]) {
+      expect(at(version(own), path)).toEqual(at(version(other), path));
+    }
+    expect(at(own, ["spec", "scope"])).toBe("Namespaced");
+    expect(at(own, ["spec", "conversion"])).toBeUndefined();
+  });
+
+  test("shows version, readiness, reason, cluster and age in kubectl get", () => {
+    const columns = at(version(crdOf(kind)), ["additionalPrinterColumns"]);
+    expect(Array.isArray(columns) && columns.map((column) => at(column, ["name"]))).toEqual([
+      "Version",
+      "Ready",
+      "Reason",
+      "Target Cluster",
+      "Age",
+    ]);
+  });
+
+  test("refuses changes of the reference with upstream's words", async () => {
+    const own = messages(crdOf(kind), []);
+    expect(own).toHaveLength(2);
+    const theirs =
+      mirror === undefined ? own : messages(await upstream(mirror, kind), ["properties", "spec"]);
+    expect(own).toEqual(theirs);
+  });
+});
+
+function messages(crd: unknown, path: readonly string[]): unknown {
+  const rules = at(version(crd), [
+    "schema",
+    "openAPIV3Schema",
+    ...path,
+    "x-kubernetes-validations",
+  ]);
+  return Array.isArray(rules) && rules.map((rule) => at(rule, ["message"]));
+}
+
+async function upstream(dir: string, kind: ComponentKind): Promise<unknown> {
+  const name = `crds/upstream/operator.knative.dev_${kind.toLowerCase()}s.yaml`;
+  return parse(await readFile(join(dir, name), "utf8"));
+}
+
+function version(crd: unknown): unknown {
+  const versions = at(crd, ["spec", "versions"]);
+  return Array.isArray(versions) ? versions[0] : undefined;
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  const [first, ...rest] = path;
+  if (first === undefined) return value;
+  return isFields(value) ? at(value[first], rest) : undefined;
+}
+
+interface Field {
+  readonly path: string;
+  /** Everything but the description: type, format, enum, default, pattern, list type and so on. */
+  readonly facts: string;
+  readonly required: boolean;
+  readonly described: boolean;
+}
+
+function linesOf(crd: unknown): readonly string[] {
+  return fieldsOf(crd).map(
+    ({ path, facts, required }) => `${path} ${facts}${required ? " required" : ""}`,
+  );
+}
+
+function fieldsOf(crd: unknown): readonly Field[] {
+  const schema = at(version(crd), ["schema", "openAPIV3Schema"]);
+  return below("", schema, false).filter(({ path }) => path !== "");
+}
+
+function below(path: string, schema: unknown, required: boolean): readonly Field[] {
+  if (!isFields(schema)) return [];
+  const { description, properties, items, additionalProperties, required: names, ...rest } = schema;
+  const { type, "x-kubernetes-validations": _, ...facts } = rest;
+  const extra = Object.keys(facts).length === 0 ? "" : ` ${JSON.stringify(sorted(facts))}`;
+  const own = {
+    path,
+    facts: `${typeof type === "string" ? type : "any"}${extra}`,
+    required,
+    described: typeof description === "string" && description !== "",
+  };
+  const needed: readonly unknown[] = Array.isArray(names) ? names : [];
+  return [
+    own,
+    ...Object.entries(isFields(properties) ? properties : {}).flatMap(([name, property]) =>
+      below(`${path}.${name}`, property, needed.includes(name)),
+    ),
+    ...below(`${path}[]`, items, false),
+    ...below(`${path}{}`, additionalProperties, false),
+  ];
+}
+
+function sorted(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(facts).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
