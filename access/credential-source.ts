@@ -1,4 +1,5 @@
 import { FleetError } from "../api/errors.ts";
+import { abortable } from "./abortable.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
 
 export interface CredentialSourceOptions {
@@ -130,16 +131,4 @@ function rejected(): FleetError {
     "The API server does not accept the credential, also not a fresh one",
     { code: "CredentialRejected" },
   );
-}
-
-/** The same result, but waiting ends when the signal aborts; the work itself goes on for the others. */
-function abortable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", onAbort))
-      .catch(() => undefined);
-  });
 }

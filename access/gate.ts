@@ -1,3 +1,4 @@
+import { abortable } from "./abortable.ts";
 import type { AuthorizedRequest, Requester } from "./requester.ts";
 import type { TransportAnswer, TransportRequest, TransportStream } from "./transport.ts";
 
@@ -49,7 +50,7 @@ export class Gate implements Requester {
     silenceMs: number,
     signal: AbortSignal,
   ): Promise<TransportStream & Disposable> {
-    while (this.#blocked !== undefined) await this.#waitUntilOpen(signal);
+    while (this.#blocked !== undefined) await abortable(this.#opened.promise, signal);
     signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
     try {
@@ -61,17 +62,5 @@ export class Gate implements Requester {
 
   #explained(error: unknown, signal: AbortSignal): unknown {
     return signal.aborted ? error : (this.#closed ?? error);
-  }
-
-  async #waitUntilOpen(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      await Promise.race([this.#opened.promise, aborted.promise]);
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
   }
 }

@@ -4,6 +4,7 @@ import type { ClusterProfileRef } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
+import { abortable } from "./abortable.ts";
 import type { KubeClient } from "./kube-client.ts";
 import type { ProviderFile } from "./provider-config.ts";
 import { loadProviderFile, watchProviderFile } from "./provider-file.ts";
@@ -77,7 +78,7 @@ class SpokeFleet implements Spokes {
     const handlers = {
       onChange: (file: ProviderFile) => this.#onProviders(file),
       onInvalid: (error: unknown) => {
-        this.#options.log?.warn({ err: error }, "Kept the last good provider file");
+        this.#options.log?.warn(factsOf(error), "Kept the last good provider file");
       },
     };
     // Ends when the fleet is disposed.
@@ -133,9 +134,7 @@ class SpokeFleet implements Spokes {
     if (synced()) return;
     if (this.#hubError === undefined) {
       const late = AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      late.addEventListener("abort", () => resolve(), { once: true });
-      await Promise.race([promise, profiles.synced.catch(() => undefined)]);
+      await abortable(profiles.synced, late).catch(() => undefined);
       signal.throwIfAborted();
     }
     if (synced()) return;
@@ -179,7 +178,7 @@ class SpokeFleet implements Spokes {
   #onHubError(error: unknown): void {
     const first = this.#hubError === undefined;
     this.#hubError = error;
-    if (first) this.#options.log?.warn({ err: error }, "Cannot watch ClusterProfiles");
+    if (first) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
   }
 
   #tellWarnings(file: ProviderFile | undefined): void {
@@ -243,6 +242,11 @@ function isClusterProfile(object: KubeObject): object is ClusterProfile {
 function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
+}
+
+// Not the error itself: its cause may hold what a server or a plugin said.
+function factsOf(error: unknown): object {
+  return { error: error instanceof Error ? error.message : "unknown" };
 }
 
 function closed(): FleetError {

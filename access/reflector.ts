@@ -91,11 +91,13 @@ export class Reflector implements Disposable {
     while (!stopped()) {
       const started = performance.now();
       let failed = false;
+      let askedMs = 0;
       try {
         await this.#follow(signal);
       } catch (error) {
         if (stopped()) break;
         failed = this.#afterFailure(error);
+        if (error instanceof ApiError) askedMs = Math.min(error.retryAfterMs ?? 0, 60_000);
       }
       const steady = performance.now() - started >= steadyMs;
       if (!failed && steady) {
@@ -104,7 +106,8 @@ export class Reflector implements Disposable {
       }
       // A watch that worked for minutes and then broke is a first failure, not the next of a row.
       failures = performance.now() - started >= 60_000 ? 1 : failures + 1;
-      await delay(this.#backoffMs(failures), undefined, { signal }).catch(() => undefined);
+      const waitMs = Math.max(askedMs, this.#backoffMs(failures));
+      await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
     this.#synced.reject(signal.reason);
   }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
+import { abortable } from "./abortable.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";
@@ -56,7 +57,7 @@ export class SpokeKeeper {
   async acquire(signal: AbortSignal): Promise<SpokeConnection> {
     if (this.#state.kind === "connecting") {
       const late = AbortSignal.any([signal, AbortSignal.timeout(acquireTimeoutMs)]);
-      await Promise.race([this.#settled.promise, aborted(late)]);
+      await abortable(this.#settled.promise, late).catch(() => undefined);
       signal.throwIfAborted();
     }
     const state = this.#state;
@@ -234,11 +235,4 @@ function fleetErrorOf(error: unknown): FleetError {
 
 function stopped(signal: AbortSignal): boolean {
   return signal.aborted;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

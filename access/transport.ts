@@ -1,5 +1,6 @@
 import { Pool, type Dispatcher } from "undici";
 
+import { abortable } from "./abortable.ts";
 import { ConnectionError } from "./api-error.ts";
 import { codeOf, connectionErrorOf } from "./connection-failure.ts";
 import { type ClientCertificate, connectorOf, http1OnlyCode } from "./connector.ts";
@@ -166,7 +167,8 @@ export class Transport implements AsyncDisposable {
       bodyTimeout,
     };
     try {
-      return await pool.request(options);
+      // undici looks at the signal only when it has a connection.
+      return await abortable(pool.request(options), signal);
     } catch (error) {
       if (codeOf(error) !== http1OnlyCode) throw error;
       // Nothing was sent. Such a server gets ordinary connections instead, as many as requests need.
@@ -176,7 +178,7 @@ export class Transport implements AsyncDisposable {
         // Empty by now; its end is of no interest.
         void pool.destroy();
       }
-      return this.#pool.request(options);
+      return abortable(this.#pool.request(options), signal);
     }
   }
 
