@@ -19,8 +19,8 @@ export interface ControllerProcess extends AsyncDisposable {
   readonly words: readonly string[];
   readonly pid: number;
   readonly logFile: string;
-  /** Rejects, with the end of its log, when it ends by itself. */
-  readonly died: Promise<never>;
+  /** Aborted, with the end of its log as the reason, when it ends by itself. */
+  readonly died: AbortSignal;
 }
 
 /** What would be typed to start the controller; needs a port that is free. */
@@ -60,18 +60,20 @@ export async function startController(
     watchdog,
   );
   undo.defer(() => server.stop({ signal: "SIGTERM", graceMs: 15_000 }));
-  const ready = until(() => readiness(port, signal), {
+  const death = new AbortController();
+  server.died.catch((error: unknown) => death.abort(error));
+  const either = AbortSignal.any([signal, death.signal]);
+  await until(() => readiness(port, either), {
     what: `the controller to be ready; its log is ${logFile}`,
     timeoutMs: 30_000,
-    signal,
+    signal: either,
   });
-  await Promise.race([ready, server.died]);
   const running = undo.move();
   return {
     words,
     pid: server.pid,
     logFile,
-    died: server.died,
+    died: death.signal,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

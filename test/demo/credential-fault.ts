@@ -1,7 +1,7 @@
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { serving } from "./components.ts";
 import { spokeAccepts } from "./spoke-answer.ts";
-import { awaitComponent, whileControllerRuns, type Stage } from "./stage.ts";
+import { awaitComponent, type Stage } from "./stage.ts";
 import { until } from "./until.ts";
 
 const namespace = serving.key.namespace;
@@ -88,5 +88,5 @@ async function mustHaveArrived(stage: Stage): Promise<void> {
     return valueAt(map, "data", "max-scale") === "10" ? true : undefined;
   };
   const what = "the pending change to arrive on the spoke";
-  await whileControllerRuns(stage, until(find, { what, timeoutMs: 10_000, signal: stage.signal }));
+  await until(find, { what, timeoutMs: 10_000, signal: stage.signal });
 }

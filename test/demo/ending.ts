@@ -17,14 +17,14 @@ export function invitation(stage: Pick<Stage, "workbench">): readonly string[] {
   ];
 }
 
-/** Keeps the fleet until the signal aborts. Throws when the controller ends by itself meanwhile. */
+/** Keeps the fleet until a person stops the demo. Throws when the controller ends by itself meanwhile. */
 export async function keepUntilInterrupted({ controller, signal }: Stage): Promise<void> {
-  // The processes do not keep this one alive.
+  // The processes of the fleet do not keep this one alive.
   const alive = setInterval(() => undefined, 3_600_000);
   try {
-    const interrupted = signal.aborted ? Promise.resolve() : once(signal, "abort");
-    await Promise.race([interrupted, controller.died]);
+    if (!signal.aborted) await once(signal, "abort");
   } finally {
     clearInterval(alive);
   }
+  controller.died.throwIfAborted();
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { eventing, serving, type DemoComponent } from "./components.ts";
-import { componentOf, readyText, whileControllerRuns, type Stage } from "./stage.ts";
+import { componentOf, readyText, type Stage } from "./stage.ts";
 import { until } from "./until.ts";
 
 const main = [serving, eventing] as const;
@@ -51,7 +51,7 @@ export async function showAfter(stage: Stage): Promise<void> {
 
 async function awaitBoth(stage: Stage): Promise<void> {
   using progress = stage.narrator.progress();
-  const ready = until(
+  await until(
     async () => {
       const objects = await Promise.all(main.map((component) => componentOf(stage, component)));
       const deployments = await Promise.all(main.map((component) => available(stage, component)));
@@ -65,7 +65,6 @@ async function awaitBoth(stage: Stage): Promise<void> {
       signal: stage.signal,
     },
   );
-  await whileControllerRuns(stage, ready);
 }
 
 /** For example `spoke-1: 5 of 9 deployments available`. */

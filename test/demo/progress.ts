@@ -24,6 +24,7 @@ export class Progress implements Disposable {
   #text = "";
   #drawn: { readonly text: string; readonly atMs: number } | undefined;
   #lineOpen = false;
+  #ended = false;
 
   constructor(deps: ProgressDeps) {
     this.#deps = deps;
@@ -31,9 +32,9 @@ export class Progress implements Disposable {
     this.#timer = setInterval(() => this.#tick(), deps.terminal ? redrawMs : paceMs);
   }
 
-  /** What is being done now. */
+  /** What is being done now; nothing is shown after the end. */
   update(text: string): void {
-    if (text === this.#text) return;
+    if (text === this.#text || this.#ended) return;
     this.#text = text;
     if (this.#deps.terminal) this.#draw();
     else this.#drawWhenDue();
@@ -49,6 +50,7 @@ export class Progress implements Disposable {
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     this.#erase();
+    this.#ended = true;
   }
 
   #tick(): void {

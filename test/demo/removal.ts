@@ -1,6 +1,6 @@
 import { anchorNameOf, componentUidLabel } from "../../api/anchor.ts";
 import { eventing } from "./components.ts";
-import { componentOf, whileControllerRuns, type Stage } from "./stage.ts";
+import { componentOf, type Stage } from "./stage.ts";
 
 const { key, spoke, argument } = eventing;
 const namespace = key.namespace;
@@ -17,7 +17,7 @@ export async function removeEventing(stage: Stage): Promise<void> {
     `${before.objects} objects of ${before.kinds} kinds on ${spoke} belong to Eventing.`,
   );
   if (before.objects === 0) throw new Error("There should be something to remove");
-  await whileControllerRuns(stage, deleteComponent(stage));
+  await deleteComponent(stage);
   narrator.say("kubectl came back when the controller had seen that everything is gone:");
   await shell.show(`kubectl --context ${spoke} get all --namespace ${namespace}`);
   await shell.show(`kubectl --context ${spoke} get ${clusterWide} ${ours}`);

@@ -17,12 +17,8 @@ export interface Stage {
   /** Profile of the spoke that has Serving. */
   readonly profile: Profile;
   readonly controller: ControllerProcess;
+  /** Aborted when a person stops the demo, and when the controller ends by itself. */
   readonly signal: AbortSignal;
-}
-
-/** The same step, but it ends with the controller's last words when the controller dies meanwhile. */
-export function whileControllerRuns<T>(stage: Stage, work: Promise<T>): Promise<T> {
-  return Promise.race([work, stage.controller.died]);
 }
 
 /** The component as the hub has it now. */
@@ -57,5 +53,5 @@ export async function awaitComponent(
     return object !== undefined && waiting.holds(object) ? object : undefined;
   };
   const { what, timeoutMs } = waiting;
-  return whileControllerRuns(stage, until(check, { what, timeoutMs, signal: stage.signal }));
+  return until(check, { what, timeoutMs, signal: stage.signal });
 }

@@ -8,7 +8,7 @@ import { installBoth, showAfter, showBefore } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
 import { getPrograms, getReleases, startDemoFleet } from "./preparation.ts";
 import { removeEventing } from "./removal.ts";
-import { openShell, type Shell } from "./shell.ts";
+import { openShell } from "./shell.ts";
 import type { Stage } from "./stage.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";
 
@@ -65,7 +65,6 @@ async function openFleet({ narrator, running, onFleet }: StoryDeps): Promise<Fle
 
 interface Published {
   readonly workbench: Workbench;
-  readonly shell: Shell;
   readonly profile: Profile;
   readonly providerFile: string;
 }
@@ -82,23 +81,19 @@ async function publishSpokes(deps: StoryDeps, fleet: Fleet, kubectl: string): Pr
   );
   const profile = await fleet.addProfile(fleet.spoke(serving.spoke), { plugin: "secretreader" });
   await fleet.addProfile(fleet.spoke(eventing.spoke), { plugin: "kubeconfig-secretreader" });
-  const columns = [
-    "NAME:.metadata.name",
-    "PLUGIN:.status.accessProviders[*].name",
-    "SERVER:.status.accessProviders[*].cluster.server",
-  ];
+  const columns = ["NAME:.metadata.name", "PLUGIN:.status.accessProviders[*].name"];
   await shell.show([
     ..."kubectl get clusterprofiles --namespace fleet --output".split(" "),
     `custom-columns=${columns.join(",")}`,
   ]);
-  return { workbench, shell, profile, providerFile };
+  return { workbench, profile, providerFile };
 }
 
 async function openStage(
   { narrator, projectRoot, running, signal }: StoryDeps,
   parts: Published & { readonly fleet: Fleet; readonly releaseDir: string },
 ): Promise<Stage> {
-  const { fleet, workbench, shell, profile, providerFile, releaseDir } = parts;
+  const { fleet, workbench, profile, providerFile, releaseDir } = parts;
   const { folder } = workbench;
   narrator.say(
     "As its own process, with the rights of ServiceAccount knfleet-system/knfleet-controller on the hub.",
@@ -108,7 +103,16 @@ async function openStage(
   const controller = running.use(await startController(options, signal));
   narrator.command(["node", ...controller.words.slice(1).map((word) => nearer(word, projectRoot))]);
   narrator.say(`Ready: process ${controller.pid}, log ${controller.logFile}`);
-  return { narrator, shell, fleet, workbench, profile, controller, signal };
+  const either = AbortSignal.any([signal, controller.died]);
+  return {
+    narrator,
+    shell: openShell({ workbench, narrator, signal: either }),
+    fleet,
+    workbench,
+    profile,
+    controller,
+    signal: either,
+  };
 }
 
 function nearer(word: string, projectRoot: string): string {

@@ -23,6 +23,7 @@ export async function until<T>(
     const answer = await check();
     if (answer !== undefined) return answer;
     if (Date.now() >= endMs) throw new Error(`Waited ${timeoutMs / 1000} s for ${what}`);
-    await delay(everyMs, undefined, { signal });
+    // The reason and not the AbortError that the timer makes of it.
+    await delay(everyMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 }
