@@ -34,7 +34,7 @@ export function setEntries(manifest: Manifest, path: readonly string[], entries:
 }
 
 /** The error of a manifest whose content is not what its kind demands. */
-export function invalid(manifest: Manifest, problem: string): FleetError {
+function invalid(manifest: Manifest, problem: string): FleetError {
   return new FleetError("ManifestInvalid", `${describe(keyOf(manifest))} ${problem}`);
 }
 
