@@ -56,7 +56,8 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
     if (outcome.changes.failed.length > 0) return { kind: "backoff" };
     return isComplete(outcome) ? { kind: "done" } : { kind: "after", ms: pollMs };
   }
-  const backsOff = outcome.kind === "failed" && reasons[outcome.error.reason].retry === "backoff";
+  // Work that did not come to an end is begun again.
+  const backsOff = outcome.kind === "working" || reasons[outcome.error.reason].retry === "backoff";
   return backsOff ? { kind: "backoff" } : { kind: "after", ms: pollMs };
 }
 

@@ -62,6 +62,8 @@ export class StatusReport {
       const wanted = this.#wanted;
       if (wanted === undefined) return;
       this.#wanted = undefined;
+      // Counted from the attempt: the next word waits also while a slow hub takes this one.
+      this.#lastWrittenAt = this.#options.clock.now();
       this.#writing = this.#writing.then(() => this.#write(wanted, signal)).catch(() => undefined);
     });
   }

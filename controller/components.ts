@@ -1,0 +1,83 @@
+import type { KubeClient } from "../access/kube-client.ts";
+import { Reflector } from "../access/reflector.ts";
+import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
+import type { KubeObject } from "../api/kubernetes.ts";
+import { keyTextOf } from "./component-key.ts";
+import type { Log } from "./log.ts";
+import { asComponent } from "./stored-component.ts";
+
+export interface ComponentsOptions {
+  readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly log: Log;
+  /** A component appeared or changed; `before` is what was known of it. */
+  readonly onChange: (component: Component, before: Component | undefined) => void;
+  readonly onDelete: (component: Component) => void;
+}
+
+/** All components on the hub, of both kinds, kept up to date by watches. */
+export class Components implements Disposable {
+  readonly #reflectors: readonly Reflector[];
+  readonly #components = new Map<string, Component>();
+
+  constructor(options: ComponentsOptions, signal: AbortSignal) {
+    this.#reflectors = Object.entries(componentKinds).map(
+      ([kind, { plural }]) =>
+        new Reflector(
+          {
+            client: options.client,
+            ref: { resource: { apiVersion: operatorApiVersion, kind, plural, namespaced: true } },
+            keep: withoutManagedFields,
+          },
+          {
+            onChange: (object) => this.#changed(object, options),
+            onDelete: (object) => this.#deleted(object, options),
+            onError: (err) => options.log.warn({ kind, err }, "Cannot watch components on the hub"),
+          },
+          signal,
+        ),
+    );
+  }
+
+  /** Resolves when both kinds are known for the first time. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
+  }
+
+  get areSynced(): boolean {
+    return this.#reflectors.every((reflector) => reflector.isSynced);
+  }
+
+  /** By `keyTextOf`. */
+  get(key: string): Component | undefined {
+    return this.#components.get(key);
+  }
+
+  all(): Iterable<Component> {
+    return this.#components.values();
+  }
+
+  [Symbol.dispose](): void {
+    for (const reflector of this.#reflectors) reflector[Symbol.dispose]();
+  }
+
+  #changed(object: KubeObject, options: ComponentsOptions): void {
+    const component = asComponent(object);
+    if (component === undefined) return;
+    const key = keyTextOf(component);
+    const before = this.#components.get(key);
+    this.#components.set(key, component);
+    options.onChange(component, before);
+  }
+
+  #deleted(object: KubeObject, options: ComponentsOptions): void {
+    const component = asComponent(object);
+    if (component === undefined) return;
+    this.#components.delete(keyTextOf(component));
+    options.onDelete(component);
+  }
+}
+
+function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

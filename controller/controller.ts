@@ -1,0 +1,179 @@
+import type { KubeClient } from "../access/kube-client.ts";
+import type { Spokes } from "../access/spokes.ts";
+import { Preparations } from "./apply/prepare.ts";
+import type { Clock } from "./clock.ts";
+import { Components } from "./components.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { EventRecorder } from "./events.ts";
+import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
+import { hubIdOf } from "./hub-id.ts";
+import type { Leadership } from "./leader.ts";
+import type { Log } from "./log.ts";
+import { createMetrics, type Metrics, type MetricSources } from "./metrics.ts";
+import type { Releases } from "./render/release.ts";
+
+export interface ControllerSettings {
+  /** Pace in ms at which a component that is not ready is looked at again. */
+  readonly pollMs: number;
+  /** Components worked on at the same time. */
+  readonly concurrency: number;
+  /** Undefined: health and metrics are not served. */
+  readonly healthAddress: ListenAddress | undefined;
+}
+
+export interface ControllerDeps {
+  readonly hub: KubeClient;
+  readonly spokes: Spokes;
+  readonly releases: Releases;
+  /** Waits until this process may work. */
+  readonly lead: (signal: AbortSignal) => Promise<Leadership>;
+  readonly requests: MetricSources["requests"];
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+export interface Controller extends AsyncDisposable {
+  /** Aborted with an Error when it cannot go on: the leadership was lost. */
+  readonly failed: AbortSignal;
+  /** Port of the health server, if there is one. */
+  readonly healthPort: number | undefined;
+}
+
+/**
+ * Starts to watch the hub at once, waits for the leadership, and then reconciles until it is disposed or the signal is aborted. Throws
+ * FleetError `ConfigInvalid` when it cannot listen on the health address; a hub that does not answer is waited for.
+ */
+export async function startController(
+  deps: ControllerDeps,
+  settings: ControllerSettings,
+  signal: AbortSignal,
+): Promise<Controller> {
+  const controller = new FleetController(deps, settings, signal);
+  try {
+    await controller.listen(settings.healthAddress);
+  } catch (error) {
+    await controller[Symbol.asyncDispose]();
+    throw error;
+  }
+  controller.start();
+  return controller;
+}
+
+class FleetController implements Controller {
+  readonly #deps: ControllerDeps;
+  readonly #settings: ControllerSettings;
+  readonly #stop = new AbortController();
+  readonly #failed = new AbortController();
+  readonly #components: Components;
+  readonly #dispatcher: Dispatcher;
+  readonly #metrics: Metrics;
+  readonly #listening: Disposable;
+  #hubId: string | undefined;
+  #health: HealthServer | undefined;
+  #leadership: Leadership | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
+    const { hub, spokes, requests, log } = deps;
+    this.#deps = deps;
+    this.#settings = settings;
+    const stopped = AbortSignal.any([signal, this.#stop.signal]);
+    this.#metrics = createMetrics({
+      queueDepth: () => this.#dispatcher.queueDepth,
+      activeWorkers: () => this.#dispatcher.activeWorkers,
+      connectedSpokes: () => this.#connectedSpokes(),
+      requests,
+    });
+    this.#components = new Components(
+      {
+        client: hub,
+        log,
+        onChange: (component, before) => this.#dispatcher.componentChanged(component, before),
+        onDelete: (component) => this.#dispatcher.componentDeleted(component),
+      },
+      stopped,
+    );
+    const { components, observer } = { components: this.#components, observer: this.#metrics };
+    const { concurrency } = settings;
+    this.#dispatcher = new Dispatcher({ ...deps, components, concurrency, observer });
+    this.#listening = spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref));
+  }
+
+  get failed(): AbortSignal {
+    return this.#failed.signal;
+  }
+
+  get healthPort(): number | undefined {
+    return this.#health?.port;
+  }
+
+  async listen(address: ListenAddress | undefined): Promise<void> {
+    if (address === undefined) return;
+    const deps = { metrics: this.#metrics, waitingFor: () => this.#waitingFor() };
+    this.#health = await startHealthServer(address, deps);
+    const host = address.host ?? "";
+    this.#deps.log.info({ address: `${host}:${this.#health.port}` }, "Serving health and metrics");
+  }
+
+  start(): void {
+    const { signal } = this.#stop;
+    this.#running = this.#run(signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#failed.abort(error);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { log } = this.#deps;
+    this.#stop.abort(new DOMException("The controller stops", "AbortError"));
+    this.#listening[Symbol.dispose]();
+    this.#components[Symbol.dispose]();
+    await this.#running;
+    await this.#dispatcher[Symbol.asyncDispose]();
+    // Only now: nothing is written any more, and another replica may begin.
+    await this.#leadership?.[Symbol.asyncDispose]();
+    await this.#health?.[Symbol.asyncDispose]();
+    log.info({}, "Stopped");
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { hub, lead, log, clock } = this.#deps;
+    const [hubId] = await Promise.all([
+      hubIdOf(hub, this.#deps, signal),
+      this.#components.synced(),
+    ]);
+    this.#hubId = hubId;
+    const leadership = await lead(signal);
+    this.#leadership = leadership;
+    this.#metrics.leading(true);
+    leadership.lost.addEventListener("abort", () => {
+      this.#metrics.leading(false);
+      this.#failed.abort(leadership.lost.reason);
+    });
+    const { pollMs } = this.#settings;
+    const components = this.#components;
+    const events = new EventRecorder({ client: hub, clock, log });
+    const preparations = new Preparations();
+    const shared = { components, events, preparations, hubId, pollMs, metrics: this.#metrics };
+    const mayWrite = (): boolean => leadership.mayWrite();
+    this.#dispatcher.start({ deps: { ...this.#deps, ...shared }, mayWrite });
+    log.info({ components: [...components.all()].length }, "Reconciling");
+  }
+
+  #waitingFor(): readonly string[] {
+    return [
+      ...(this.#components.areSynced ? [] : ["the components on the hub"]),
+      ...(this.#hubId === undefined ? ["the identity of the hub"] : []),
+    ];
+  }
+
+  #connectedSpokes(): number {
+    const connected = new Set<string>();
+    for (const { spec } of this.#components.all()) {
+      const ref = spec?.clusterProfileRef;
+      if (ref === undefined || this.#deps.spokes.state(ref)?.kind !== "connected") continue;
+      connected.add(`${ref.namespace}/${ref.name}`);
+    }
+    return connected.size;
+  }
+}

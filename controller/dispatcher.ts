@@ -1,0 +1,196 @@
+import { ApiError, ConnectionError } from "../access/api-error.ts";
+import type { ClusterProfileRef, Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { keyTextOf } from "./component-key.ts";
+import { targetIdOf } from "./duplicate.ts";
+import { hasFinalizer } from "./finalizer.ts";
+import { Installation } from "./installation.ts";
+import { canonicalJson } from "./observe/fingerprint.ts";
+import type { ObservedChange } from "./observe/observation.ts";
+import { type Next, type QueueObserver, WorkQueue } from "./queue.ts";
+import type { ReconcileDeps } from "./reconcile-deps.ts";
+import { reconcile } from "./reconcile.ts";
+import { newerOf } from "./stored-component.ts";
+
+export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
+  readonly components: { get(key: string): Component | undefined; all(): Iterable<Component> };
+  readonly concurrency: number;
+  /** 0 to 1, for the jitter of the back-off. */
+  readonly random: () => number;
+  readonly observer: QueueObserver;
+}
+
+/** What the dispatcher needs only once it may work. */
+export interface WorkOptions {
+  readonly deps: Omit<ReconcileDeps, "onChange">;
+  /** Whether this process is the one that writes, asked before each reconcile. */
+  readonly mayWrite: () => boolean;
+}
+
+// A cluster has one component of each kind; more than two wait only where they are refused anyway.
+const laneConcurrency = 4;
+const slowMs = 3_000;
+const workloadDelayMs = 20;
+const driftDelayMs = 50;
+const driftIntervalMs = 1_000;
+
+/** Turns what happens on the hub and on targets into reconciles, one at a time for each component. */
+export class Dispatcher implements AsyncDisposable {
+  readonly #options: DispatcherOptions;
+  readonly #queue: WorkQueue;
+  readonly #installations = new Map<string, Installation>();
+  #work: WorkOptions | undefined;
+
+  constructor(options: DispatcherOptions) {
+    const { log, concurrency, clock, random, observer } = options;
+    this.#options = options;
+    this.#queue = new WorkQueue({
+      work: (key, signal) => this.#reconcile(key, signal),
+      onBug: (component, err) => log.error({ component, err }, "A reconcile has a bug"),
+      concurrency,
+      laneConcurrency,
+      slowMs,
+      clock,
+      random,
+      observer,
+    });
+  }
+
+  get queueDepth(): number {
+    return this.#queue.depth;
+  }
+
+  get activeWorkers(): number {
+    return this.#queue.active;
+  }
+
+  /** Begins to reconcile; what happened before is not lost. */
+  start(work: WorkOptions): void {
+    this.#work = work;
+    this.#queue.start();
+  }
+
+  componentChanged(component: Component, before: Component | undefined): void {
+    const installation = this.#installationOf(component);
+    if (!isNews(component, before, installation)) return;
+    const { deletionTimestamp } = component.metadata;
+    if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
+      installation.interrupt();
+    }
+    this.#add(component);
+  }
+
+  componentDeleted(component: Component): void {
+    const key = keyTextOf(component);
+    this.#queue.forget(key);
+    const installation = this.#installations.get(key);
+    if (installation?.uid === component.metadata.uid) {
+      this.#installations.delete(key);
+      this.#close(installation);
+    }
+    // One that had to wait for this one may have its cluster now.
+    for (const other of this.#options.components.all()) {
+      const isTwin = other.kind === component.kind && targetIdOf(other) === targetIdOf(component);
+      if (isTwin) this.#add(other);
+    }
+  }
+
+  /** The state of a spoke, its ClusterProfile or the provider file changed. */
+  spokeChanged(ref: ClusterProfileRef): void {
+    const target = `${ref.namespace}/${ref.name}`;
+    for (const component of this.#options.components.all()) {
+      if (targetIdOf(component) === target) this.#add(component);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#queue[Symbol.asyncDispose]();
+    const installations = [...this.#installations.values()];
+    this.#installations.clear();
+    await Promise.all(installations.map((installation) => installation[Symbol.asyncDispose]()));
+  }
+
+  /** Changes of one moment are looked at together, and drift that comes again and again at most once a second. */
+  #targetChanged(component: Component, { kind }: ObservedChange): void {
+    const key = keyTextOf(component);
+    const installation = this.#installations.get(key);
+    if (installation?.uid !== component.metadata.uid) return;
+    const now = this.#options.clock.now();
+    if (kind === "workload") {
+      this.#queue.addAfter(key, targetIdOf(component), workloadDelayMs);
+      return;
+    }
+    const at = Math.max(now + driftDelayMs, installation.driftAt + driftIntervalMs);
+    if (installation.driftAt < now) installation.driftAt = at;
+    this.#queue.addAfter(key, targetIdOf(component), Math.max(0, installation.driftAt - now));
+  }
+
+  #add(component: Component): void {
+    this.#queue.add(keyTextOf(component), targetIdOf(component));
+  }
+
+  #installationOf(component: Component): Installation {
+    const key = keyTextOf(component);
+    const known = this.#installations.get(key);
+    if (known?.uid === component.metadata.uid) return known;
+    if (known !== undefined) this.#close(known);
+    const installation = new Installation(component.metadata.uid);
+    this.#installations.set(key, installation);
+    return installation;
+  }
+
+  #close(installation: Installation): void {
+    installation[Symbol.asyncDispose]().catch((err: unknown) => {
+      this.#options.log.warn({ err }, "Could not stop to look at a target");
+    });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Next> {
+    const stored = this.#options.components.get(key);
+    const work = this.#work;
+    if (stored === undefined || work?.mayWrite() !== true) return { kind: "change" };
+    const installation = this.#installationOf(stored);
+    const component = newerOf(installation.latest, stored);
+    const onChange = (of: Component, change: ObservedChange): void =>
+      this.#targetChanged(of, change);
+    try {
+      return await installation.attempt(
+        (either) => reconcile({ component, installation }, { ...work.deps, onChange }, either),
+        signal,
+      );
+    } catch (error) {
+      return this.#afterFailure(key, error);
+    }
+  }
+
+  /** Everything that concerns the target is told on the component; what comes here is the hub's, or an end on demand. */
+  #afterFailure(component: string, err: unknown): Next {
+    if (err instanceof DOMException && err.name === "AbortError") return { kind: "change" };
+    const isOfHub =
+      err instanceof ApiError || err instanceof ConnectionError || err instanceof FleetError;
+    if (!isOfHub) throw err;
+    this.#options.log.warn({ component, err }, "The hub could not be written");
+    return { kind: "backoff" };
+  }
+}
+
+/** Whether a change asks for a look; our own writes do not. */
+function isNews(
+  component: Component,
+  before: Component | undefined,
+  { latest, isBusy }: Installation,
+): boolean {
+  if (before === undefined) return true;
+  if (facetsOf(component) !== facetsOf(before)) return true;
+  // Work that is running ends with a status of its own.
+  if (isBusy || component.metadata.resourceVersion === latest?.metadata.resourceVersion) {
+    return false;
+  }
+  return canonicalJson(component.status) !== canonicalJson(before.status);
+}
+
+/** Everything of a component but its status that a reconcile looks at, and annotations, by which people ask for one. */
+function facetsOf(component: Component): string {
+  const { generation, deletionTimestamp, annotations } = component.metadata;
+  return canonicalJson([generation, deletionTimestamp, annotations, hasFinalizer(component)]);
+}

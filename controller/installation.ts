@@ -1,0 +1,69 @@
+import type { KubeClient } from "../access/kube-client.ts";
+import type { Component } from "../api/component.ts";
+import { InstallationMemory } from "./apply/installation-memory.ts";
+import type { Observation } from "./observe/observation.ts";
+
+/** What is known of one target over one connection. */
+export interface View {
+  readonly observation: Observation;
+  readonly memory: InstallationMemory;
+}
+
+/** What the controller remembers of one component between two looks; lost with the process, and then found out again. */
+export class Installation implements AsyncDisposable {
+  /** Uid of the component. */
+  readonly uid: string;
+  /** When its status was last written, by the controller's clock. */
+  statusWrittenAt: number | undefined;
+  /** The component as our last write left it: its watch event is no news. */
+  latest: Component | undefined;
+  /** When drift was last followed up, by the controller's clock. */
+  driftAt = -Infinity;
+  #attempt: AbortController | undefined;
+  #view: (View & { readonly client: KubeClient }) | undefined;
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
+
+  /** An attempt is running. */
+  get isBusy(): boolean {
+    return this.#attempt !== undefined;
+  }
+
+  /** Runs an attempt with a signal that `interrupt` aborts, too. */
+  async attempt<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    try {
+      return await work(AbortSignal.any([signal, attempt.signal]));
+    } finally {
+      this.#attempt = undefined;
+    }
+  }
+
+  /** Ends the attempt that is running, if any: what it was about has changed. */
+  interrupt(): void {
+    this.#attempt?.abort(new DOMException("The component has changed", "AbortError"));
+  }
+
+  /** The view over a client; another client than before means that nothing is known any more. */
+  async viewOver(client: KubeClient, open: () => Observation): Promise<View> {
+    if (this.#view?.client === client) return this.#view;
+    await this.closeView();
+    this.#view = { client, observation: open(), memory: new InstallationMemory() };
+    return this.#view;
+  }
+
+  /** Stops to look at the target. */
+  async closeView(): Promise<void> {
+    const view = this.#view;
+    this.#view = undefined;
+    await view?.observation[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.interrupt();
+    await this.closeView();
+  }
+}

@@ -1,0 +1,36 @@
+import type { KubeClient } from "../access/kube-client.ts";
+import type { Spokes } from "../access/spokes.ts";
+import type { Component } from "../api/component.ts";
+import type { Preparations } from "./apply/prepare.ts";
+import type { Clock } from "./clock.ts";
+import type { EventRecorder } from "./events.ts";
+import type { Installation } from "./installation.ts";
+import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+import type { ObservedChange } from "./observe/observation.ts";
+import type { Releases } from "./render/release.ts";
+
+/** What the reconciles of all components share. */
+export interface ReconcileDeps {
+  readonly hub: KubeClient;
+  /** UID of the hub's kube-system namespace. */
+  readonly hubId: string;
+  readonly spokes: Pick<Spokes, "acquire">;
+  readonly releases: Releases;
+  readonly preparations: Preparations;
+  readonly components: { all(): Iterable<Component> };
+  readonly events: Pick<EventRecorder, "record">;
+  readonly metrics: Pick<Metrics, "failed" | "sent">;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Pace at which a component that is not ready is looked at again. */
+  readonly pollMs: number;
+  /** Something changed on the target of a component. */
+  readonly onChange: (component: Component, change: ObservedChange) => void;
+}
+
+/** One component and what is remembered of it. */
+export interface Subject {
+  readonly component: Component;
+  readonly installation: Installation;
+}

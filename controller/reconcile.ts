@@ -1,0 +1,169 @@
+import type { Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { keyOf } from "../api/kubernetes.ts";
+import type { ChangeSet } from "./apply/change-set.ts";
+import { install } from "./apply/install.ts";
+import { assertOnlyOne } from "./duplicate.ts";
+import { fleetErrorOf } from "./failure.ts";
+import { addFinalizer, hasFinalizer } from "./finalizer.ts";
+import type { Log } from "./log.ts";
+import type { ObservedChange } from "./observe/observation.ts";
+import { observe } from "./observe/observe.ts";
+import { readinessOf } from "./observe/readiness.ts";
+import type { Outcome, Steps } from "./outcome.ts";
+import type { Next } from "./queue.ts";
+import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { render, type Rendered } from "./render/render.ts";
+import { conclude, logFieldsOf, openReport } from "./report.ts";
+import { clusterNameOf, type Resolved, resolveTarget } from "./resolve.ts";
+import type { StatusReport } from "./status-report.ts";
+import { uninstall } from "./uninstall.ts";
+
+/**
+ * Brings the target of one component to what the component says, or removes the installation when it is being deleted, and reports on
+ * the component how that went. Equal input leads to no request but the one for a status that differs. Rejects with the
+ * reason of the signal, and with the error of the hub when the status cannot be written.
+ */
+export async function reconcile(
+  { component, installation }: Subject,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<Next> {
+  if (component.metadata.deletionTimestamp !== undefined) {
+    return uninstall({ component, installation }, deps, signal);
+  }
+  const held = await withFinalizer(component, deps, signal);
+  if (held === undefined) return { kind: "change" };
+  const subject = { component: held, installation };
+  const work = { ...subject, report: openReport(subject, deps) };
+  try {
+    const outcome = await bringAbout(work, deps, signal);
+    return await conclude({ ...work, outcome }, deps, signal);
+  } finally {
+    installation.latest = work.report.latest;
+  }
+}
+
+interface Work extends Subject {
+  readonly report: StatusReport;
+}
+
+/** Before anything is written anywhere the hub must not let the component go without us. */
+async function withFinalizer(
+  component: Component,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<Component | undefined> {
+  if (hasFinalizer(component)) return component;
+  const held = await addFinalizer(component, deps.hub, signal);
+  if (held === undefined) return undefined;
+  const message = `Updated "${component.metadata.name}" finalizers`;
+  // Not waited for: nobody's work depends on it, and it never rejects.
+  void deps.events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
+  return held;
+}
+
+async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<Outcome> {
+  const steps = { eligible: false, resolved: false };
+  const cluster = clusterNameOf(work.component);
+  try {
+    assertOnlyOne(work.component, deps.components.all());
+    tellBeginning(work, signal);
+    const { rendered, resolved } = await prepare(work, { deps, steps }, signal);
+    return await apply(work, { rendered, resolved, deps }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
+    if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
+      return { kind: "working", steps };
+    }
+    return { kind: "failed", steps, error: fleetErrorOf(error, cluster) };
+  }
+}
+
+/** A component that has no status yet, or one of another generation, shows at once that it is being worked on. */
+function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
+  if (component.status?.conditions !== undefined) return;
+  const steps = { eligible: false, resolved: false };
+  report.progress({ kind: "working", steps }, signal);
+}
+
+interface Prepared {
+  readonly rendered: Rendered;
+  readonly resolved: Resolved;
+}
+
+/** Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. */
+async function prepare(
+  { component }: Work,
+  { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
+  signal: AbortSignal,
+): Promise<Prepared> {
+  const resolving = resolveTarget(component, deps, signal);
+  // Awaited below; a rendering that fails first must not leave a rejection behind.
+  resolving.catch(() => undefined);
+  try {
+    const rendered = await render(component, deps.releases);
+    steps.eligible = true;
+    const resolved = await resolving;
+    steps.resolved = true;
+    return { rendered, resolved };
+  } catch (error) {
+    const isOfVersion = error instanceof FleetError && error.reason === "VersionNotEligible";
+    steps.eligible ||= error instanceof FleetError && !isOfVersion;
+    throw error;
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+async function apply(
+  { component, installation, report }: Work,
+  { rendered, resolved, deps }: Prepared & { readonly deps: ReconcileDeps },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { target, connection } = resolved;
+  const { client, fieldManager } = target;
+  const log = deps.log.child(logFieldsOf(component));
+  const componentUid = component.metadata.uid;
+  const onChange = (change: ObservedChange): void => deps.onChange(component, change);
+  const view = await installation.viewOver(client, () =>
+    observe({ client, componentUid, fieldManager, onChange, log }),
+  );
+  const tells = isNewHere(component, rendered);
+  const changes = await install(
+    { component, rendered, target, ...view },
+    {
+      ...deps,
+      log,
+      onProgress: (progress) => {
+        const steps = { eligible: true, resolved: true };
+        if (tells) report.progress({ kind: "working", steps, progress }, signal);
+      },
+    },
+    AbortSignal.any([signal, connection.signal]),
+  );
+  tellChanges(changes, log, deps);
+  const { version, paths, manifests } = rendered;
+  const readiness = readinessOf(manifests.map(keyOf), view.observation.workloads());
+  return { kind: "applied", version, paths, changes, readiness };
+}
+
+/** Progress is told while a version is brought to the cluster, not when a detail of it is put right. */
+function isNewHere({ status }: Component, { version }: Rendered): boolean {
+  const installed = status?.conditions?.find(({ type }) => type === "InstallSucceeded");
+  return installed?.status !== "True" || status?.version !== version;
+}
+
+function tellChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): void {
+  const { applied, unchanged, parked, failed, pruned } = changes;
+  const counts = {
+    applied: applied.length,
+    parked: parked.length,
+    failed: failed.length,
+    pruned: pruned.length,
+  };
+  metrics.sent(counts);
+  const isQuiet = Object.values(counts).every((count) => count === 0);
+  if (!isQuiet) log.info({ ...counts, unchanged }, "Applied manifests");
+}

@@ -1,0 +1,47 @@
+import type { KubeClient } from "../access/kube-client.ts";
+import type { Component } from "../api/component.ts";
+import { describe } from "../api/kubernetes.ts";
+import type { Target } from "./apply/target.ts";
+import type { ReconcileDeps } from "./reconcile-deps.ts";
+
+/** The target of a component and the connection behind it. */
+export interface Resolved {
+  readonly target: Target;
+  /** The signal says for how long the connection may be used. */
+  readonly connection: { readonly client: KubeClient; readonly signal: AbortSignal };
+}
+
+const fieldManagerPrefix = "knfleet-";
+
+/** Field manager of everything that one hub applies. */
+export function fieldManagerOf(hubId: string): string {
+  return `${fieldManagerPrefix}${hubId.slice(0, 8)}`;
+}
+
+/** The cluster that a component is for, in messages. */
+export function clusterNameOf({ spec }: Component): string {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? "The hub" : describe({ kind: "ClusterProfile", ...ref });
+}
+
+/**
+ * The cluster that a component is for: the one of its ClusterProfile, or the hub itself. Throws FleetError with a reason of
+ * `TargetClusterResolved`.
+ */
+export async function resolveTarget(
+  { spec, metadata }: Component,
+  { hub, hubId, spokes }: Pick<ReconcileDeps, "hub" | "hubId" | "spokes">,
+  signal: AbortSignal,
+): Promise<Resolved> {
+  const ref = spec?.clusterProfileRef;
+  const connection =
+    ref === undefined ? { client: hub, signal } : await spokes.acquire(ref, signal);
+  const target: Target = {
+    client: connection.client,
+    ...(ref === undefined ? {} : { profile: ref }),
+    namespace: metadata.namespace,
+    fieldManager: fieldManagerOf(hubId),
+    hubId,
+  };
+  return { target, connection };
+}
