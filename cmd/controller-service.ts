@@ -1,0 +1,82 @@
+import { readFile } from "node:fs/promises";
+
+import { connectHub } from "../access/hub.ts";
+import { openSpokes } from "../access/open-spokes.ts";
+import { RequestCounters } from "../access/request-counters.ts";
+import { systemClock } from "../controller/clock.ts";
+import { startController } from "../controller/controller.ts";
+import { lead, soleLeadership } from "../controller/leader.ts";
+import type { Log } from "../controller/log.ts";
+import { openReleases } from "../controller/render/release.ts";
+import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
+import type { Service } from "./run.ts";
+
+export interface ControllerSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  /** Tells this process from all others that may hold the Lease. */
+  readonly identity: string;
+  readonly log: Log;
+}
+
+const leaseName = "knfleet-controller";
+const usualNamespace = "knfleet-system";
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/**
+ * Wires the controller together from its flags. Throws FleetError `ConfigInvalid` with one sentence for a release directory,
+ * kubeconfig, provider file or address that cannot be used.
+ */
+export async function startControllerService(
+  flags: ControllerFlags,
+  { environment, version, identity, log }: ControllerSurroundings,
+  signal: AbortSignal,
+): Promise<Service> {
+  const { kubeconfig, clusterprofileProviderFile: providerFile } = flags;
+  const pollMs = pollIntervalOf(flags.remoteDeploymentsPollInterval);
+  log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
+  const releases = await openReleases(flags.releaseDir);
+  await using opened = new AsyncDisposableStack();
+  const counters = new RequestCounters();
+  const client = { userAgent: `knfleet-controller/${version}`, counters };
+  const source = kubeconfig === undefined ? {} : { kubeconfig };
+  const hub = opened.use(await connectHub({ environment, ...source, ...client }));
+  // Exec plugins read Secrets of the same hub.
+  const forPlugins =
+    kubeconfig === undefined ? environment : { ...environment, KUBECONFIG: kubeconfig };
+  const provider = providerFile === undefined ? {} : { providerFile };
+  const access = { hub: hub.client, environment: forPlugins, log, ...provider, ...client };
+  const spokes = opened.use(await openSpokes(access, signal));
+  const namespace = flags.leaderElectionNamespace ?? (await namespaceOf(environment));
+  const election = { namespace, name: leaseName, identity, clock: systemClock, log };
+  const isAlone = flags.disableHa || !flags.leaderElection;
+  const controller = opened.use(
+    await startController(
+      {
+        hub: hub.client,
+        spokes,
+        releases,
+        lead: (until) =>
+          isAlone
+            ? Promise.resolve(soleLeadership())
+            : lead({ client: hub.client, ...election }, until),
+        requests: () => counters.snapshot(),
+        clock: systemClock,
+        random: Math.random,
+        log,
+      },
+      { pollMs, concurrency: flags.concurrency, healthAddress: flags.healthAddress },
+      signal,
+    ),
+  );
+  const running = opened.move();
+  return { failed: controller.failed, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** The pod's own namespace, or the usual one outside a pod. */
+async function namespaceOf(environment: ControllerSurroundings["environment"]): Promise<string> {
+  const named = environment["POD_NAMESPACE"] ?? "";
+  if (named !== "") return named;
+  const mounted = await readFile(podNamespaceFile, "utf8").catch(() => "");
+  return mounted.trim() === "" ? usualNamespace : mounted.trim();
+}

@@ -1,0 +1,157 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+
+import type { ListenAddress } from "../controller/health.ts";
+import { goDurationMs } from "./go-duration.ts";
+
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+export const logFormats = ["json", "text"] as const;
+
+/** The flags of `knfleet-controller`, read and checked. */
+export interface ControllerFlags {
+  readonly kubeconfig: string | undefined;
+  readonly releaseDir: string;
+  readonly clusterprofileProviderFile: string | undefined;
+  /** As given; see `pollIntervalOf`. */
+  readonly remoteDeploymentsPollInterval: number;
+  readonly concurrency: number;
+  readonly leaderElection: boolean;
+  readonly disableHa: boolean;
+  readonly leaderElectionNamespace: string | undefined;
+  /** Undefined: no such server. */
+  readonly healthAddress: ListenAddress | undefined;
+  readonly logLevel: (typeof logLevels)[number];
+  readonly logFormat: (typeof logFormats)[number];
+}
+
+/** The command line was not understood, or asked for `--help` or `--version` only. */
+export interface Refusal {
+  /** Text for standard output (code 0), or one line for standard error. */
+  readonly text: string;
+  readonly exitCode: 0 | 1;
+}
+
+const description = `Reconciles KnativeServing and KnativeEventing onto the clusters that their clusterProfileRef names, or onto the hub itself.
+
+Runs on the hub, with a kubeconfig or as a pod. docs/flags.md says more about each flag.`;
+
+/** The flags, or what to print instead. `args` are those after the program's name. */
+export function readControllerFlags(
+  args: readonly string[],
+  version: string,
+): ControllerFlags | Refusal {
+  let output = "";
+  const command = controllerCommand(version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => (output += text),
+      writeErr: (text) => (output += text),
+    });
+  try {
+    command.parse(args, { from: "user" });
+    return command.opts<ControllerFlags>();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { text: output, exitCode: 0 };
+    return { text: `${error.message.replace(/^error: /, "Error: ")}\n`, exitCode: 1 };
+  }
+}
+
+/** The command as commander knows it; docs/flags.md is held to its options. */
+export function controllerCommand(version: string): Command {
+  const command = new Command("knfleet-controller")
+    .description(description)
+    .usage("[flags]")
+    .allowExcessArguments(false)
+    .version(version, "--version", "print the version")
+    .helpOption("-h, --help", "print this help");
+  for (const option of [...clusterOptions(), ...workOptions(), ...processOptions()]) {
+    command.addOption(option);
+  }
+  return command;
+}
+
+function clusterOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--kubeconfig <file>",
+      "kubeconfig of the hub (default: KUBECONFIG, the pod's service account, ~/.kube/config)",
+    ),
+    new Option(
+      "--clusterprofile-provider-file <file>",
+      "access providers for ClusterProfiles, JSON; without it only the hub itself is served",
+    ),
+    new Option("--release-dir <dir>", "Knative release files").default("/var/lib/knfleet/releases"),
+  ];
+}
+
+function workOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--remote-deployments-poll-interval <duration>",
+      "pace at which a component that is not ready is looked at again; less than 1s means 10s",
+    )
+      .argParser(durationOf)
+      .default(10_000, "10s"),
+    new Option("--concurrency <number>", "components worked on at the same time")
+      .argParser(countOf)
+      .default(16),
+    new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")
+      .argParser(switchOf)
+      .default(true),
+    new Option("--disable-ha [bool]", "the same as --leader-election=false; upstream's name")
+      .argParser(switchOf)
+      .default(false),
+    new Option(
+      "--leader-election-namespace <name>",
+      "namespace of the Lease (default: the pod's, else knfleet-system)",
+    ),
+  ];
+}
+
+function processOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--health-address <address>",
+      "where /healthz, /readyz and /metrics are served, [host]:port; 0 for nowhere",
+    )
+      .argParser(addressOf)
+      .default({ port: 8080 }, ":8080"),
+    new Option("--log-level <level>", "least important lines to write")
+      .choices(logLevels)
+      .default("info"),
+    new Option("--log-format <format>", "form of a line").choices(logFormats).default("json"),
+  ];
+}
+
+/** The pace in milliseconds: less than a second means 10 s, as upstream has it. Spec: knative-operator.md 6.2. */
+export function pollIntervalOf(wantedMs: number): number {
+  return wantedMs < 1_000 ? 10_000 : wantedMs;
+}
+
+function durationOf(text: string): number {
+  const ms = goDurationMs(text);
+  if (ms === undefined) throw new InvalidArgumentError("Want a duration such as 10s or 1m30s.");
+  return ms;
+}
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Want a number from 1 to 9999.");
+  return Number(text);
+}
+
+function switchOf(text: string): boolean {
+  const value = text.toLowerCase();
+  if (["true", "t", "1"].includes(value)) return true;
+  if (["false", "f", "0"].includes(value)) return false;
+  throw new InvalidArgumentError("Want true or false.");
+}
+
+function addressOf(text: string): ListenAddress | undefined {
+  if (text === "0" || text === "") return undefined;
+  const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  if (port === "" || Number(port) > 65_535) {
+    throw new InvalidArgumentError("Want [host]:port, or 0 for nowhere.");
+  }
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  return bare === "" ? { port: Number(port) } : { host: bare, port: Number(port) };
+}

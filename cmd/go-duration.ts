@@ -1,0 +1,21 @@
+const unitsMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of a duration as Go's flags read it: `10s`, `1m30s`, `1.5h`, `500ms`, `-1s`, `0`; undefined for anything else. */
+export function goDurationMs(text: string): number | undefined {
+  const [, sign = "", spans = ""] =
+    /^([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+|0)$/.exec(text) ?? [];
+  if (spans === "") return undefined;
+  let totalMs = 0;
+  for (const [, amount = "", unit = ""] of spans.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)) {
+    totalMs += Number(amount) * (unitsMs[unit] ?? 0);
+  }
+  return sign === "-" ? -totalMs : totalMs;
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+
+import packageJson from "../package.json" with { type: "json" };
+import { startControllerService } from "./controller-service.ts";
+import { readControllerFlags } from "./flags.ts";
+import { createLogger } from "./logger.ts";
+import { runService } from "./run.ts";
+
+const { version } = packageJson;
+const flags = readControllerFlags(process.argv.slice(2), version);
+
+if ("exitCode" in flags) {
+  (flags.exitCode === 0 ? process.stdout : process.stderr).write(flags.text);
+  process.exitCode = flags.exitCode;
+} else {
+  const log = createLogger({ level: flags.logLevel, format: flags.logFormat }, process.stdout);
+  const { env: environment } = process;
+  const identity = `${hostname()}_${randomUUID()}`;
+  await runService((signal) =>
+    startControllerService(flags, { environment, version, identity, log }, signal),
+  );
+}

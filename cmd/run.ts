@@ -1,0 +1,44 @@
+import { once } from "node:events";
+
+/** Something that runs until it is disposed, or cannot go on. */
+export interface Service extends AsyncDisposable {
+  /** Aborted, with an Error as the reason, when the service cannot go on by itself. */
+  readonly failed: AbortSignal;
+}
+
+const stopLimitMs = 10_000;
+
+/**
+ * Runs a service until SIGTERM or SIGINT, then stops it and lets the process end with code 0. A service that does not start or
+ * cannot go on: one line on standard error and code 1. A second signal, or ten seconds without an end, end the
+ * process at once.
+ */
+export async function runService(start: (signal: AbortSignal) => Promise<Service>): Promise<void> {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(1);
+      stop.abort(new DOMException(`Stopped by ${name}`, "AbortError"));
+    });
+  }
+  stop.signal.addEventListener("abort", () => {
+    setTimeout(() => process.exit(1), stopLimitMs).unref();
+  });
+  try {
+    await using service = await start(stop.signal);
+    const end = AbortSignal.any([stop.signal, service.failed]);
+    if (!end.aborted) await once(end, "abort");
+    if (service.failed.aborted) fail(service.failed.reason);
+    // What is still running hears of the end also when it was the service's own.
+    stop.abort();
+  } catch (error) {
+    if (!stop.signal.aborted) fail(error);
+    else if (error !== stop.signal.reason) fail(error);
+  }
+}
+
+function fail(error: unknown): void {
+  process.exitCode = 1;
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`Error: ${text}\n`);
+}
