@@ -1,5 +1,6 @@
 import type { Component } from "../../api/component.ts";
 import type { Condition } from "../../api/kubernetes.ts";
+import { ownReasons, type OwnReason } from "./own-reasons.ts";
 
 /** `Outdated`: the status is about an older generation of the spec. */
 export type HubState = "Ready" | "NotReady" | "Unknown" | "Outdated" | "Deleting";
@@ -22,17 +23,19 @@ export function hubViewOf({ metadata, status }: Component): HubView {
     return { state: "Deleting", ...saidBy(ready), since: deletionTimestamp };
   }
   if (ready === undefined) {
-    const message = "No controller has written a status yet";
-    return { state: "Unknown", reason: "NoStatus", message, since: creationTimestamp ?? null };
+    return { state: "Unknown", ...own("NoStatus"), since: creationTimestamp ?? null };
   }
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
-    const message = "The controller has not seen the latest change of the spec";
-    return { state: "Outdated", ...saidBy(ready), reason: "NotObserved", message };
+    return { state: "Outdated", ...saidBy(ready), ...own("NotObserved") };
   }
   return { state: states[ready.status], ...saidBy(ready) };
 }
 
 const states = { True: "Ready", False: "NotReady", Unknown: "Unknown" } as const;
+
+function own(reason: OwnReason): Pick<HubView, "reason" | "message"> {
+  return { reason, message: ownReasons[reason] };
+}
 
 function saidBy(ready: Condition | undefined): Omit<HubView, "state"> {
   return {

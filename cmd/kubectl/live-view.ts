@@ -8,6 +8,7 @@ import {
   isRemote,
   missingDeployments,
 } from "./own-objects.ts";
+import type { LiveReason } from "./own-reasons.ts";
 import type { SpokeFacts } from "./spoke-facts.ts";
 import type { SpokeReading, UnreadSpoke } from "./spoke-reading.ts";
 
@@ -22,7 +23,7 @@ export type LiveState =
 /** What the target cluster says about an installation; null where nothing is known. */
 export interface LiveView {
   readonly state: LiveState;
-  readonly reason: string | null;
+  readonly reason: LiveReason | null;
   readonly message: string | null;
   /** Since when, RFC 3339. */
   readonly since: string | null;

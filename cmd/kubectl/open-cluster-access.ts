@@ -23,26 +23,30 @@ export async function openClusterAccess(
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
   const { connectHub } = await import("../../access/hub.ts");
-  await using opened = new AsyncDisposableStack();
+  await using files = new AsyncDisposableStack();
   const source: KubeconfigSource = {
     environment: env,
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
   };
   const userAgent = `kubectl-knfleet/${clientVersion}`;
-  const hub = opened.use(await connectHub({ ...source, userAgent }));
+  const hub = await connectHub({ ...source, userAgent });
   const reach =
     spokes && providerFile !== undefined
-      ? await openReach(providerFile, { source, pluginNamespace, userAgent, opened }, signal)
+      ? await openReach(providerFile, { source, pluginNamespace, userAgent, files }, signal)
       : undefined;
   const { client, namespace } = hub;
-  const running = opened.move();
+  const kept = files.move();
   return {
     hub: client,
     namespace,
     hubTimeoutMs: requestTimeoutMs,
     reach,
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    async [Symbol.asyncDispose]() {
+      // Ending a connection to a server that is silent takes seconds, and the process ends anyway.
+      void hub[Symbol.asyncDispose]().then(undefined, () => undefined);
+      await kept.disposeAsync();
+    },
   };
 }
 
@@ -50,19 +54,19 @@ interface ReachOptions {
   readonly source: KubeconfigSource;
   readonly pluginNamespace: string | undefined;
   readonly userAgent: string;
-  /** Gets what has to be removed at the end. */
-  readonly opened: AsyncDisposableStack;
+  /** Gets the files that have to be removed at the end. */
+  readonly files: AsyncDisposableStack;
 }
 
 async function openReach(
   file: string,
-  { source, pluginNamespace, userAgent, opened }: ReachOptions,
+  { source, pluginNamespace, userAgent, files }: ReachOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess["reach"]> {
   const { loadProviderFile } = await import("../../access/provider-file.ts");
   const { connectSpoke } = await import("../../access/spoke-connection.ts");
   const providers = await loadProviderFile(file, signal);
-  const environment = await pluginSurroundings({ source, pluginNamespace, opened });
+  const environment = await pluginSurroundings({ source, pluginNamespace, files });
   // No limit on plugins but the number of spokes read at once: a plugin that hangs must not hold back other spokes.
   return (profile, deadline) =>
     connectSpoke({ profile, providers }, { environment, userAgent }, deadline);
@@ -72,7 +76,7 @@ async function openReach(
 async function pluginSurroundings({
   source,
   pluginNamespace,
-  opened,
+  files,
 }: Omit<ReachOptions, "userAgent">): Promise<Environment> {
   const { environment, kubeconfig, context } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
@@ -83,6 +87,6 @@ async function pluginSurroundings({
   const { writePluginKubeconfig } = await import("./plugin-kubeconfig.ts");
   const config = loadKubeconfig(source);
   if (config.files.length === 0) return environment;
-  const { path } = opened.use(await writePluginKubeconfig(config, pluginNamespace));
+  const { path } = files.use(await writePluginKubeconfig(config, pluginNamespace));
   return { ...environment, KUBECONFIG: path };
 }

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +20,13 @@ export async function writePluginKubeconfig(
   pluginNamespace: string | undefined,
 ): Promise<PluginKubeconfig> {
   const folder = await mkdtemp(join(tmpdir(), "kubectl-knfleet-"));
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const removeNow = (): void => rmSync(folder, { recursive: true, force: true });
+  // A second Ctrl-C ends the process without disposal.
+  process.once("exit", removeNow);
+  const remove = async (): Promise<void> => {
+    await rm(folder, { recursive: true, force: true });
+    process.off("exit", removeNow);
+  };
   const path = join(folder, "config");
   const document = {
     apiVersion: "v1",

@@ -6,6 +6,7 @@ import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
+import { ownReasons } from "./own-reasons.ts";
 import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
 import { unreadBecause, type SpokeReading } from "./spoke-reading.ts";
 
@@ -133,12 +134,12 @@ const noProviderFile: SpokeReading = {
   kind: "unread",
   state: "Unknown",
   reason: "NoProviderFile",
-  message: "No provider file was named, so spokes cannot be reached",
+  message: ownReasons.NoProviderFile,
 };
 
 const stopped: SpokeReading = {
   kind: "unread",
   state: "Unknown",
   reason: "Interrupted",
-  message: "The command was interrupted, or its time was over, before the cluster had answered",
+  message: ownReasons.Interrupted,
 };

@@ -1,7 +1,9 @@
+import type { LiveReason } from "./own-reasons.ts";
+
 /** What could not be done, in every JSON and YAML document. */
 export interface ReportError {
-  /** A reason or code of docs/reasons.md, or of the command line itself. */
-  readonly reason: string;
+  /** A reason or code of docs/reasons.md, or of docs/cli.md. */
+  readonly reason: LiveReason;
   readonly message: string;
   /** `namespace/name` of the ClusterProfile; null when it is not about one spoke. */
   readonly cluster: string | null;

@@ -1,6 +1,11 @@
+import type { Writable } from "node:stream";
+
+const endMs = 200;
+
 /**
  * Runs a command to its exit code. SIGINT and SIGTERM abort the signal, a second one ends the process at once; a reader
- * that goes away (`| head`) ends it quietly.
+ * that goes away (`| head`) ends it quietly. What is still open when the command has printed everything, such as a
+ * connection attempt to a silent server, is not waited for.
  */
 export async function runCommand(run: (signal: AbortSignal) => Promise<number>): Promise<void> {
   const stop = new AbortController();
@@ -10,11 +15,20 @@ export async function runCommand(run: (signal: AbortSignal) => Promise<number>):
       stop.abort();
     });
   }
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
+  const outputs = [process.stdout, process.stderr];
+  for (const output of outputs) {
+    output.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
       process.exit(process.exitCode ?? 0);
     });
   }
   process.exitCode = await run(stop.signal);
+  await Promise.all(outputs.map(flushed));
+  setTimeout(() => process.exit(), endMs).unref();
+}
+
+function flushed(output: Writable): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  output.write("", () => resolve());
+  return promise;
 }

@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Code } from "../../api/reasons.ts";
+import type { LiveReason } from "./own-reasons.ts";
 import type { SpokeFacts } from "./spoke-facts.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { SpokeFacts } from "./spoke-facts.ts";
 export interface UnreadSpoke {
   readonly kind: "unread";
   readonly state: "Unreachable" | "Denied" | "NoAccess" | "Unknown";
-  readonly reason: string;
+  readonly reason: LiveReason;
   readonly message: string;
 }
 

@@ -51,7 +51,7 @@ export function statusItemOf(component: Component, reading: SpokeReading | undef
   };
 }
 
-function liveCause(hub: HubView, live: LiveView): Pick<LiveView, "reason" | "message" | "since"> {
+function liveCause(hub: HubView, live: LiveView): Pick<HubView, "reason" | "message" | "since"> {
   return live.state === "Ready" ? hub : live;
 }
 

@@ -96,14 +96,14 @@ function summaryOf(items: readonly StatusItem[]): StatusSummary {
 }
 
 function errorsOf(unread: readonly StatusItem[]): readonly ReportError[] {
-  const errors = unread.map(({ cluster, live }) => ({
-    reason: live.reason ?? live.state,
-    message: live.message ?? "",
-    cluster: cluster === null ? null : `${cluster.namespace}/${cluster.name}`,
-  }));
+  const errors = unread.flatMap(({ cluster, live }) => {
+    if (live.reason === null) return [];
+    const id = cluster === null ? null : `${cluster.namespace}/${cluster.name}`;
+    return [{ reason: live.reason, message: live.message ?? "", cluster: id }];
+  });
   const byCluster = new Map(errors.map((error) => [error.cluster, error]));
-  return [...byCluster.values()].toSorted((a, b) =>
-    (a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1,
+  return [...byCluster.values()].toSorted((one, other) =>
+    (one.cluster ?? "") < (other.cluster ?? "") ? -1 : 1,
   );
 }
 

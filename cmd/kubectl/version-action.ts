@@ -2,6 +2,7 @@ import { print, type ActionInput } from "./action.ts";
 import { clientVersion } from "./client-version.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
+import { ownReasons } from "./own-reasons.ts";
 import { versionLines, versionTable } from "./print/version-text.ts";
 import { version, versionExitCode, type VersionReport } from "./version.ts";
 
@@ -28,7 +29,8 @@ export async function runVersion(
     await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
     return await printVersion(await version({ access, client, now }, signal), input);
   } catch (error) {
-    const said = { reason: "HubUnavailable", message: "The hub could not be asked", cluster: null };
+    const reason = "HubUnavailable";
+    const said = { reason, message: ownReasons[reason], cluster: null } as const;
     await printVersion({ ...clientOnly, complete: false, errors: [said] }, input);
     throw error;
   }

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+
 import { anchorLabels, anchorNameOf, managedByValue } from "../../../api/anchor.ts";
 import { componentKinds, operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
@@ -120,6 +122,8 @@ export interface FleetScene {
   /** Kubeconfig of the hub; its context's namespace is `team-a`. */
   readonly kubeconfig: string;
   readonly providerFile: string;
+  /** The same without a kubeconfig for the plugins, which then have to find the hub by themselves. */
+  readonly bareProviderFile: string;
 }
 
 /**
@@ -159,11 +163,22 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
     broken: ["imc-dispatcher"],
   });
   await installByHand(hub, { ...local, healthy: ["eventing-controller"], owner });
+  const providerFile = await fleet.providerFile();
   return {
     kubeconfig: await hub.writeKubeconfig("person.kubeconfig", {
       identity: hub.adminIdentity,
       namespace: "team-a",
     }),
-    providerFile: await fleet.providerFile(),
+    providerFile,
+    bareProviderFile: await withoutEnvironment(providerFile),
   };
+}
+
+async function withoutEnvironment(providerFile: string): Promise<string> {
+  const bare = JSON.stringify(JSON.parse(await readFile(providerFile, "utf8")), (key, value) =>
+    key === "env" ? [] : value,
+  );
+  const path = `${providerFile.replace(/\.json$/, "")}-bare.json`;
+  await writeFile(path, bare);
+  return path;
 }

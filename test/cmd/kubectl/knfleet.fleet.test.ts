@@ -116,6 +116,23 @@ describe("status", () => {
   });
 });
 
+describe("exec plugins", () => {
+  test("ask the hub of --kubeconfig and --context, in the namespace they are given", async () => {
+    const other = await fleet().hub.writeKubeconfig("other.kubeconfig", {
+      identity: { token: "none" },
+      server: "https://127.0.0.1:9",
+    });
+    const args = ["status", "ks", "--clusterprofile-provider-file", scene.bareProviderFile];
+    const pinned = ["--plugin-namespace", "fleet-credentials", "--kubeconfig", scene.kubeconfig];
+    const env = { KUBECONFIG: other };
+    const wrong = await runKnfleet([...args, "--kubeconfig", scene.kubeconfig], { env });
+    expect(rowsOf(wrong.stdout)).toMatchObject([{ LIVE: "NoAccess", REASON: "PluginFailed" }]);
+    const right = await runKnfleet([...args, ...pinned], { env });
+    expect(rowsOf(right.stdout)).toMatchObject([{ LIVE: "Ready" }]);
+    expect(right.exitCode).toBe(0);
+  });
+});
+
 describe("deployments", () => {
   test("lists the Knative deployments of every spoke and names the unread one", async () => {
     const { stdout, stderr, exitCode } = await knfleet("deployments", "-A");

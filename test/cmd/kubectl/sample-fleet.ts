@@ -1,3 +1,4 @@
+import type { LiveReason } from "../../../cmd/kubectl/own-reasons.ts";
 import { clusterIdOf, type Readings } from "../../../cmd/kubectl/read-clusters.ts";
 import type { SpokeReading } from "../../../cmd/kubectl/spoke-reading.ts";
 import { anchorOf, component, deployment, ownAnchorOf, reading } from "./fleet-facts.ts";
@@ -69,7 +70,13 @@ const spokeReadings: readonly (readonly [typeof healthy, SpokeReading])[] = [
     local,
     reading(
       [],
-      [deployment({ ...eventing, owner: { kind: "KnativeEventing", name: "knative-eventing" } })],
+      [
+        deployment({
+          ...eventing,
+          namespace: "team-f",
+          owner: { kind: "KnativeEventing", name: "knative-eventing" },
+        }),
+      ],
     ),
   ],
 ];
@@ -85,7 +92,7 @@ function ownerOf(of: typeof healthy): { readonly kind: string; readonly name: st
 
 function unread(
   state: "Unreachable" | "Denied" | "NoAccess",
-  reason: string,
+  reason: LiveReason,
   message: string,
 ): SpokeReading {
   return { kind: "unread", state, reason, message };

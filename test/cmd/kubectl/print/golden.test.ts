@@ -42,8 +42,8 @@ const formats: readonly (readonly [string, RawFlags])[] = [
   ["wide.txt", { output: "wide" }],
   ["colour.txt", { color: "always" }],
   ["no-headers.txt", { headers: false, quiet: true }],
-  ["json", { output: "json" }],
-  ["yaml", { output: "yaml" }],
+  ["json.txt", { output: "json" }],
+  ["yaml.txt", { output: "yaml" }],
 ];
 
 describe("status is printed as agreed", () => {
