@@ -80,7 +80,11 @@ function documentOf(stdout: string): unknown {
     // Not JSON: perhaps YAML. The parser's errors would quote the output.
   }
   try {
-    const [document] = parseAllDocuments(stdout, { logLevel: "silent" });
+    const [document] = parseAllDocuments(stdout, {
+      logLevel: "silent",
+      merge: true,
+      uniqueKeys: false,
+    });
     if (document !== undefined && "errors" in document && document.errors.length === 0) {
       return document.toJS({ maxAliasCount: 100 });
     }

@@ -78,11 +78,10 @@ export function fingerprint(endpoint: Endpoint, plan: ExecPlan): string {
 }
 
 function extensionsOf(cluster: AccessCluster): ReadonlyMap<string, unknown> {
-  const reserved = [execExtension, argsExtension, envExtension];
   const found = new Map<string, unknown>();
   for (const { name, extension } of cluster.extensions ?? []) {
-    if (!reserved.includes(name)) continue;
-    if (found.has(name)) throw failed("ExtensionInvalid", `the extension ${name} occurs twice`);
+    if (found.has(name))
+      throw failed("ExtensionInvalid", "an extension of the profile occurs twice");
     found.set(name, extension);
   }
   return found;
@@ -100,7 +99,7 @@ function variablesOf(extension: unknown): ReadonlyMap<string, string> {
     throw failed("ExtensionInvalid", `${envExtension} is not a map of at most ${maxAdditions}`);
   }
   const entries = Object.entries(extension).map(([name, value]): [string, string] => {
-    if (!/^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) || isForbidden(name)) {
+    if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name) || isForbidden(name)) {
       throw failed(
         "ExtensionInvalid",
         `${envExtension} sets a variable that a profile may not set`,
@@ -112,14 +111,18 @@ function variablesOf(extension: unknown): ReadonlyMap<string, string> {
 }
 
 function scalarText(value: unknown, extension: string): string {
-  const scalar =
-    typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-  const text = scalar ? String(value) : undefined;
+  const text = textOfScalar(value);
   // oxlint-disable-next-line no-control-regex -- what must not reach a command line
   if (text === undefined || text.length > maxAdditionCharacters || /[\u0000\r\n]/.test(text)) {
     throw failed("ExtensionInvalid", `${extension} holds a value that cannot be passed on`);
   }
   return text;
+}
+
+function textOfScalar(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  const plain = typeof value === "number" || typeof value === "boolean" || JSON.isRawJSON(value);
+  return plain ? JSON.stringify(value) : undefined;
 }
 
 // They choose the binary, the loader, the trust store, the proxy, or the Secret that a plugin reads.

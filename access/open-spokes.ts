@@ -151,6 +151,7 @@ class SpokeFleet implements Spokes {
     const outlook = outlookOf(object, this.#providers);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
+    this.#tellOutlook(key, outlook);
     this.#keepers.get(key)?.update(outlook);
     this.#notify({ namespace, name });
   }
@@ -189,6 +190,17 @@ class SpokeFleet implements Spokes {
       if (problem !== undefined) {
         this.#options.log?.warn({ provider: name, problem }, "A provider is not usable");
       }
+    }
+  }
+
+  #tellOutlook(spoke: string, outlook: Outlook): void {
+    if (outlook.kind !== "access") return;
+    const { provider, source, skipped } = outlook.access;
+    if (source === "credentialProviders") {
+      this.#options.log?.warn({ spoke, provider }, "The profile uses the deprecated list");
+    }
+    for (const problem of skipped) {
+      this.#options.log?.warn({ spoke, provider, problem }, "A matching provider was passed over");
     }
   }
 

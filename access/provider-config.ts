@@ -87,12 +87,13 @@ function readRaw(content: string, { path, format }: ProviderFileSource): RawFile
     const parsed = format === "yaml" ? parseYaml(content) : parseStrictJson(content);
     return checked(parsed ?? {});
   } catch (error) {
-    if (!(error instanceof ContentError)) throw error;
-    throw new FleetError(
-      "ConfigInvalid",
-      `The provider file ${path} is not usable: ${error.message}`,
-      { code: "ProviderFileInvalid" },
-    );
+    // A RangeError is the stack of a parser that followed a nesting without end.
+    const known = error instanceof ContentError || error instanceof RangeError;
+    if (!known) throw error;
+    const what = error instanceof ContentError ? error.message : "it is nested too deeply";
+    throw new FleetError("ConfigInvalid", `The provider file ${path} is not usable: ${what}`, {
+      code: "ProviderFileInvalid",
+    });
   }
 }
 
@@ -123,7 +124,7 @@ function parseYaml(content: string): unknown {
 }
 
 function checked(parsed: unknown): RawFile {
-  const { value, warnings } = shallowKeys(parsed);
+  const { value, warnings } = canonicalKeys(parsed, providerFileSchema);
   const validate = new Ajv().compile<RawProviderFile>(providerFileSchema);
   if (validate(value)) return { file: value, warnings };
   const problem = validate.errors?.[0];
@@ -131,15 +132,6 @@ function checked(parsed: unknown): RawFile {
   throw new ContentError(
     `${path.replace(/^\./, "") || "the top level"} ${problem?.message ?? "is wrong"}`,
   );
-}
-
-function shallowKeys(parsed: unknown): ReturnType<typeof canonicalKeys> {
-  try {
-    return canonicalKeys(parsed, providerFileSchema);
-  } catch (error) {
-    if (error instanceof RangeError) throw new ContentError("it is nested more than 32 deep");
-    throw error;
-  }
 }
 
 function providerOf(raw: RawProvider, index: number): Provider {
@@ -153,7 +145,6 @@ function providerOf(raw: RawProvider, index: number): Provider {
     systemRoots: raw.systemRoots ?? false,
   };
   const problem =
-    (name === "" ? "name is missing" : undefined) ??
     (argsPolicy === undefined ? "profileSourcedCLIArgsPolicy is not a known word" : undefined) ??
     (envPolicy === undefined ? "profileSourcedEnvVarsPolicy is not a known word" : undefined);
   const exec = problem ?? execOf(raw.execConfig);
@@ -172,10 +163,9 @@ function execOf(raw: RawExec | undefined): ExecSettings | string {
     return `execConfig.apiVersion has to be ${execApiVersions.join(" or ")}`;
   }
   if (raw.command === undefined || raw.command === "") return "execConfig.command is missing";
-  if (raw.interactiveMode === "Always") {
-    return "execConfig.interactiveMode is Always, but nobody is there to answer";
-  }
-  const env = (raw.env ?? []).map(({ name = "", value = "" }) => Object.freeze({ name, value }));
+  const env = (raw.env ?? []).flatMap(({ name = "", value = "" }) =>
+    name === "" ? [] : [Object.freeze({ name, value })],
+  );
   const args = Object.freeze([...(raw.args ?? [])]);
   const problem = impossible(args, env);
   if (problem !== undefined) return problem;
@@ -198,9 +188,7 @@ function impossible(
   if (texts.some((text) => text.includes("\0"))) {
     return "execConfig.args or env holds a NUL character";
   }
-  return env.some(({ name }) => name === "" || name.includes("="))
-    ? "execConfig.env holds an entry with an empty name or a name with ="
-    : undefined;
+  return undefined;
 }
 
 function wordOf<Word extends string>(
@@ -213,23 +201,30 @@ function wordOf<Word extends string>(
 
 function oddities(providers: readonly RawProvider[]): readonly string[] {
   const names = providers.map(({ name = "" }) => name);
-  return providers.flatMap(({ execConfig }, index) => {
+  return providers.flatMap(({ execConfig = {} }, index) => {
     const place = `providers[${index}]`;
-    const { command = "", env = [], interactiveMode = "" } = execConfig ?? {};
-    const variables = env.map(({ name = "" }) => name);
+    const repeated = names.indexOf(names[index] ?? "") < index;
     return [
-      ...(names.indexOf(names[index] ?? "") < index
-        ? [`${place}: the name is declared before; the first one is used`]
-        : []),
-      ...(command !== "" && !command.startsWith("/")
-        ? [`${place}.execConfig.command: not an absolute path`]
-        : []),
-      ...(new Set(variables).size < variables.length
-        ? [`${place}.execConfig.env: a name is declared more than once; the last one is used`]
-        : []),
-      ...(interactiveMode === "" || interactiveMode === "Never"
-        ? []
-        : [`${place}.execConfig.interactiveMode: treated as Never`]),
+      ...(repeated ? [`${place}: the name is declared before; the first one is used`] : []),
+      ...execOddities(execConfig).map((oddity) => `${place}.execConfig.${oddity}`),
     ];
   });
+}
+
+function execOddities(exec: RawExec): readonly string[] {
+  const { command = "", env = [], interactiveMode = "" } = exec;
+  const variables = env.map(({ name = "" }) => name);
+  const found: readonly (readonly [boolean, string])[] = [
+    [command !== "" && !command.startsWith("/"), "command: not an absolute path"],
+    [variables.includes(""), "env: an entry without a name is ignored"],
+    [
+      new Set(variables).size < variables.length,
+      "env: a name is declared more than once; the last one is used",
+    ],
+    [
+      interactiveMode !== "" && interactiveMode !== "Never",
+      "interactiveMode: treated as Never, nobody is there to answer",
+    ],
+  ];
+  return found.flatMap(([isOdd, oddity]) => (isOdd ? [oddity] : []));
 }

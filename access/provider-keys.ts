@@ -1,8 +1,6 @@
 import { isRecord } from "./json.ts";
 import type { KeySchema } from "./provider-schema.ts";
 
-const maxDepth = 32;
-
 /** A value with the keys that a schema knows in their canonical case, and what was odd about the others. */
 export interface CanonicalValue {
   readonly value: unknown;
@@ -11,7 +9,7 @@ export interface CanonicalValue {
 
 /**
  * Matches keys as Go does: in any case, later ones over earlier ones, objects merged, null as if absent. Unknown keys are
- * left out with a warning. Throws a RangeError for a value that is nested more than 32 deep.
+ * left out with a warning.
  */
 export function canonicalKeys(value: unknown, schema: KeySchema): CanonicalValue {
   const warnings: string[] = [];
@@ -29,7 +27,6 @@ export function canonicalKeys(value: unknown, schema: KeySchema): CanonicalValue
     if (!isRecord(part) || shape.properties === undefined) return part;
     const result: Record<string, unknown> = {};
     for (const [key, field] of Object.entries(part)) {
-      assertShallow(field, maxDepth);
       take(key, field, { shape: shape.properties, path, result });
     }
     return result;
@@ -62,10 +59,4 @@ export function canonicalKeys(value: unknown, schema: KeySchema): CanonicalValue
 // Upper case first: Go folds the long s and the Kelvin sign too.
 function folded(key: string): string {
   return key.toUpperCase().toLowerCase();
-}
-
-function assertShallow(value: unknown, depth: number): void {
-  if (typeof value !== "object" || value === null) return;
-  if (depth === 0) throw new RangeError("Nested too deeply");
-  for (const part of Object.values(value)) assertShallow(part, depth - 1);
 }

@@ -13,6 +13,8 @@ export interface ResolvedAccess {
   readonly endpoint: Endpoint;
   readonly plan: ExecPlan;
   readonly fingerprint: string;
+  /** `credentialProviders` is deprecated. */
+  readonly source: "accessProviders" | "credentialProviders";
   /** Matching providers that were passed over because the provider file does not make them usable. */
   readonly skipped: readonly string[];
 }
@@ -35,7 +37,7 @@ export function resolveAccess(
       `${describe({ kind: "ClusterProfile", namespace, name })} has no condition ControlPlaneHealthy=True`,
     );
   }
-  const { provider, entry, skipped } = selectProvider(profile, providers);
+  const { provider, entry, source, skipped } = selectProvider(profile, providers);
   const { systemRoots } = provider;
   const endpoint = endpointOf(entry.cluster, { systemRoots });
   const plan = execPlan(provider, entry.cluster ?? {});
@@ -45,6 +47,7 @@ export function resolveAccess(
     endpoint,
     plan,
     fingerprint: fingerprint(endpoint, plan),
+    source,
     skipped,
   });
 }

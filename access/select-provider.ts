@@ -1,6 +1,7 @@
 import type { AccessProvider, ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
+import { isRecord } from "./json.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
 
 /** The provider of the file that a profile is reached with, and the profile's entry for it. */
@@ -27,9 +28,12 @@ export function isHealthy(profile: ClusterProfile): boolean {
 export function selectProvider(profile: ClusterProfile, file: ProviderFile): SelectedProvider {
   const offered = offeredBy(profile);
   const skipped: string[] = [];
+  const seen = new Set<string>();
   for (const provider of file.providers) {
     const offer = offered.get(provider.name);
-    if (offer === undefined) continue;
+    // Of several providers with one name only the first counts, also when it is unusable.
+    if (offer === undefined || seen.has(provider.name)) continue;
+    seen.add(provider.name);
     if (provider.exec === undefined) {
       skipped.push(`${quoted(provider.name)}: ${provider.problem ?? "not usable"}`);
       continue;
@@ -58,9 +62,16 @@ function offeredBy(profile: ClusterProfile): ReadonlyMap<string, Offer> {
   const offers = new Map<string, Offer>();
   // The deprecated list first, so that equal names of the new one win.
   for (const source of ["credentialProviders", "accessProviders"] as const) {
-    for (const entry of profile.status?.[source] ?? []) offers.set(entry.name, { entry, source });
+    for (const entry of profile.status?.[source] ?? []) {
+      // The CRD forbids null and a missing name; other stores may not.
+      if (isRecord(entry)) offers.set(textOf(entry.name), { entry, source });
+    }
   }
   return offers;
+}
+
+function textOf(name: unknown): string {
+  return typeof name === "string" ? name : "";
 }
 
 function listed(names: readonly string[]): string {
