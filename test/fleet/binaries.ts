@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import {
@@ -11,6 +11,8 @@ import {
 import { moduleFolder, sourceOf, type BinaryName, type BinaryPaths } from "./binary-catalogue.ts";
 import { MissingToolError, runGo } from "./go-tool.ts";
 import { valueAt } from "./json-record.ts";
+
+const inventoryModule = "sigs.k8s.io/cluster-inventory-api";
 
 export interface BinariesOptions {
   /** Called with one line at a time: what is being built and for how long. Default: nothing is said. */
@@ -55,9 +57,10 @@ export async function ensureBinaries<Name extends BinaryName>(
  */
 export async function ensureInventoryCrds(options: BinariesOptions = {}): Promise<string> {
   const context = contextOf(options);
-  const kept = join(cacheFolder(context.env), "crds", `cluster-inventory-api-${inventoryVersion}`);
+  const version = await inventoryVersion();
+  const kept = join(cacheFolder(context.env), "crds", `cluster-inventory-api-${version}`);
   if ((await readdir(kept).catch(() => [])).length > 0) return kept;
-  const module = `${inventoryModule}@${inventoryVersion}`;
+  const module = `${inventoryModule}@${version}`;
   const answer = await runGo(["mod", "download", "-json", module], {
     cwd: moduleFolder("plugins"),
     ...context,
@@ -74,10 +77,6 @@ export async function ensureInventoryCrds(options: BinariesOptions = {}): Promis
   await copyInto(join(source, "config", "crd", "bases"), kept);
   return kept;
 }
-
-// The version that binaries/plugins/go.mod pins; a test holds the two together.
-const inventoryModule = "sigs.k8s.io/cluster-inventory-api";
-const inventoryVersion = "v0.1.3";
 
 function contextOf({
   log = () => undefined,
@@ -98,6 +97,14 @@ async function givenBinary(name: BinaryName, env: NodeJS.ProcessEnv): Promise<st
   if (assets === undefined || assets === "") return undefined;
   const path = resolve(assets, name);
   return (await isExecutable(path)) ? path : undefined;
+}
+
+/** The version that the plugins are built from. */
+async function inventoryVersion(): Promise<string> {
+  const goMod = await readFile(join(moduleFolder("plugins"), "go.mod"), "utf8");
+  const [, version] = /^\s+sigs\.k8s\.io\/cluster-inventory-api (v\S+)/m.exec(goMod) ?? [];
+  if (version === undefined) throw new Error(`binaries/plugins/go.mod has no ${inventoryModule}`);
+  return version;
 }
 
 async function copyInto(source: string, target: string): Promise<void> {

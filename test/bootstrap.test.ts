@@ -1,0 +1,271 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { valueAt } from "./fleet/json-record.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const pathOfUser = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .filter((folder) => !folder.includes("node_modules"))
+  .join(delimiter);
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+describe("the bootstrap in a clean clone", () => {
+  let folder: string;
+  let clone: string;
+  let first: Ended;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "knfleet bootstrap "));
+    clone = join(folder, "a clean clone");
+    const cloned = await ended(spawn("git", ["clone", "--quiet", root, clone]));
+    if (cloned.code !== 0) throw new Error(`git clone failed: ${cloned.stderr}`);
+    await writeFile(join(clone, "hello.ts"), hello);
+    first = await ended(inClone(["run", "hello.ts", "two words", "*"]));
+  }, 300_000);
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test("installs with an empty npm cache and runs a file under Node 24", () => {
+    expect(first.stderr).toMatch(/^Installing dependencies/);
+    const told: unknown = JSON.parse(first.stdout);
+    expect(told).toMatchObject({ words: ["two words", "*"], one: 1 });
+    expect(valueAt(told, "version")).toMatch(/^v24\./);
+    expect(first.code).toBe(7);
+  });
+
+  test("installs only once", async () => {
+    expect(await ended(inClone(["run", "hello.ts"]))).toMatchObject({ code: 7, stderr: "" });
+  });
+
+  /** Runs the clone's bootstrap under the Node of this machine, as somebody would who was never here. */
+  function inClone(args: readonly string[]): ChildProcess {
+    // Left by the npm that runs these tests; it would be asked to install, and in another folder.
+    const { npm_execpath: _path, npm_config_local_prefix: _prefix, ...environment } = process.env;
+    return spawn("node", [join(clone, "bootstrap.js"), ...args], {
+      cwd: clone,
+      env: {
+        ...environment,
+        PATH: pathOfUser,
+        npm_config_cache: join(folder, "npm cache"),
+        KNFLEET_CACHE_DIR: join(folder, "knfleet cache"),
+      },
+    });
+  }
+});
+
+const hello = `
+import { parse } from "yaml";
+const [, , ...words]: readonly string[] = process.argv;
+console.log(JSON.stringify({ version: process.version, words, one: parse("1") }));
+process.exitCode = 7;
+`;
+
+describe("the bootstrap", () => {
+  let folder: string;
+  let project: string;
+
+  // A project with the real bootstrap, and an npm that takes no time and counts its runs.
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "knfleet bootstrap "));
+    project = join(folder, "a project");
+    await mkdir(join(project, "test", "fleet"), { recursive: true });
+    await mkdir(join(folder, "bin"));
+    await symlink(process.execPath, join(folder, "bin", "node"));
+    await copyFile(join(root, "bootstrap.js"), join(project, "bootstrap.js"));
+    await put("package.json", JSON.stringify({ type: "module" }));
+    await put("package-lock.json", lockOf("1.0.0"));
+    await put("words.js", "console.log(JSON.stringify(process.argv.slice(2)));");
+    await fakeNpm(`
+      mkdir -p node_modules/.bin node_modules/vitest
+      ln -s "${process.execPath}" node_modules/.bin/node
+      echo 'console.log("vitest", ...process.argv.slice(2));' > node_modules/vitest/vitest.mjs
+      echo "noise of npm"
+    `);
+  });
+
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  test("installs when node_modules is missing or the lock file changed, and else not", async () => {
+    await bootstrap(["run", "words.js"]);
+    expect(await npmRuns()).toBe(1);
+    await bootstrap(["run", "words.js"]);
+    expect(await npmRuns()).toBe(1);
+    await put("package-lock.json", lockOf("2.0.0"));
+    await rm(join(project, "node_modules"), { recursive: true });
+    await bootstrap(["install"]);
+    expect(await npmRuns()).toBe(2);
+    await put("package-lock.json", lockOf("3.0.0"));
+    await rm(join(project, "node_modules", ".bin"), { recursive: true });
+    await bootstrap(["install"]);
+    expect(await npmRuns()).toBe(3);
+  });
+
+  test("leaves alone what somebody installed by hand from the same lock file", async () => {
+    await bootstrap(["install"]);
+    await rm(join(project, "node_modules", ".knfleet-installed"));
+    await put(join("node_modules", ".package-lock.json"), lockOf("1.0.0"));
+    expect(await bootstrap(["run", "words.js", "a b"])).toMatchObject({
+      code: 0,
+      stdout: '["a b"]\n',
+    });
+    expect(await npmRuns()).toBe(1);
+  });
+
+  test("says that it installs and how long it took, without npm's own words", async () => {
+    const { stderr } = await bootstrap(["install"]);
+    expect(stderr).toMatch(/^Installing dependencies \(npm ci\)\nInstalled dependencies, \d+ s\n$/);
+  });
+
+  test("shows npm's own words when npm fails", async () => {
+    await fakeNpm("echo something broke >&2; exit 9");
+    const { code, stderr } = await bootstrap(["run", "words.js"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("`npm ci` failed with exit code 9:\nsomething broke");
+  });
+
+  test("says what to do when npm is missing", async () => {
+    await rm(join(folder, "bin", "npm"));
+    const { code, stderr } = await bootstrap(["install"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("Error: npm is missing: install Node 20 or newer");
+  });
+
+  test("says what to do when install scripts are switched off", async () => {
+    await fakeNpm("mkdir -p node_modules");
+    const { code, stderr } = await bootstrap(["install"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("Node 24 was not installed");
+  });
+
+  test.each([{ args: [] }, { args: ["dance"] }, { args: ["run"] }])(
+    "refuses the arguments $args before it installs anything",
+    async ({ args }) => {
+      const { code, stderr } = await bootstrap(args);
+      expect(code).toBe(1);
+      expect(stderr).toContain("Usage: node bootstrap.js COMMAND");
+      expect(await npmRuns()).toBe(0);
+    },
+  );
+
+  test("gives the exit code of what it runs, and 128 + n when a signal ended that", async () => {
+    await put("seven.js", "process.exitCode = 7;");
+    await put("killed.js", 'process.kill(process.pid, "SIGKILL");');
+    expect(await bootstrap(["run", "seven.js"])).toMatchObject({ code: 7 });
+    expect(await bootstrap(["run", "killed.js"])).toMatchObject({ code: 137 });
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("passes %s on", async (signal) => {
+    await put(
+      "wait.js",
+      `process.on("${signal}", () => process.exit(42));
+       console.log("ready");
+       setTimeout(() => undefined, 60_000);`,
+    );
+    const child = start(["run", "wait.js"]);
+    const end = ended(child);
+    if (child.stdout !== null) await once(child.stdout, "data");
+    child.kill(signal);
+    expect(await end).toMatchObject({ code: 42 });
+  });
+
+  test("prepares before the tests and stops when that fails", async () => {
+    await put(join("test", "fleet", "prepare.ts"), 'console.log("prepared");');
+    expect((await bootstrap(["test"])).stdout).toBe("prepared\nvitest run\n");
+    await put(join("test", "fleet", "prepare.ts"), "process.exitCode = 3;");
+    expect(await bootstrap(["test"])).toMatchObject({ code: 3, stdout: "" });
+  });
+
+  test("runs named tests also when the preparation fails", async () => {
+    await put(join("test", "fleet", "prepare.ts"), "process.exitCode = 3;");
+    expect(await bootstrap(["test", "test/api"])).toMatchObject({
+      code: 0,
+      stdout: "vitest run test/api\n",
+    });
+  });
+
+  function start(args: readonly string[]): ChildProcess {
+    const PATH = join(folder, "bin");
+    return spawn("node", [join(project, "bootstrap.js"), ...args], { cwd: project, env: { PATH } });
+  }
+
+  const bootstrap = (args: readonly string[]) => ended(start(args));
+
+  const put = (file: string, content: string) => writeFile(join(project, file), content);
+
+  async function fakeNpm(body: string): Promise<void> {
+    const file = join(folder, "bin", "npm");
+    const count = `echo run >> "${join(folder, "npm-runs")}"`;
+    await writeFile(file, `#!/bin/sh\nPATH=/usr/bin:/bin\n${count}\n${body}\n`);
+    await chmod(file, 0o755);
+  }
+
+  async function npmRuns(): Promise<number> {
+    const runs = await readFile(join(folder, "npm-runs"), "utf8").catch(() => "");
+    return runs.split("\n").length - 1;
+  }
+});
+
+// `npm ci` refuses a lock file that lacks them, and npm leaves them out when the registry does not have them at hand.
+test("the lock file names the optional packages of every platform", async () => {
+  const lock: unknown = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
+  const packages = new Map(Object.entries(recordOf(valueAt(lock, "packages"))));
+  const missing = [...packages].flatMap(([path, entry]) =>
+    Object.keys(recordOf(valueAt(entry, "optionalDependencies"))).filter(
+      (name) => !reachable(path, name).some((place) => packages.has(place)),
+    ),
+  );
+  expect(missing).toEqual([]);
+});
+
+function lockOf(version: string): string {
+  return JSON.stringify({
+    packages: {
+      "": {},
+      "node_modules/a": { version },
+      "node_modules/elsewhere": { version, optional: true },
+    },
+  });
+}
+
+/** Where Node would look for a package from another one, innermost first. */
+function reachable(path: string, name: string): readonly string[] {
+  const parts = path.split("/node_modules/");
+  const folders = parts.map((_, index) => parts.slice(0, index + 1).join("/node_modules/"));
+  return ["", ...folders.map((folder) => `${folder}/`)].map(
+    (base) => `${base}node_modules/${name}`,
+  );
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  const [stdout, stderr, [code]] = await Promise.all([
+    child.stdout === null ? "" : text(child.stdout),
+    child.stderr === null ? "" : text(child.stderr),
+    once(child, "close"),
+  ]);
+  return { code: typeof code === "number" ? code : null, stdout, stderr };
+}
