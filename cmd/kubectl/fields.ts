@@ -1,7 +1,7 @@
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The value below a path of field names, or undefined where a step is not an object. */
-export function valueAt(value: unknown, ...path: readonly string[]): unknown {
+function valueAt(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((at, field) => (isFields(at) ? at[field] : undefined), value);
 }
 

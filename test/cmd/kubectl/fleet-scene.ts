@@ -19,7 +19,7 @@ interface InstallationPlan {
 }
 
 /** Writes a component on the hub as a controller would leave it: hand-written status, Ready=True unless said otherwise. */
-export async function createComponent(hub: Cluster, plan: InstallationPlan): Promise<string> {
+async function createComponent(hub: Cluster, plan: InstallationPlan): Promise<string> {
   const { kind, namespace, profile, ready = "True", reason } = plan;
   const { label } = componentKinds[kind];
   const named = { apiVersion: operatorApiVersion, kind, metadata: { namespace, name: label } };
@@ -61,7 +61,7 @@ interface SpokePlan {
 }
 
 /** Writes what an installation leaves on its cluster, and waits until the healthy Deployments are available. */
-export async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<void> {
+async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<void> {
   const { kind, namespace, healthy, broken = [] } = plan;
   const { label } = componentKinds[kind];
   await cluster.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
