@@ -117,6 +117,9 @@ async function waitUntilAvailable(
   });
 }
 
+/** A token that no cluster knows; it must appear in no output. */
+export const wrongToken = "not-a-token-of-any-cluster";
+
 /** How the command line is run against a fleet. */
 export interface FleetScene {
   /** Kubeconfig of the hub; its context's namespace is `team-a`. */
@@ -127,9 +130,9 @@ export interface FleetScene {
 }
 
 /**
- * A fleet in four states: Serving in `team-a` healthy on spoke-1; Eventing in `team-a`, whose hub object says Ready, with
+ * A fleet in five states: Serving in `team-a` healthy on spoke-1; Eventing in `team-a`, whose hub object says Ready, with
  * one of three Deployments down on spoke-2; Serving in `team-b` on a spoke whose address answers nobody; Eventing in
- * `team-b` on the hub itself and healthy.
+ * `team-b` on the hub itself and healthy; Serving in `team-c` on a spoke that refuses the credential.
  */
 export async function setScene(fleet: Fleet): Promise<FleetScene> {
   const { hub } = fleet;
@@ -142,6 +145,9 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
     name: "spoke-gone",
     via: "https://127.0.0.1:9",
   });
+  const denied = await fleet.addProfile(first, { plugin: "secretreader", name: "spoke-denied" });
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { ...denied.secret } };
+  await hub.admin.apply({ ...secret, stringData: { token: wrongToken } });
   const labels = { env: "prod" };
   const serving = { kind: "KnativeServing", namespace: "team-a" } as const;
   const eventing = { kind: "KnativeEventing", namespace: "team-a" } as const;
@@ -153,6 +159,7 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
     namespace: "team-b",
     profile: "spoke-gone",
   });
+  await createComponent(hub, { ...serving, namespace: "team-c", profile: "spoke-denied" });
   const uid = await createComponent(hub, local);
   const { label: name } = componentKinds[local.kind];
   const owner = { apiVersion: operatorApiVersion, kind: local.kind, name, uid };

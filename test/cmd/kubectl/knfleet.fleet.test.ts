@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
-import { setScene, type FleetScene } from "./fleet-scene.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { knfleetFile, rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 2 });
@@ -33,13 +34,15 @@ describe("status", () => {
         REASON: "DeploymentsNotReady",
       },
       { NAMESPACE: "team-b", CLUSTER: "spoke-gone", HUB: "Ready", LIVE: "Unreachable" },
+      { NAMESPACE: "team-c", HUB: "Ready", LIVE: "Denied", REASON: "CredentialRejected" },
       { NAMESPACE: "team-a", CLUSTER: "spoke-1", HUB: "Ready", LIVE: "Ready", REASON: "<none>" },
       { NAMESPACE: "team-b", CLUSTER: "<hub>", HUB: "Ready", LIVE: "Ready" },
     ]);
     expect(stderr).toContain(
-      "4 installations: 2 healthy, 2 not healthy. The clusters of 1 could not be read.",
+      "5 installations: 2 healthy, 3 not healthy. The clusters of 2 could not be read.",
     );
     expect(stderr).toContain("next: kubectl knfleet deployments ke/knative-eventing -n team-a");
+    expect(`${stdout}${stderr}`).not.toContain(wrongToken);
     expect(exitCode).toBe(1);
   });
 
@@ -80,8 +83,11 @@ describe("status", () => {
       apiVersion: "knfleet.dev/v1",
       kind: "FleetStatus",
       complete: false,
-      summary: { total: 4, healthy: 2, errors: 2, unread: 1 },
-      errors: [{ cluster: "fleet/spoke-gone", reason: "Unreachable" }],
+      summary: { total: 5, healthy: 2, errors: 3, unread: 2 },
+      errors: [
+        { cluster: "fleet/spoke-denied", reason: "CredentialRejected" },
+        { cluster: "fleet/spoke-gone", reason: "Unreachable" },
+      ],
     });
     expect(stderr).toBe("");
     expect(exitCode).toBe(1);
@@ -99,8 +105,6 @@ describe("status", () => {
   });
 
   test("does not let a spoke that hangs delay the others", async () => {
-    const { proxy } = fleet().spoke("spoke-2");
-    expect(proxy.url).toMatch(/^https:/);
     fleet().spoke("spoke-2").pause();
     try {
       const started = performance.now();
@@ -112,6 +116,30 @@ describe("status", () => {
       expect(performance.now() - started).toBeLessThan(8_000);
     } finally {
       fleet().spoke("spoke-2").resume();
+    }
+  });
+});
+
+describe("an interrupted status", () => {
+  test("prints what it knows and exits 130", async () => {
+    const { proxy } = fleet().spoke("spoke-2");
+    await proxy.setMode("blackhole");
+    try {
+      const before = proxy.counts.connections;
+      const { stdout, exitCode } = await runKnfleet(["status"], {
+        env: { KUBECONFIG: scene.kubeconfig, KNFLEET_PROVIDER_FILE: scene.providerFile },
+        during: async (child) => {
+          await waitFor("spoke-2 to be dialled", () => proxy.counts.connections > before);
+          child.kill("SIGINT");
+        },
+      });
+      expect(rowsOf(stdout)).toHaveLength(2);
+      expect(rowsOf(stdout)).toContainEqual(
+        expect.objectContaining({ CLUSTER: "spoke-2", LIVE: "<unknown>", REASON: "Interrupted" }),
+      );
+      expect(exitCode).toBe(130);
+    } finally {
+      await proxy.setMode("open");
     }
   });
 });
@@ -144,7 +172,7 @@ describe("deployments", () => {
       ["spoke-2", "eventing-webhook", "1/1"],
       ["spoke-2", "imc-dispatcher", "0/1"],
     ]);
-    expect(stderr).toContain("1 of 4 clusters could not be read:");
+    expect(stderr).toContain("2 of 5 clusters could not be read:");
     expect(stderr).toContain("fleet/spoke-gone: Unreachable:");
     expect(exitCode).toBe(3);
   });
@@ -203,6 +231,6 @@ describe("as a plugin of the real kubectl", () => {
       env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, KUBECONFIG: scene.kubeconfig },
     });
     expect(ran.exitCode).toBe(0);
-    expect(rowsOf(ran.stdout)).toHaveLength(4);
+    expect(rowsOf(ran.stdout)).toHaveLength(5);
   });
 });

@@ -105,11 +105,12 @@ describe("an interrupted command", () => {
     const ran = await runKnfleet(["status", "-A"], {
       env: { KUBECONFIG: kubeconfig },
       // The server accepts and never answers: the command is waiting for it now.
-      during: (child) =>
+      during: (child) => {
         server.once("connection", () => {
           interruptedAt = performance.now();
           child.kill("SIGINT");
-        }),
+        });
+      },
     });
     expect(ran).toEqual({ exitCode: 130, stdout: "", stderr: "" });
     expect(performance.now() - interruptedAt).toBeLessThan(3_000);

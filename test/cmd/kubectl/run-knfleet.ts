@@ -17,7 +17,7 @@ export interface RunOptions {
   /** Added to `PATH` and `HOME`, which alone are passed on. */
   readonly env?: Readonly<Record<string, string>>;
   /** Called with the running process, for example to interrupt it. */
-  readonly during?: (child: ChildProcess) => void;
+  readonly during?: (child: ChildProcess) => void | Promise<void>;
 }
 
 /** Runs `kubectl knfleet` with arguments, or another command with them, in a process of its own; ends it after a minute. */
@@ -30,11 +30,11 @@ export async function runKnfleet(args: readonly string[], options: RunOptions = 
     stdio: ["ignore", "pipe", "pipe"],
     timeout: 60_000,
   });
-  during?.(child);
   const [stdout, stderr] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
-    child.exitCode === null ? once(child, "close") : undefined,
+    once(child, "close"),
+    during?.(child),
   ]);
   return { exitCode: child.exitCode, stdout, stderr };
 }
