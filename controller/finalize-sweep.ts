@@ -115,6 +115,7 @@ export class Sweep {
       for (const object of removed) this.#remember(object.metadata.uid, keyOf(object));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
+      this.#log.debug({ kind: place.resource.kind, err: error }, "A collection was not deleted");
       // Anything else is seen by looking what is left, and tried again. A loop of the server has then removed a part.
       if (error.status !== 403 && error.status !== 405) return;
       const found = await this.#list(place, labelSelector, signal);
@@ -135,8 +136,14 @@ export class Sweep {
       if (await this.#client.remove(ref, options, signal)) this.#remember(uid, key);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 403)
-        this.#refusal ??= forbidden("Deleting", { resource, ...key }, error);
+      this.#log.debug({ object: key, err: error }, "An object was not deleted");
+      if (error.status === 403) {
+        this.#refusal ??= forbidden(
+          "Deleting",
+          namespace === undefined ? { resource } : { resource, namespace },
+          error,
+        );
+      }
     }
   }
 

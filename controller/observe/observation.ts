@@ -30,8 +30,8 @@ export interface Observation extends AsyncDisposable {
    */
   synced(signal: AbortSignal): Promise<void>;
   /**
-   * Takes in what answers to our own writes showed, so that their watch events are no change and the next plan does not
-   * see older records. Records of kinds that are not watched are left out.
+   * Takes in what answers to our own writes showed, so that the next plan does not see older records and watch events that
+   * come after the answer are no change. An event that overtakes its answer is one. Records of kinds that are not watched are left out.
    */
   note(objects: readonly ObservedObject[]): void;
   /** Records by `identityOf(key)`. */
