@@ -3,8 +3,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { openAdminClient, type AdminClient } from "./admin-client.ts";
 import { apiServerCommand, etcdCommand, type ServerPlan } from "./control-plane.ts";
 import { freePort } from "./ports.ts";
-import { DiedAtStartError, startServer, type ServerProcess } from "./server-process.ts";
-import type { Watchdog } from "./watchdog.ts";
+import {
+  DiedAtStartError,
+  logDeath,
+  startServer,
+  type ServerDeps,
+  type ServerProcess,
+} from "./server-process.ts";
 
 /** An API server with its etcd. The port stays the same over restarts. */
 export interface ApiServer {
@@ -30,16 +35,17 @@ const readyTimeoutMs = 120_000;
  */
 export async function startApiServer(
   draft: Omit<ServerPlan, "port">,
-  watchdog: Watchdog,
+  deps: ServerDeps,
 ): Promise<ApiServer> {
-  const etcd = await startServer(etcdCommand({ ...draft, port: 0 }), watchdog);
+  const etcd = await startServer(etcdCommand({ ...draft, port: 0 }), deps.watchdog);
   try {
     for (let attempt = 1; ; attempt += 1) {
       const plan = { ...draft, port: await freePort() };
       const admin = adminOf(plan);
       try {
-        const running = await startReady(plan, { admin, etcd, watchdog });
-        return restartable(plan, { admin, etcd, watchdog }, running);
+        const running = await startReady(plan, { admin, etcd, deps });
+        logDeath(etcd, deps);
+        return restartable(plan, { admin, etcd, deps }, running);
       } catch (error) {
         admin.close();
         if (attempt === portAttempts || !isPortTaken(error)) throw error;
@@ -54,7 +60,7 @@ export async function startApiServer(
 interface Parts {
   readonly admin: AdminClient;
   readonly etcd: ServerProcess;
-  readonly watchdog: Watchdog;
+  readonly deps: ServerDeps;
 }
 
 function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiServer {
@@ -99,9 +105,10 @@ async function startOnSamePort(plan: ServerPlan, parts: Parts): Promise<ServerPr
 }
 
 async function startReady(plan: ServerPlan, parts: Parts): Promise<ServerProcess> {
-  const server = await startServer(apiServerCommand(plan), parts.watchdog);
+  const server = await startServer(apiServerCommand(plan), parts.deps.watchdog);
   try {
     await untilReady(parts.admin, [server.died, parts.etcd.died], plan.name);
+    logDeath(server, parts.deps);
     return server;
   } catch (error) {
     await server.stop();

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { openAdminClient } from "./admin-client.ts";
+import { AdminError, openAdminClient } from "./admin-client.ts";
 import { createAuthority, type KeyPair } from "./certificates.ts";
 import type { Cluster } from "./cluster.ts";
 import { exchange } from "./https-exchange.ts";
@@ -138,6 +138,14 @@ describe("an API server", () => {
     expect(
       await spoke.admin.get({ ...configMap("survivor"), namespace: "default", name: "survivor" }),
     ).toBeDefined();
+  });
+
+  test("refuses to create what is there, with its status", async () => {
+    const { admin } = fleet().spoke(0);
+    await admin.apply(configMap("present"));
+    const refused = admin.create(configMap("present"));
+    await expect(refused).rejects.toThrow(AdminError);
+    await expect(refused).rejects.toMatchObject({ status: 409 });
   });
 
   test("says so when its port was taken meanwhile", async () => {

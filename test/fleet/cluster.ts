@@ -75,6 +75,8 @@ export type Access = Pick<KubeconfigEntry, "identity" | "namespace"> & { readonl
 export interface ClusterDeps {
   readonly watchdog: Watchdog;
   readonly binary: (name: ServerBinary) => string;
+  /** Told when a server of a started cluster ends by itself. */
+  readonly log: (line: string) => void;
 }
 
 /** Starts a control plane in a folder of its own and waits until its API server, and its nodes if any, are ready. */
@@ -94,9 +96,9 @@ export async function startCluster(
     egress: wantsEgress,
     apiServerFlags: options.apiServerFlags ?? [],
   };
-  const apiServer = await startApiServer(draft, deps.watchdog);
+  const apiServer = await startApiServer(draft, deps);
   undo.defer(() => apiServer.shutDown());
-  const companions = undo.use(await startCompanions(apiServer, deps.watchdog, { kwok }));
+  const companions = undo.use(await startCompanions(apiServer, deps, { kwok }));
   const proxy = undo.use(await startDelayProxy(apiServer.plan.port, { rttMs }));
   const path = join(options.folder, "admin.kubeconfig");
   const entry = accessOf(apiServer, files);

@@ -5,8 +5,7 @@ import type { AdminClient } from "./admin-client.ts";
 import type { ApiServer } from "./api-server.ts";
 import { controllerManagerCommand, kwokCommand, schedulerCommand } from "./control-plane.ts";
 import { conditionOf } from "./json-record.ts";
-import { startServer, type ServerProcess } from "./server-process.ts";
-import type { Watchdog } from "./watchdog.ts";
+import { logDeath, startServer, type ServerDeps, type ServerProcess } from "./server-process.ts";
 
 /** The servers that make a cluster live: controllers, scheduler and fake kubelets. */
 export interface Companions extends AsyncDisposable {
@@ -19,7 +18,7 @@ const nodesTimeoutMs = 60_000;
 /** Starts them, and with `kwok` two nodes; waits until the nodes are ready. */
 export async function startCompanions(
   apiServer: ApiServer,
-  watchdog: Watchdog,
+  deps: ServerDeps,
   { kwok }: { readonly kwok: boolean },
 ): Promise<Companions> {
   const { plan, admin } = apiServer;
@@ -31,11 +30,12 @@ export async function startCompanions(
     ...(kwok ? [kwokCommand(plan)] : []),
   ];
   for (const command of commands) {
-    const server = await startServer(await command, watchdog);
+    const server = await startServer(await command, deps.watchdog);
     undo.defer(() => server.stop());
     processes.push(server);
   }
   if (kwok) await bringUpNodes(admin, processes);
+  for (const server of processes) logDeath(server, deps);
   const running = undo.move();
   return {
     get pids() {

@@ -61,7 +61,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   await using undo = new AsyncDisposableStack();
   const watchdog = undo.use(startWatchdog(folder));
   try {
-    const clusters = await startClusters(options, folder, { watchdog, binary });
+    const clusters = await startClusters(options, folder, { watchdog, binary, log });
     for (const cluster of clusters) undo.use(cluster);
     const [hub, ...spokes] = clusters;
     if (hub === undefined) throw new Error("A fleet has a hub");

@@ -12,8 +12,7 @@ const plugins: readonly PluginName[] = ["secretreader", "kubeconfig-secretreader
 /** The ClusterRole that the documentation recommends for spokes. */
 export const spokeRoleFile = join(projectRoot, "docs", "spoke-role.yaml");
 
-/** The controller's ClusterRole on the hub. */
-export const hubRoleFile = join(import.meta.dirname, "hub-role.yaml");
+const hubRoleFile = join(import.meta.dirname, "hub-role.yaml");
 
 /** CRDs of this project's chart, generated from api/schema. */
 export const chartCrdFolder = join(projectRoot, "charts", "knfleet", "crds");

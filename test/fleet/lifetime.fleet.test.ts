@@ -35,6 +35,16 @@ describe("a fleet", () => {
     await rm(fleet.folder, { recursive: true });
   });
 
+  test("says when a server ends by itself", async () => {
+    const lines: string[] = [];
+    await using fleet = await startFleet({ spokes: 0, log: (line) => lines.push(line) });
+    process.kill(fleet.hub.pids.at(-1) ?? 0, "SIGKILL");
+    const line = await waitFor("a line about it", () =>
+      lines.find((said) => said.includes("kwok")),
+    );
+    expect(line).toContain("hub kwok ended by itself (signal SIGKILL)");
+  });
+
   test("ends with its process, also when that is killed", async () => {
     const script = join(import.meta.dirname, "..", "fixtures", "fleet", "abandon-fleet.ts");
     const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });

@@ -33,6 +33,12 @@ export interface ServerProcess {
   }): Promise<void>;
 }
 
+/** What starting a server takes. */
+export interface ServerDeps {
+  readonly watchdog: Watchdog;
+  readonly log: (line: string) => void;
+}
+
 /** A server ended although nobody stopped it. `logTail` has the last lines of its log. */
 export class DiedAtStartError extends Error {
   override readonly name = "DiedAtStartError";
@@ -89,6 +95,11 @@ export async function startServer(
   };
 }
 
+/** From now on, says when the server ends by itself. */
+export function logDeath(server: ServerProcess, { log }: ServerDeps): void {
+  server.died.catch((error: unknown) => log(String(error)));
+}
+
 async function spawned(command: ServerCommand): Promise<ChildProcess> {
   const log = openSync(command.logFile, "a", 0o600);
   try {
@@ -117,8 +128,7 @@ async function failWithLog(command: ServerCommand, how: string): Promise<never> 
   );
 }
 
-/** The last lines of a log that fit in 4 kB; the empty string when there is none. */
-export async function tailOf(logFile: string, lines = 15): Promise<string> {
+async function tailOf(logFile: string, lines = 15): Promise<string> {
   const log = await readFile(logFile, "utf8").catch(() => "");
   return log.slice(-4096).trimEnd().split("\n").slice(-lines).join("\n");
 }
