@@ -116,10 +116,10 @@ export class RenewingCredentials implements CredentialSource, Disposable {
     }
     const lifeMs = Math.max(0, credential.expiresAtMs - now);
     const skewMs = Math.min(maxSkewMs, Math.max(1_000, lifeMs / 10));
+    // One that is about to end serves what is asked within a second, or each request would run a plugin.
     return {
       credential,
-      refreshAtMs: now + lifeMs * 0.8 * jitter,
-      // One that is about to end serves what is asked within a second, or each request would run a plugin.
+      refreshAtMs: now + Math.max(lifeMs * 0.8 * jitter, 1_000),
       useUntilMs: Math.max(credential.expiresAtMs - skewMs, now + 1_000),
     };
   }

@@ -44,6 +44,7 @@ export async function runExecPlugin(
     const hint = plan.installHint === "" ? "" : `; ${plan.installHint}`;
     throw failed(plan, "PluginNotFound", `there is no such executable file${hint}`);
   }
+  signal.throwIfAborted();
   const env = {
     ...surroundings.environment,
     ...Object.fromEntries(plan.env.map(({ name, value }) => [name, value])),

@@ -60,7 +60,7 @@ class SpokeFleet implements Spokes {
     this.#deps = { ...options, plugins: pluginLimit() };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
-    if (providerFile === undefined) return;
+    if (providerFile === undefined || providers === undefined) return;
     this.#tellWarnings(providers);
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
     this.#profiles = new Reflector(
@@ -75,14 +75,15 @@ class SpokeFleet implements Spokes {
       },
       this.#stop.signal,
     );
-    const handlers = {
+    const watch = {
+      known: providers,
       onChange: (file: ProviderFile) => this.#onProviders(file),
       onInvalid: (error: unknown) => {
         this.#options.log?.warn(factsOf(error), "Kept the last good provider file");
       },
     };
     // Ends when the fleet is disposed.
-    void watchProviderFile(providerFile, handlers, this.#stop.signal);
+    void watchProviderFile(providerFile, watch, this.#stop.signal);
   }
 
   async acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection> {

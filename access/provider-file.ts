@@ -5,7 +5,9 @@ import { setInterval } from "node:timers/promises";
 import { FleetError } from "../api/errors.ts";
 import { parseProviderFile, type ProviderFile } from "./provider-config.ts";
 
-export interface ProviderFileHandlers {
+export interface ProviderFileWatch {
+  /** What is known of the file, so that a change before the first look is not missed. */
+  readonly known: ProviderFile;
   /** The file has a new content, and it is valid. */
   readonly onChange: (file: ProviderFile) => void;
   /** The file has a new content that cannot be used, or is gone; the last good one stays in use. */
@@ -29,24 +31,23 @@ export async function loadProviderFile(path: string, signal: AbortSignal): Promi
  */
 export async function watchProviderFile(
   path: string,
-  handlers: ProviderFileHandlers,
+  { known, onChange, onInvalid }: ProviderFileWatch,
   signal: AbortSignal,
 ): Promise<void> {
-  let identity = await identityOf(path);
-  let content = await contentOf(path, signal).catch(() => undefined);
+  let identity = "";
+  let last = JSON.stringify(known);
   try {
     for await (const _ of setInterval(pollMs, undefined, { signal, ref: false })) {
       const now = await identityOf(path);
       if (now === identity) continue;
       identity = now;
       try {
-        const next = await contentOf(path, signal);
-        if (next === content) continue;
-        content = next;
-        handlers.onChange(parsed(path, next));
+        const file = await loadProviderFile(path, signal);
+        const text = JSON.stringify(file);
+        if (text !== last) onChange(file);
+        last = text;
       } catch (error) {
-        content = undefined;
-        if (!signal.aborted) handlers.onInvalid(error);
+        if (!signal.aborted) onInvalid(error);
       }
     }
   } catch (error) {

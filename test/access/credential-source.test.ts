@@ -1,0 +1,149 @@
+import { beforeEach, describe, expect, test } from "vitest";
+
+import { RenewingCredentials } from "../../access/credential-source.ts";
+import type { Credential } from "../../access/credential.ts";
+import { Secret } from "../../access/secret.ts";
+
+const signal = new AbortController().signal;
+const minute = 60_000;
+
+let now: number;
+let runs: number;
+let outcome: () => Promise<Credential>;
+let source: RenewingCredentials;
+
+beforeEach(() => {
+  now = 1_000_000;
+  runs = 0;
+  outcome = () => Promise.resolve(token());
+  source = new RenewingCredentials({
+    obtain: () => {
+      runs += 1;
+      return outcome();
+    },
+    now: () => now,
+    random: () => 0.5,
+  });
+});
+
+function token(lifeMs?: number): Credential {
+  const authorization = new Secret(`Bearer T${runs}`);
+  return lifeMs === undefined ? { authorization } : { authorization, expiresAtMs: now + lifeMs };
+}
+
+async function current(): Promise<string | undefined> {
+  return (await source.current(signal)).authorization?.reveal();
+}
+
+function failing(): Promise<Credential> {
+  return Promise.reject(new Error(`Failure ${runs}`));
+}
+
+describe("a credential", () => {
+  test("is obtained once for all who wait (X32)", async () => {
+    const all = await Promise.all(Array.from({ length: 50 }, current));
+    expect(new Set(all)).toEqual(new Set(["Bearer T1"]));
+    expect(runs).toBe(1);
+  });
+
+  test("is used until shortly before it ends (C02)", async () => {
+    outcome = () => Promise.resolve(token(60 * minute));
+    await current();
+    now += 40 * minute;
+    expect(await current()).toBe("Bearer T1");
+    expect(runs).toBe(1);
+    now += 19.5 * minute;
+    expect(await current()).toBe("Bearer T2");
+  });
+
+  test("is renewed in the background at four fifths of its life", async () => {
+    outcome = () => Promise.resolve(token(60 * minute));
+    await current();
+    now += 49 * minute;
+    expect(await current()).toBe("Bearer T1");
+    await Promise.resolve();
+    expect(runs).toBe(2);
+    await expect.poll(current).toBe("Bearer T2");
+  });
+
+  test("stays in use while its renewal fails (C09)", async () => {
+    outcome = () => Promise.resolve(token(60 * minute));
+    await current();
+    outcome = failing;
+    now += 50 * minute;
+    expect([await current(), await current(), await current()]).toEqual([
+      "Bearer T1",
+      "Bearer T1",
+      "Bearer T1",
+    ]);
+    expect(runs).toBe(2);
+  });
+
+  test("without an expiry is renewed every quarter of an hour", async () => {
+    await current();
+    now += 14 * minute;
+    await current();
+    expect(runs).toBe(1);
+    now += 2 * minute;
+    await current();
+    expect(runs).toBe(2);
+  });
+
+  test("that is about to end serves a second of requests (C03)", async () => {
+    outcome = () => Promise.resolve(token(0));
+    await Promise.all([current(), current()]);
+    await current();
+    expect(runs).toBe(1);
+    now += 1_100;
+    await current();
+    expect(runs).toBe(2);
+  });
+});
+
+describe("a rejected credential", () => {
+  test("is replaced once for all who had it (C07)", async () => {
+    const old = await source.current(signal);
+    for (let times = 0; times < 20; times += 1) source.reject(old);
+    await Promise.all(Array.from({ length: 20 }, current));
+    expect(runs).toBe(2);
+  });
+
+  test("whose replacement is rejected too is held back with growing pauses (C06)", async () => {
+    source.reject(await source.current(signal));
+    source.reject(await source.current(signal));
+    await expect(current()).rejects.toMatchObject({ code: "CredentialRejected" });
+    expect(runs).toBe(2);
+    now += 1_500;
+    source.reject(await source.current(signal));
+    expect(runs).toBe(3);
+    now += 1_500;
+    await expect(current()).rejects.toMatchObject({ code: "CredentialRejected" });
+    now += 1_500;
+    expect(await current()).toBe("Bearer T4");
+  });
+});
+
+test("failures are remembered with growing pauses (X34)", async () => {
+  outcome = failing;
+  await expect(current()).rejects.toThrow("Failure 1");
+  await expect(current()).rejects.toThrow("Failure 1");
+  now += 1_500;
+  await expect(current()).rejects.toThrow("Failure 2");
+  now += 1_500;
+  await expect(current()).rejects.toThrow("Failure 2");
+  now += 1_500;
+  outcome = () => Promise.resolve(token());
+  expect(await current()).toBe("Bearer T3");
+});
+
+test("who stops waiting does not stop the others", async () => {
+  const stop = new AbortController();
+  const gate = Promise.withResolvers<Credential>();
+  outcome = () => gate.promise;
+  const impatient = source.current(stop.signal);
+  const patient = current();
+  stop.abort(new Error("Impatient"));
+  await expect(impatient).rejects.toThrow("Impatient");
+  gate.resolve(token());
+  expect(await patient).toBe("Bearer T1");
+});

@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+
+import { parseProviderFile } from "../../access/provider-config.ts";
+import { FleetError } from "../../api/errors.ts";
+import { rawProvider } from "./builders.ts";
+
+const json = { path: "providers.json", format: "json" } as const;
+const yaml = { path: "providers.yaml", format: "yaml" } as const;
+
+describe("a provider file", () => {
+  test.each(["{}", '{"providers": []}', '{"providers": null}', "null"])(
+    "that says %s has no providers",
+    (content) => {
+      expect(parseProviderFile(content, json).providers).toEqual([]);
+    },
+  );
+
+  test("is read from YAML too", () => {
+    const content = `
+providers:
+- name: sr
+  execConfig:
+    apiVersion: client.authentication.k8s.io/v1beta1
+    command: /p/plugin
+`;
+    expect(parseProviderFile(content, yaml).providers[0]?.exec).toMatchObject({
+      apiVersion: "client.authentication.k8s.io/v1beta1",
+      command: "/p/plugin",
+      args: [],
+      provideClusterInfo: false,
+    });
+  });
+
+  test("matches keys in any case and says so", () => {
+    const content = JSON.stringify({
+      PROVIDERS: [rawProvider("sr", { profileSourcedCliArgsPolicy: "Append" })],
+    });
+    const file = parseProviderFile(content, json);
+    expect(file.providers[0]?.argsPolicy).toBe("Append");
+    expect(file.warnings).toHaveLength(2);
+  });
+
+  test("may have unknown keys", () => {
+    const content = JSON.stringify({ providers: [rawProvider("sr", { extra: { deep: [1] } })] });
+    const file = parseProviderFile(content, json);
+    expect(file.providers[0]?.exec).toBeDefined();
+    expect(file.warnings[0]).toContain("providers[0].extra");
+  });
+
+  test("is frozen in depth", () => {
+    const { providers } = parseProviderFile(
+      JSON.stringify({ providers: [rawProvider("sr")] }),
+      json,
+    );
+    const parts = [providers, providers[0], providers[0]?.exec, providers[0]?.exec?.args];
+    expect(parts.every((part) => Object.isFrozen(part))).toBe(true);
+  });
+});
+
+test.each([
+  { name: "an array that is cut off", content: "[", place: "line 1, column 2" },
+  { name: "YAML text", content: "providers: []", place: "line 1, column 1" },
+  { name: "text after the end", content: "{} x", place: "line 1, column 4" },
+  { name: "a missing comma", content: '{\n "a": 1\n "b": 2}', place: "line 3, column 2" },
+  { name: "a comment", content: "{\n// no\n}", place: "line 2, column 1" },
+  { name: "a trailing comma", content: '{"a": [1,]}', place: "line 1, column 10" },
+  { name: "a control character", content: '{"a": "\t"}', place: "line 1, column 7" },
+  { name: "nothing", content: "", place: "line 1, column 1" },
+])("$name is refused at $place, without the text", ({ content, place }) => {
+  const error = refusalOf(content);
+  expect(error.code).toBe("ProviderFileInvalid");
+  expect(error.message).toContain(place);
+  expect(error.message).toContain("providers.json");
+});
+
+test.each([
+  { name: "a list at the top", content: "[]" },
+  { name: "a name that is a number", content: '{"providers": [{"name": 1}]}' },
+  { name: "providers as an object", content: '{"providers": {}}' },
+  {
+    name: "args as a string",
+    content: JSON.stringify({ providers: [rawProvider("sr", {}, { args: "a" })] }),
+  },
+])("$name is refused", ({ content }) => {
+  expect(refusalOf(content).code).toBe("ProviderFileInvalid");
+});
+
+test("a secret in a broken file is not in the error (F8)", () => {
+  const error = refusalOf('{"providers": [{"token": canary-secret}]}');
+  expect(`${error.message} ${String(error.cause)} ${error.stack}`).not.toContain("canary");
+});
+
+test.each([
+  { name: "no execConfig", raw: rawProvider("sr", { execConfig: null }) },
+  {
+    name: "an apiVersion that is not supported",
+    raw: rawProvider("sr", {}, { apiVersion: "client.authentication.k8s.io/v1alpha1" }),
+  },
+  { name: "no command", raw: rawProvider("sr", {}, { command: "" }) },
+  { name: "an unknown policy", raw: rawProvider("sr", { profileSourcedCLIArgsPolicy: "Merge" }) },
+  {
+    name: "a policy in another case",
+    raw: rawProvider("sr", { profileSourcedEnvVarsPolicy: "replace" }),
+  },
+])("a provider with $name is unusable, the others are not", ({ raw }) => {
+  const { providers } = parseProviderFile(
+    JSON.stringify({ providers: [raw, rawProvider("x")] }),
+    json,
+  );
+  expect(providers[0]?.exec).toBeUndefined();
+  expect(providers[0]?.problem).toContain("providers[0]");
+  expect(providers[1]?.exec).toBeDefined();
+});
+
+test.each([
+  { name: "a repeated name", providers: [rawProvider("sr"), rawProvider("sr")] },
+  { name: "a relative command", providers: [rawProvider("sr", {}, { command: "plugin" })] },
+  {
+    name: "an interactive mode",
+    providers: [rawProvider("sr", {}, { interactiveMode: "Always" })],
+  },
+  {
+    name: "a repeated variable",
+    providers: [
+      rawProvider(
+        "sr",
+        {},
+        {
+          env: [
+            { name: "A", value: "1" },
+            { name: "A", value: "2" },
+          ],
+        },
+      ),
+    ],
+  },
+])("$name is a warning", ({ providers }) => {
+  const file = parseProviderFile(JSON.stringify({ providers }), json);
+  expect(file.warnings).toHaveLength(1);
+  expect(file.providers[0]?.exec).toBeDefined();
+});
+
+function refusalOf(content: string): FleetError {
+  try {
+    parseProviderFile(content, json);
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+  throw new Error("Nothing was refused");
+}
