@@ -23,11 +23,12 @@ function liveStep(item: StatusItem, command: string): string | undefined {
 }
 
 function hubStep(item: StatusItem, command: string): string {
-  const { kind, namespace, name, hub } = item;
+  const { kind, namespace, name, hub, live } = item;
   const known = nextOfReason(hub.reason);
   if (known !== undefined) return known;
-  // What upstream calls the reason of DeploymentsAvailable.
-  if (hub.reason === "NotReady") return deploymentsOf(item, command);
+  // `NotReady` is what upstream calls the reason of DeploymentsAvailable.
+  if (hub.reason === "NotReady" || live.state === "NotAvailable")
+    return deploymentsOf(item, command);
   return `kubectl describe ${kind.toLowerCase()}.operator.knative.dev ${name} -n ${namespace}`;
 }
 

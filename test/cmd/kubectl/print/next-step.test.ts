@@ -62,6 +62,12 @@ test.each([
     said: undefined,
     next: reasons.AnchorConflict.next,
   },
+  {
+    name: "an installation in progress",
+    of: component({ ready: { status: "Unknown" } }),
+    said: reading([anchorOf(ready)], [deployment({ available: false })]),
+    next: list,
+  },
   { name: "upstream's NotReady", of: failed("NotReady"), said: undefined, next: list },
   { name: "a reason of somebody else", of: failed("Whatever"), said: undefined, next: describe },
 ])("after $name comes $next", ({ of, said, next }) => {
