@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { codes, reasons } from "../api/reasons.ts";
+import { controllerCommand } from "../cmd/flags.ts";
+
+const root = resolve(import.meta.dirname, "..");
+
+function page(name: string): string {
+  return readFileSync(join(root, "docs", name), "utf8");
+}
+
+/** The part of a page below a heading. */
+function section(text: string, heading: string): string {
+  const [, after = ""] = text.split(`\n## ${heading}\n`);
+  return after.split("\n## ")[0] ?? "";
+}
+
+/** The cells of every row of the tables in a text, but of their heads. */
+function rows(text: string): readonly (readonly string[])[] {
+  const lines = text.split("\n").filter((line) => line.startsWith("|"));
+  const cells = lines.map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  return cells.filter(([first = ""]) => first.startsWith("`"));
+}
+
+function names(text: string): readonly string[] {
+  return rows(text).map(([first = ""]) => first.replaceAll("`", ""));
+}
+
+describe("docs/flags.md", () => {
+  const options = controllerCommand("1.2.3").options;
+  const [flagTable = ""] = page("flags.md").split("\n## ");
+
+  test("lists every flag of knfleet-controller, and no other", () => {
+    const flags = [...options.map(({ long }) => long), "--help"];
+    expect(new Set(names(flagTable))).toEqual(new Set(flags));
+  });
+
+  test("says the defaults that the flags have", () => {
+    const documented = new Map(rows(flagTable).map(([flag = "", value = ""]) => [flag, value]));
+    for (const { long, defaultValue, defaultValueDescription } of options) {
+      if (defaultValue === undefined) continue;
+      const value = String(defaultValueDescription ?? defaultValue);
+      expect(documented.get(`\`${long}\``)).toBe(`\`${value}\``);
+    }
+  });
+});
+
+describe("docs/reasons.md", () => {
+  const text = page("reasons.md");
+
+  test("lists every reason of the catalogue as it is there, and no other", () => {
+    const documented = rows(section(text, "Reasons")).map(([name, condition, retry, , next]) => ({
+      name,
+      condition,
+      retry,
+      next,
+    }));
+    const catalogue = Object.entries(reasons).map(([name, entry]) => ({
+      name: `\`${name}\``,
+      ...entry,
+    }));
+    expect(documented).toEqual(catalogue);
+  });
+
+  test("lists every code of the catalogue, and no other", () => {
+    expect(names(section(text, "Codes"))).toEqual(codes);
+  });
+
+  test("says when each of them is used", () => {
+    for (const cells of rows(text)) expect(cells).not.toContain("");
+  });
+});
