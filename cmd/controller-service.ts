@@ -65,7 +65,7 @@ export async function startControllerService(
         random: Math.random,
         log,
       },
-      { pollMs, concurrency: flags.concurrency, healthAddress: flags.healthAddress },
+      { pollMs, concurrency: flags.concurrency, healthAddress: flags.healthAddress ?? undefined },
       signal,
     ),
   );

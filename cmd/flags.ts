@@ -17,8 +17,8 @@ export interface ControllerFlags {
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
-  /** Undefined: no such server. */
-  readonly healthAddress: ListenAddress | undefined;
+  /** `null`: no such server. */
+  readonly healthAddress: ListenAddress | null;
   readonly logLevel: (typeof logLevels)[number];
   readonly logFormat: (typeof logFormats)[number];
 }
@@ -146,8 +146,8 @@ function switchOf(text: string): boolean {
   throw new InvalidArgumentError("Want true or false.");
 }
 
-function addressOf(text: string): ListenAddress | undefined {
-  if (text === "0" || text === "") return undefined;
+function addressOf(text: string): ListenAddress | null {
+  if (text === "0" || text === "") return null;
   const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
   if (port === "" || Number(port) > 65_535) {
     throw new InvalidArgumentError("Want [host]:port, or 0 for nowhere.");

@@ -35,7 +35,8 @@ export class StatusReport {
   #lastWrittenAt: number | undefined;
   #wanted: Outcome | undefined;
   #timer: Disposable | undefined;
-  #writing: Promise<unknown> = Promise.resolve();
+  #isWriting = false;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(component: Component, options: StatusReportOptions) {
     this.#options = options;
@@ -56,15 +57,10 @@ export class StatusReport {
   /** Says how far the work is; written in the background, the latest word only. Failures are left to the end. */
   progress(outcome: Outcome, signal: AbortSignal): void {
     this.#wanted = outcome;
-    if (this.#timer !== undefined) return;
+    if (this.#timer !== undefined || this.#isWriting) return;
     this.#timer = this.#options.clock.after(this.#waitMs(), () => {
       this.#timer = undefined;
-      const wanted = this.#wanted;
-      if (wanted === undefined) return;
-      this.#wanted = undefined;
-      // Counted from the attempt: the next word waits also while a slow hub takes this one.
-      this.#lastWrittenAt = this.#options.clock.now();
-      this.#writing = this.#writing.then(() => this.#write(wanted, signal)).catch(() => undefined);
+      this.#writing = this.#writeProgress(signal);
     });
   }
 
@@ -84,6 +80,24 @@ export class StatusReport {
   postponedMs(outcome: Outcome): number {
     const next = statusOf(this.#latest, outcome, this.#options.clock.date());
     return saysTheSame(this.#latest.status, next) ? this.#waitMs() : 0;
+  }
+
+  async #writeProgress(signal: AbortSignal): Promise<void> {
+    const outcome = this.#wanted;
+    if (outcome === undefined) return;
+    this.#wanted = undefined;
+    this.#isWriting = true;
+    try {
+      await this.#write(outcome, signal);
+    } catch {
+      // The write at the end tells the same, and its failure is told.
+    }
+    this.#isWriting = false;
+    this.#continue(signal);
+  }
+
+  #continue(signal: AbortSignal): void {
+    if (this.#wanted !== undefined) this.progress(this.#wanted, signal);
   }
 
   #waitMs(): number {

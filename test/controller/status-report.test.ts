@@ -66,6 +66,23 @@ test("progress is written at once and then once a second, the latest word only",
   expect(message("InstallSucceeded")).toBe("Applied 30 of 150 objects");
 });
 
+test("a hub that is slow gets one word at a time", async () => {
+  const report = reportOn(newComponent());
+  const slow = new AbortController();
+  hub.hang();
+  for (const done of [0, 10, 20]) {
+    report.progress(working(done), slow.signal);
+    await clock.advance(2_000);
+  }
+  expect(hub.requests).toBe(1);
+  hub.work();
+  slow.abort();
+  await clock.advance(0);
+  await report.finish(applied(), signal);
+  expect(hub.requests).toBeLessThanOrEqual(3);
+  expect(storedComponent().status?.version).toBe("1.23.0");
+});
+
 test("the end is written once, after what was being written, and progress no more", async () => {
   const report = reportOn(newComponent());
   report.progress(working(0), signal);
