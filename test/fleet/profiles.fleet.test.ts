@@ -27,24 +27,24 @@ describe.each(["secretreader", "kubeconfig-secretreader"] as const)(
       expect(await ask(token, "/apis/apps/v1/deployments")).toBe(200);
       expect(await ask(token, "/api/v1/nodes")).toBe(403);
     });
-
-    test("has a token that is refused after it was revoked, and a good one after it was renewed", async () => {
-      const profile = await fleet().addProfile(spoke(), {
-        plugin,
-        name: `second-${plugin}`,
-        identity: { namespace: "revoking", name: plugin, clusterRoles: ["knfleet-spoke"] },
-      });
-      expect(await ask(profile.token, "/api/v1/namespaces")).toBe(200);
-      await profile.revoke();
-      await waitFor("401", async () => (await ask(profile.token, "/api/v1/namespaces")) === 401);
-      const renewed = await profile.renew();
-      expect(await runPlugin(profile, await fleet().providerFile())).toBe(renewed);
-      expect(await ask(renewed, "/api/v1/namespaces")).toBe(200);
-    });
   },
 );
 
 describe("a profile", () => {
+  test("has a token that is refused after it was revoked, and a good one after it was renewed", async () => {
+    const profile = await fleet().addProfile(spoke(), {
+      plugin: "kubeconfig-secretreader",
+      name: "revoked",
+      identity: { namespace: "revoking", name: "hub", clusterRoles: ["knfleet-spoke"] },
+    });
+    expect(await ask(profile.token, "/api/v1/namespaces")).toBe(200);
+    await profile.revoke();
+    await waitFor("401", async () => (await ask(profile.token, "/api/v1/namespaces")) === 401);
+    const renewed = await profile.renew();
+    expect(await runPlugin(profile, await fleet().providerFile())).toBe(renewed);
+    expect(await ask(renewed, "/api/v1/namespaces")).toBe(200);
+  });
+
   test("is healthy and offers the spoke through the proxy", async () => {
     const profile = await fleet().addProfile(spoke(), { plugin: "secretreader", name: "plain" });
     const found = await read(profile);
