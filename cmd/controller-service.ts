@@ -34,6 +34,7 @@ export async function startControllerService(
 ): Promise<Service> {
   const { kubeconfig, clusterprofileProviderFile: providerFile } = flags;
   const pollMs = pollIntervalOf(flags.remoteDeploymentsPollInterval);
+  const healthAddress = flags.healthAddress === "nowhere" ? undefined : flags.healthAddress;
   log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
   const releases = await openReleases(flags.releaseDir);
   await using opened = new AsyncDisposableStack();
@@ -65,7 +66,7 @@ export async function startControllerService(
         random: Math.random,
         log,
       },
-      { pollMs, concurrency: flags.concurrency, healthAddress: flags.healthAddress ?? undefined },
+      { pollMs, concurrency: flags.concurrency, healthAddress },
       signal,
     ),
   );

@@ -17,8 +17,7 @@ export interface ControllerFlags {
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
-  /** `null`: no such server. */
-  readonly healthAddress: ListenAddress | null;
+  readonly healthAddress: ListenAddress | "nowhere";
   readonly logLevel: (typeof logLevels)[number];
   readonly logFormat: (typeof logFormats)[number];
 }
@@ -146,8 +145,8 @@ function switchOf(text: string): boolean {
   throw new InvalidArgumentError("Want true or false.");
 }
 
-function addressOf(text: string): ListenAddress | null {
-  if (text === "0" || text === "") return null;
+function addressOf(text: string): ListenAddress | "nowhere" {
+  if (text === "0" || text === "") return "nowhere";
   const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
   if (port === "" || Number(port) > 65_535) {
     throw new InvalidArgumentError("Want [host]:port, or 0 for nowhere.");

@@ -26,7 +26,7 @@ describe("readControllerFlags", () => {
     [["--leader-election"], { leaderElection: true }],
     [["--remote-deployments-poll-interval=1m30s"], { remoteDeploymentsPollInterval: 90_000 }],
     [["--remote-deployments-poll-interval=-5s"], { remoteDeploymentsPollInterval: -5_000 }],
-    [["--health-address", "0"], { healthAddress: null }],
+    [["--health-address", "0"], { healthAddress: "nowhere" }],
     [["--health-address=127.0.0.1:0"], { healthAddress: { host: "127.0.0.1", port: 0 } }],
     [["--health-address=[::1]:8081"], { healthAddress: { host: "::1", port: 8081 } }],
     [["--health-address=:9090"], { healthAddress: { port: 9090 } }],
