@@ -1,0 +1,272 @@
+import { describe, expect, test } from "vitest";
+
+import { anchorNameOf } from "../../api/anchor.ts";
+import { componentKinds, type ComponentKind } from "../../api/component.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
+import { openReleases } from "../../controller/render/release.ts";
+import { render } from "../../controller/render/render.ts";
+import { asComponent } from "../../controller/stored-component.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import {
+  change,
+  create,
+  gone,
+  installed,
+  inventoryOf,
+  observed,
+  read,
+  ready,
+  remove,
+} from "./installation.ts";
+import { releaseDir } from "./release-dir.ts";
+import { requestsTo, writesTo } from "./requests.ts";
+import { useScene } from "./scene.ts";
+
+const scene = useScene({ spokes: 2 });
+
+async function renderedOf(kind: ComponentKind): Promise<readonly Manifest[]> {
+  const releases = await openReleases(await releaseDir());
+  const component = asComponent(await read(scene().hub, kind));
+  if (component === undefined) throw new Error(`There is no ${kind}`);
+  const { manifests } = await render(component, releases);
+  return manifests;
+}
+
+function anchorOf(cluster: Cluster, kind: ComponentKind): Promise<KubeObject | undefined> {
+  const name = componentKinds[kind].label;
+  return cluster.admin.get({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    namespace: name,
+    name: anchorNameOf({ kind, name }),
+  });
+}
+
+function generations(objects: readonly KubeObject[]): ReadonlyMap<string, number | undefined> {
+  return new Map(objects.map(({ metadata }) => [metadata.uid, metadata.generation]));
+}
+
+async function bothReady(): Promise<void> {
+  await Promise.all([ready(scene().hub, "KnativeServing"), ready(scene().hub, "KnativeEventing")]);
+}
+
+/** What is on a cluster now and was not before, but for what a removal leaves behind on purpose. */
+async function leftovers(
+  cluster: Cluster,
+  before: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const stays = [
+    /^apiextensions\.k8s\.io\|CustomResourceDefinition\|/,
+    // What the servers themselves make for each CRD and each namespace.
+    /^apiregistration\.k8s\.io\|APIService\|/,
+    /^\|Namespace\|\|knative-(?:serving|eventing)$/,
+    /^\|ConfigMap\|[^|]+\|kube-root-ca\.crt$/,
+    /^\|ServiceAccount\|[^|]+\|default$/,
+  ];
+  const now = await inventoryOf(cluster);
+  return [...now].filter((id) => !before.has(id) && !stays.some((kept) => kept.test(id)));
+}
+
+describe("two components on two spokes", () => {
+  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  const spokeOf = (kind: ComponentKind) => scene().fleet.spoke(kinds.indexOf(kind));
+  const before = new Map<Cluster, ReadonlySet<string>>();
+
+  test("become ready through the two official plugins, as a ServiceAccount", async () => {
+    const { hub, fleet, profiles } = scene();
+    for (const spoke of fleet.spokes) before.set(spoke, await inventoryOf(spoke));
+    await create(hub, { kind: "KnativeServing", on: profiles[0] });
+    await create(hub, { kind: "KnativeEventing", on: profiles[1] });
+    await bothReady();
+    const serving = await read(hub, "KnativeServing");
+    expect(valueAt(serving, "status", "version")).toBe("1.23.0");
+    expect(valueAt(serving, "status", "manifests")).toEqual([
+      "knative-serving/1.23.0",
+      "ingress/1.23/kourier",
+    ]);
+    for (const spoke of fleet.spokes) {
+      const users = new Set((await requestsTo(spoke)).map(({ user }) => user));
+      expect([...users]).toEqual(["system:serviceaccount:knfleet:knfleet-hub"]);
+    }
+  });
+
+  test.each(kinds)("%s: everything rendered is there, owned by the anchor", async (kind) => {
+    const spoke = spokeOf(kind);
+    const anchor = await anchorOf(spoke, kind);
+    expect(anchor?.metadata.ownerReferences ?? []).toEqual([]);
+    const manifests = await renderedOf(kind);
+    const missing: string[] = [];
+    const unowned: string[] = [];
+    for (const manifest of manifests) {
+      const live = await spoke.admin.get(keyOf(manifest));
+      const { namespace, name = "" } = manifest.metadata;
+      if (live === undefined) missing.push(`${manifest.kind} ${name}`);
+      const owners = live?.metadata.ownerReferences?.map(({ uid, controller }) => [
+        uid,
+        controller,
+      ]);
+      const wanted = namespace === undefined ? undefined : [[anchor?.metadata.uid, true]];
+      if (JSON.stringify(owners) !== JSON.stringify(wanted))
+        unowned.push(`${manifest.kind} ${name}`);
+    }
+    expect(manifests.length).toBeGreaterThan(70);
+    expect(missing).toEqual([]);
+    expect(unowned).toEqual([]);
+  });
+
+  test.each(kinds)("%s: was one write an object, and few other requests", async (kind) => {
+    const spoke = spokeOf(kind);
+    const objects = (await renderedOf(kind)).length;
+    const requests = await requestsTo(spoke);
+    const writes = requests.filter(({ verb }) => ["patch", "create", "update"].includes(verb));
+    const perObject = new Map<string, number>();
+    // A CR is refused until its CRD is served; that is no write.
+    for (const { resource, namespace, name, code } of writes) {
+      const id = [resource, namespace, name].join("/");
+      if (code < 300) perObject.set(id, (perObject.get(id) ?? 0) + 1);
+    }
+    const anchorId = `configmaps/${componentKinds[kind].label}/${anchorNameOf({ kind, name: componentKinds[kind].label })}`;
+    // The intent before the first write and the record of completion after the last one.
+    expect(perObject.get(anchorId)).toBe(2);
+    perObject.delete(anchorId);
+    expect([...perObject].filter(([, count]) => count > 1)).toEqual([]);
+    const asked = requests.filter(({ verb }) => verb !== "watch");
+    expect(asked.length).toBeLessThanOrEqual(1.15 * objects);
+  });
+
+  test("a second reconcile writes nothing, also by a controller that starts anew", async () => {
+    const { hub, fleet } = scene();
+    const since = new Date();
+    const reconcileAgain = async (version: string): Promise<void> => {
+      // The same release under another name: a new generation that changes no object.
+      await Promise.all(kinds.map((kind) => change(hub, kind, { version })));
+      await Promise.all(kinds.map((kind) => observed(hub, kind)));
+      await bothReady();
+    };
+    await reconcileAgain("1.23.0");
+    await scene().controller[Symbol.asyncDispose]();
+    scene().controller = await scene().startController();
+    await reconcileAgain("1.23");
+    const writes = await Promise.all(fleet.spokes.map((spoke) => writesTo(spoke, since)));
+    expect(writes.flat().map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+  });
+
+  test("a deleted Deployment is back at once", async () => {
+    const spoke = spokeOf("KnativeServing");
+    const key = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      namespace: "knative-serving",
+      name: "activator",
+    };
+    const deleted = await spoke.admin.get(key);
+    await spoke.admin.remove(key);
+    const back = await waitFor(
+      "the Deployment to be back",
+      async () => {
+        const live = await spoke.admin.get(key);
+        return live?.metadata.uid !== deleted?.metadata.uid && live;
+      },
+      { timeoutMs: 5_000 },
+    );
+    expect(back.metadata.ownerReferences).toEqual(deleted?.metadata.ownerReferences);
+    await ready(scene().hub, "KnativeServing");
+  });
+
+  test("a changed Deployment is as it was at once, and what others added stays", async () => {
+    const spoke = spokeOf("KnativeEventing");
+    const key = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      namespace: "knative-eventing",
+      name: "eventing-controller",
+    };
+    const path = ["spec", "template", "spec", "containers", 0, "image"] as const;
+    const image = valueAt(await spoke.admin.get(key), ...path);
+    const containers = [{ name: "eventing-controller", image: "example.test/wrong:1" }];
+    await spoke.admin.apply({
+      apiVersion: key.apiVersion,
+      kind: key.kind,
+      metadata: { namespace: key.namespace, name: key.name, labels: { mine: "stays" } },
+      spec: { template: { spec: { containers } } },
+    });
+    await waitFor(
+      "the image to be as it was",
+      async () => valueAt(await spoke.admin.get(key), ...path) === image,
+      { timeoutMs: 5_000 },
+    );
+    expect((await spoke.admin.get(key))?.metadata.labels).toMatchObject({ mine: "stays" });
+  });
+
+  test("nothing but watch traffic reaches a steady spoke in a minute", async () => {
+    await bothReady();
+    const since = new Date(Date.now() + 2_000);
+    await new Promise((resolve) => setTimeout(resolve, 61_000));
+    for (const spoke of scene().fleet.spokes) {
+      const requests = await requestsTo(spoke, since);
+      expect(requests.filter(({ verb }) => verb !== "watch").map(({ uri }) => uri)).toEqual([]);
+    }
+  });
+
+  test("a removal leaves the CRDs and the namespace, and nothing else", async () => {
+    const { hub } = scene();
+    const uids = await Promise.all(
+      kinds.map(async (kind) => (await read(hub, kind))?.metadata.uid),
+    );
+    await Promise.all(kinds.map((kind) => remove(hub, kind)));
+    await Promise.all(kinds.map((kind) => gone(hub, kind)));
+    for (const [index, kind] of kinds.entries()) {
+      const spoke = spokeOf(kind);
+      expect(await anchorOf(spoke, kind)).toBeUndefined();
+      expect(await installed(spoke, String(uids[index]))).toEqual([]);
+      await expect
+        .poll(() => leftovers(spoke, before.get(spoke) ?? new Set()), { timeout: 20_000 })
+        .toEqual([]);
+      const crds = [...(await inventoryOf(spoke))].filter((id) => id.endsWith("knative.dev"));
+      expect(crds.length).toBeGreaterThan(10);
+    }
+  });
+});
+
+describe("two components on one spoke", () => {
+  test("become ready, and the removal of one does not touch the other", async () => {
+    const { hub, fleet, profiles } = scene();
+    const spoke = fleet.spoke(0);
+    const serving = await create(hub, { kind: "KnativeServing", on: profiles[0] });
+    const eventing = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
+    await bothReady();
+    const ours = await installed(spoke, eventing.metadata.uid);
+    const since = new Date();
+    await remove(hub, "KnativeServing");
+    await gone(hub, "KnativeServing");
+    expect(await installed(spoke, serving.metadata.uid)).toEqual([]);
+    expect(generations(await installed(spoke, eventing.metadata.uid))).toEqual(generations(ours));
+    const writes = await writesTo(spoke, since);
+    expect(writes.filter(({ namespace }) => namespace === "knative-eventing")).toEqual([]);
+    await remove(hub, "KnativeEventing");
+    await gone(hub, "KnativeEventing");
+  });
+});
+
+describe("a component without a clusterProfileRef", () => {
+  test("is installed on the hub itself and removed again", async () => {
+    const { hub } = scene();
+    const before = await inventoryOf(hub);
+    const component = await create(hub, { kind: "KnativeEventing" });
+    await ready(hub, "KnativeEventing");
+    const objects = (await installed(hub, component.metadata.uid)).filter(
+      // A Service hands its labels on to its endpoints.
+      ({ kind }) => !kind.startsWith("Endpoint"),
+    );
+    expect(objects.length).toBeGreaterThan(100);
+    const owners = objects
+      .filter(({ metadata }) => metadata.namespace === "knative-eventing")
+      .map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
+    expect(new Set(owners)).toEqual(new Set([component.metadata.uid]));
+    await remove(hub, "KnativeEventing");
+    await gone(hub, "KnativeEventing");
+    await expect.poll(() => leftovers(hub, before), { timeout: 20_000 }).toEqual([]);
+  });
+});

@@ -1,0 +1,195 @@
+import { componentUidLabel } from "../../api/anchor.ts";
+import { componentKinds, operatorApiVersion, type ComponentKind } from "../../api/component.ts";
+import {
+  identityOf,
+  keyOf,
+  type KubeObject,
+  type Manifest,
+  type NamespacedName,
+  type ObjectKey,
+} from "../../api/kubernetes.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+
+/** What a test wants installed; name and namespace are the usual ones of the kind. */
+export interface Wanted {
+  readonly kind: ComponentKind;
+  /** Absent: on the hub itself. */
+  readonly on?: NamespacedName;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+const kourier = {
+  ingress: { kourier: { enabled: true } },
+  config: { network: { "ingress-class": "kourier.ingress.networking.knative.dev" } },
+};
+
+/** The component that a user would write: version 1.23, Serving with Kourier. */
+export function componentOf({ kind, on, spec }: Wanted): Manifest {
+  const name = componentKinds[kind].label;
+  return {
+    apiVersion: operatorApiVersion,
+    kind,
+    metadata: { name, namespace: name },
+    spec: {
+      version: "1.23",
+      ...(kind === "KnativeServing" ? kourier : {}),
+      ...(on === undefined
+        ? {}
+        : { clusterProfileRef: { namespace: on.namespace, name: on.name } }),
+      ...spec,
+    },
+  };
+}
+
+/** Creates the namespace and the component on the hub and returns the stored component. */
+export async function create(hub: Cluster, wanted: Wanted): Promise<KubeObject> {
+  const component = componentOf(wanted);
+  const { namespace = "" } = component.metadata;
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  return hub.admin.create(component);
+}
+
+function nameOf(kind: ComponentKind): ObjectKey {
+  const name = componentKinds[kind].label;
+  return { apiVersion: operatorApiVersion, kind, namespace: name, name };
+}
+
+export function read(hub: Cluster, kind: ComponentKind): Promise<KubeObject | undefined> {
+  return hub.admin.get(nameOf(kind));
+}
+
+/** Changes the spec of a component by a merge patch and returns what is stored then. */
+export function change(
+  hub: Cluster,
+  kind: ComponentKind,
+  spec: Readonly<Record<string, unknown>>,
+): Promise<KubeObject> {
+  return hub.admin.patch(nameOf(kind), { spec });
+}
+
+/** Waits until the controller has looked at the generation that is stored now. */
+export async function observed(hub: Cluster, kind: ComponentKind): Promise<KubeObject> {
+  return waitFor(`${kind} to be observed`, async () => {
+    const component = await read(hub, kind);
+    const generation = component?.metadata.generation;
+    return valueAt(component, "status", "observedGeneration") === generation && component;
+  });
+}
+
+/** Asks the hub to delete the component; its finalizer keeps it until the spoke is clean. */
+export async function remove(hub: Cluster, kind: ComponentKind): Promise<void> {
+  await hub.admin.remove(nameOf(kind));
+}
+
+export async function gone(hub: Cluster, kind: ComponentKind, timeoutMs = 60_000): Promise<void> {
+  await waitFor(`${kind} to be gone`, async () => (await read(hub, kind)) === undefined, {
+    timeoutMs,
+  });
+}
+
+/** What a condition has to say; what is left out does not matter. */
+export interface ConditionWanted {
+  readonly status?: string;
+  readonly reason?: string;
+  readonly message?: RegExp;
+}
+
+/** Waits until a condition says what is wanted, and returns the component. */
+export async function condition(
+  hub: Cluster,
+  kind: ComponentKind,
+  [type, wanted, timeoutMs = 60_000]: readonly [string, ConditionWanted, number?],
+): Promise<KubeObject> {
+  let last: KubeObject | undefined;
+  const says = async (): Promise<KubeObject | false> => {
+    last = await read(hub, kind);
+    const found = conditionOf(last, type);
+    if (last === undefined || found === undefined) return false;
+    const same =
+      (wanted.status === undefined || found.status === wanted.status) &&
+      (wanted.reason === undefined || found.reason === wanted.reason) &&
+      (wanted.message === undefined || wanted.message.test(String(found.message)));
+    return same && last;
+  };
+  try {
+    return await waitFor(`${kind} to say ${type} ${JSON.stringify(wanted)}`, says, { timeoutMs });
+  } catch (error) {
+    throw new Error(`Status was ${JSON.stringify(valueAt(last, "status"))}`, { cause: error });
+  }
+}
+
+export function ready(hub: Cluster, kind: ComponentKind, timeoutMs = 60_000): Promise<KubeObject> {
+  return condition(hub, kind, ["Ready", { status: "True" }, timeoutMs]);
+}
+
+/** Everything on a cluster that carries the label of a component's installation, over all kinds that the server serves. */
+export function installed(cluster: Cluster, uid: string): Promise<readonly KubeObject[]> {
+  return everything(cluster, `${componentUidLabel}=${uid}`);
+}
+
+const volatile = [
+  "Event",
+  "Lease",
+  "Endpoints",
+  "EndpointSlice",
+  "Pod",
+  "ReplicaSet",
+  "PodMetrics",
+];
+
+/**
+ * Names of all objects of a cluster, without those that controllers and kubelets write all the time: what has to be the same
+ * before an installation and after its removal.
+ */
+export async function inventoryOf(cluster: Cluster): Promise<ReadonlySet<string>> {
+  const objects = await everything(cluster);
+  return new Set(
+    objects
+      .filter(({ kind }) => !volatile.includes(kind))
+      .map((object) => identityOf(keyOf(object))),
+  );
+}
+
+// A server that still takes in new CRDs answers 404 and 429 for a moment.
+function everything(cluster: Cluster, labelSelector?: string): Promise<readonly KubeObject[]> {
+  return waitFor("everything to be listed", async () => {
+    const types = await listableTypes(cluster);
+    const selected = labelSelector === undefined ? {} : { labelSelector };
+    const lists = await Promise.all(
+      types.map(async (type) => {
+        const items = await cluster.admin.list({ ...type, ...selected });
+        return items.map((item) => ({ ...item, ...type }));
+      }),
+    );
+    return lists.flat();
+  });
+}
+
+interface ListableType {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+async function listableTypes(cluster: Cluster): Promise<readonly ListableType[]> {
+  const groups = await cluster.admin.request("GET", "/apis");
+  const versions = arrayAt(groups, "groups").map((group) =>
+    String(valueAt(group, "preferredVersion", "groupVersion")),
+  );
+  const paths = ["/api/v1", ...versions.map((version) => `/apis/${version}`)];
+  const lists = await Promise.all(paths.map((path) => cluster.admin.request("GET", path)));
+  return lists.flatMap((list) =>
+    arrayAt(list, "resources")
+      .filter((resource) => arrayAt(resource, "verbs").includes("list"))
+      .map((resource) => ({
+        apiVersion: String(valueAt(list, "groupVersion")),
+        kind: String(valueAt(resource, "kind")),
+      })),
+  );
+}
+
+function arrayAt(value: unknown, field: string): readonly unknown[] {
+  const found = valueAt(value, field);
+  return Array.isArray(found) ? found : [];
+}

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+
+import { valueAt } from "../fleet/json-record.ts";
+import { change, condition, create, installed, read, ready } from "./installation.ts";
+import { requestsTo } from "./requests.ts";
+import { useScene } from "./scene.ts";
+
+const scene = useScene({ spokes: 1 });
+
+// "Within a second" with room for a busy machine; nothing on this path polls more often than every 10 s.
+const soonMs = 3_000;
+const kind = "KnativeEventing";
+const resolved = "TargetClusterResolved";
+
+test("a component waits for a ClusterProfile that is created later", async () => {
+  const { hub, fleet } = scene();
+  await create(hub, { kind, on: { namespace: "fleet", name: "later" } });
+  await condition(hub, kind, [
+    resolved,
+    { status: "False", reason: "ClusterProfileNotFound" },
+    soonMs,
+  ]);
+  const profile = await fleet.addProfile(fleet.spoke(0), {
+    plugin: "secretreader",
+    name: "later",
+    healthy: "missing",
+  });
+  await condition(hub, kind, [
+    resolved,
+    { status: "False", reason: "ClusterProfileNotReady" },
+    soonMs,
+  ]);
+  await profile.update({ healthy: true });
+  await condition(hub, kind, [resolved, { status: "True" }, soonMs]);
+  const { metadata } = await ready(hub, kind);
+  const count = async () => (await installed(fleet.spoke(0), metadata.uid)).length;
+  const before = await count();
+
+  await profile.update({ healthy: false });
+  await condition(hub, kind, [
+    resolved,
+    { status: "False", reason: "ClusterProfileNotReady" },
+    soonMs,
+  ]);
+  await condition(hub, kind, ["Ready", { status: "False" }, soonMs]);
+  expect(await count()).toBe(before);
+  await profile.update({ healthy: true });
+  await ready(hub, kind, soonMs);
+
+  // A new endpoint: what follows goes there.
+  const since = new Date();
+  const bytes = fleet.spoke(0).proxy.counts.bytesUp;
+  await profile.update({ via: "direct" });
+  await expect
+    .poll(async () => (await requestsTo(fleet.spoke(0), since)).length, { timeout: soonMs })
+    .toBeGreaterThan(0);
+  await ready(hub, kind, soonMs);
+  await expect.poll(() => fleet.spoke(0).proxy.openConnections, { timeout: 40_000 }).toBe(0);
+  expect(fleet.spoke(0).proxy.counts.bytesUp).toBeGreaterThanOrEqual(bytes);
+
+  // A wrong endpoint is reported with its cause, and a right one ends it.
+  await profile.update({ via: "https://127.0.0.1:1" });
+  await condition(hub, kind, [
+    resolved,
+    { status: "False", reason: "RemoteClientCreationFailed" },
+    10_000,
+  ]);
+  await profile.update({ via: "proxy" });
+  await ready(hub, kind, soonMs);
+
+  await profile.remove();
+  await condition(hub, kind, [
+    resolved,
+    { status: "False", reason: "ClusterProfileNotFound" },
+    soonMs,
+  ]);
+  await change(hub, kind, { version: "1.23.0" });
+  expect(await count()).toBe(before);
+  expect((await read(hub, kind))?.metadata.deletionTimestamp).toBeUndefined();
+  expect(valueAt(await read(hub, kind), "status", "version")).toBe("1.23.0");
+});

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll } from "vitest";
+
+import type { Cluster, Fleet, FleetOptions, Profile } from "../fleet/fleet.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
+import { releaseDir } from "./release-dir.ts";
+
+/** A fleet with a published spoke for each cluster, and the real controller process running against it. */
+export interface Scene {
+  readonly fleet: Fleet;
+  readonly hub: Cluster;
+  /** One per spoke: the first reached through secretreader, all others through kubeconfig-secretreader. */
+  readonly profiles: readonly Profile[];
+  /** The controller that runs now. */
+  controller: ControllerProcess;
+  /** Starts another controller with the same flags, for example after the first was killed. */
+  startController(): Promise<ControllerProcess>;
+}
+
+/** Sets the scene for all tests of a file. */
+export function useScene(options: FleetOptions): () => Scene {
+  const fleet = useFleet(options);
+  let scene: Scene | undefined;
+  beforeAll(async () => {
+    scene = await sceneOf(fleet());
+  }, 300_000);
+  afterAll(async () => scene?.controller[Symbol.asyncDispose]());
+  return () => {
+    if (scene === undefined) throw new Error("The scene exists only in tests and hooks");
+    return scene;
+  };
+}
+
+async function sceneOf(fleet: Fleet): Promise<Scene> {
+  const profiles = await Promise.all(
+    fleet.spokes.map((spoke, index) =>
+      fleet.addProfile(spoke, {
+        plugin: index === 0 ? "secretreader" : "kubeconfig-secretreader",
+      }),
+    ),
+  );
+  const releases = await releaseDir();
+  const kubeconfig = await fleet.controllerKubeconfig();
+  const providerFile = await fleet.providerFile();
+  const start = () => startControllerProcess({ kubeconfig, providerFile, releaseDir: releases });
+  const controller = await start();
+  return { fleet, hub: fleet.hub, profiles, controller, startController: start };
+}

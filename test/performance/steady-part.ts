@@ -1,0 +1,53 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { create, ready } from "../e2e/installation.ts";
+import { requestsTo } from "../e2e/requests.ts";
+import { usageOf } from "./process-usage.ts";
+import type { Workbench } from "./workbench.ts";
+
+/** A minute in which nothing changes, both components installed and Ready on two spokes. */
+export interface SteadyResult {
+  readonly minuteMs: number;
+  /** Requests to both spokes that were no watches. */
+  readonly requests: number;
+  readonly watches: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly cpuMs: number;
+  readonly residentBytes: number;
+  readonly peakResidentBytes: number;
+}
+
+const minuteMs = 60_000;
+
+/** Installs both components at RTT 0, lets the controller settle for 5 s and watches it for a minute. */
+export async function measureSteady(
+  { fleet, controller, subjects }: Workbench,
+  say: (line: string) => void,
+): Promise<SteadyResult> {
+  say("Steady state: installing both components");
+  for (const { kind, profile } of subjects) await create(fleet.hub, { kind, on: profile });
+  for (const { kind } of subjects) await ready(fleet.hub, kind);
+  await delay(5_000);
+  say("Steady state: watching for a minute");
+  const since = new Date();
+  for (const { spoke } of subjects) spoke.proxy.resetCounts();
+  const before = await usageOf(controller.pid);
+  await delay(minuteMs);
+  const after = await usageOf(controller.pid);
+  const counts = subjects.map(({ spoke }) => spoke.proxy.counts);
+  const requests = (
+    await Promise.all(subjects.map(({ spoke }) => requestsTo(spoke, since)))
+  ).flat();
+  const watches = requests.filter(({ verb }) => verb === "watch").length;
+  return {
+    minuteMs,
+    requests: requests.length - watches,
+    watches,
+    sentBytes: counts.reduce((sum, { bytesUp }) => sum + bytesUp, 0),
+    receivedBytes: counts.reduce((sum, { bytesDown }) => sum + bytesDown, 0),
+    cpuMs: after.cpuMs - before.cpuMs,
+    residentBytes: after.residentBytes,
+    peakResidentBytes: after.peakResidentBytes,
+  };
+}
