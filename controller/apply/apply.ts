@@ -70,6 +70,7 @@ class ApplyRun {
   readonly #attempts = new Map<string, number>();
   readonly #replaced = new Set<string>();
   readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
+  readonly #began: number;
   #lastAnswer: number;
 
   constructor(objects: readonly Gated[], deps: ApplyDeps, signal: AbortSignal) {
@@ -79,7 +80,8 @@ class ApplyRun {
     this.#total = objects.length;
     this.#open = new Set(objects.map(({ object }) => object.id));
     this.#result = { applied: [], parked: [], failed: [] };
-    this.#lastAnswer = deps.clock.now();
+    this.#began = deps.clock.now();
+    this.#lastAnswer = this.#began;
   }
 
   async finished(): Promise<Applied> {
@@ -159,8 +161,10 @@ class ApplyRun {
     const { id } = gated.object;
     const attempts = this.#attempts.get(id) ?? 0;
     this.#attempts.set(id, attempts + 1);
-    const waitMs = retryAfterMs ?? Math.min(longestDelayMs, firstDelayMs * 2 ** attempts);
-    await delay(this.#deps.clock, waitMs, this.#signal);
+    const backoffMs = Math.min(longestDelayMs, firstDelayMs * 2 ** attempts);
+    // How soon a new kind is served depends on the server's pace, which the time of this run so far tells.
+    const paceMs = gated.isOfNewKind ? (this.#deps.clock.now() - this.#began) / 2 : 0;
+    await delay(this.#deps.clock, retryAfterMs ?? Math.max(backoffMs, paceMs), this.#signal);
     this.#putBack(gated);
   }
 

@@ -26,14 +26,17 @@ export function gated(objects: readonly Prepared[]): readonly Gated[] {
   return objects
     .map((object): Gated => {
       const definition = definitionOf(object);
-      if (definition !== undefined)
-        return { object, rank: 1, after: [definition], isOfNewKind: true };
+      if (definition !== undefined) {
+        return { object, rank: customRank, after: [definition], isOfNewKind: true };
+      }
       const rank = needed.has(object.id) ? 1 : rankOf(object);
       return { object, rank, after: rank === webhookRank ? customIds : [], isOfNewKind: false };
     })
     .toSorted((a, b) => a.rank - b.rank);
 }
 
+// Their definitions go first and they themselves late, because a new kind is served only a while after its definition was answered.
+const customRank = 5;
 const webhookRank = 6;
 
 const ranks: Readonly<Record<string, number>> = {

@@ -1,4 +1,3 @@
-import type { ObjectRef } from "../../access/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
 import type { Clock } from "../clock.ts";
@@ -7,6 +6,7 @@ import type { Observation } from "../observe/observation.ts";
 import { sightingOf } from "../observe/sighting.ts";
 import type { Rendered } from "../render/rendered.ts";
 import { readRoot, type Root, writeRoot } from "./anchor.ts";
+import { applyRequests } from "./apply-requests.ts";
 import { apply, type ApplyDeps, leavingMessage } from "./apply.ts";
 import type { ChangeSet, Progress, Trouble } from "./change-set.ts";
 import { createNamespaces, missingNamespaces } from "./ensure-namespaces.ts";
@@ -14,7 +14,7 @@ import { gated } from "./gates.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
 import { type Inventory, unionOf } from "./inventory.ts";
 import { type ApplyPlan, isSettled, planApply } from "./plan.ts";
-import { bodyOf, type Desired, type Preparations, type Prepared } from "./prepare.ts";
+import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import { prune } from "./prune.ts";
 import type { Target } from "./target.ts";
 import { watchedKinds } from "./watched-kinds.ts";
@@ -67,7 +67,14 @@ export async function install(
   if (isMarked && isSettled(plan) && isRecorded()) return untouched(desired);
   await createNamespaces(target, missing, signal);
   const root = await withIntent(before, work, signal);
-  return carriedOut(plan, { ...work, root }, signal);
+  return carriedOut(plan, { ...work, root, mayExist: before !== undefined }, signal);
+}
+
+/** Work whose intent is recorded. */
+interface Begun extends Work {
+  readonly root: Root;
+  /** Something may have been installed before. */
+  readonly mayExist: boolean;
 }
 
 interface Work extends InstallRequest {
@@ -110,11 +117,7 @@ async function withIntent(
   return root;
 }
 
-async function carriedOut(
-  plan: ApplyPlan,
-  work: Work & { readonly root: Root },
-  signal: AbortSignal,
-): Promise<ChangeSet> {
+async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<ChangeSet> {
   const { desired, observation, memory, target } = work;
   const sent = await apply(gated(plan.apply), applyDeps(work), signal);
   const parked = [...sent.parked, ...plan.leaving.map(stillLeaving)];
@@ -139,44 +142,32 @@ async function carriedOut(
 
 async function record(
   inventory: Inventory,
-  { component, target, memory, root }: Work & { readonly root: Root },
+  { component, target, memory, root }: Begun,
   signal: AbortSignal,
 ): Promise<void> {
   if (memory.isStored(inventory)) return;
   memory.stored(await writeRoot({ component, target, before: root }, inventory, signal));
 }
 
-function applyDeps(work: Work & { readonly root: Root }): ApplyDeps {
-  const { component, target, root, memory, observation } = work;
+function applyDeps(work: Begun): ApplyDeps {
+  const { component, target, root, memory, observation, mayExist } = work;
   const { clock, log, onProgress } = work.deps;
   const { client, namespace, fieldManager } = target;
   const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
-  const options = { fieldManager, force: true, metadataOnly: true };
   return {
     clock,
     installNamespace: namespace,
     ...(onProgress === undefined ? {} : { onProgress }),
-    requests: {
-      send: (object, signal) =>
-        client.apply(refOf(object), bodyOf(object, installation), options, signal),
-      remove: async (object, signal) => {
-        await client.remove(refOf(object), { propagationPolicy: "Background" }, signal);
-      },
-    },
-    onApplied: (object, answer) => {
+    requests: applyRequests({ client, fieldManager, installation, mayExist }),
+    onApplied: ({ key, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
-      observation.note([sighting]);
       const { fingerprint } = sighting;
-      const { key, hash } = object;
+      observation.note([sighting]);
       memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
     },
     onRefused: ({ key }, err) =>
       log.debug({ object: describe(key), status: err.status, err }, "The target refused an object"),
   };
-}
-
-function refOf({ resource, key }: Prepared): ObjectRef {
-  return { ...key, resource };
 }
 
 function stillLeaving({ key }: Prepared): Trouble {
