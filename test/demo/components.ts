@@ -25,7 +25,8 @@ spec:
   version: "1.23"
   clusterProfileRef: { name: spoke-1, namespace: fleet }
   ingress: { kourier: { enabled: true } }
-  config: { network: { ingress-class: kourier.ingress.networking.knative.dev } }
+  config:
+    network: { ingress-class: kourier.ingress.networking.knative.dev }
 `,
 };
 

@@ -5,6 +5,9 @@ import { startServer } from "../fleet/server-process.ts";
 import { startWatchdog } from "../fleet/watchdog.ts";
 import { until } from "./until.ts";
 
+/** Name of the log in the folder of the demo. */
+export const controllerLog = "controller.log";
+
 export interface ControllerOptions {
   readonly folder: string;
   readonly projectRoot: string;
@@ -54,7 +57,7 @@ export async function startController(
   const port = await freePort();
   const words = controllerWords(options, port);
   const [binary = "", ...args] = words;
-  const logFile = join(folder, "controller.log");
+  const logFile = join(folder, controllerLog);
   const server = await startServer(
     { title: "knfleet-controller", binary, args, cwd: folder, logFile },
     watchdog,

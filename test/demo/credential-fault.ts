@@ -5,7 +5,7 @@ import { awaitComponent, type Stage } from "./stage.ts";
 import { until } from "./until.ts";
 
 const namespace = serving.key.namespace;
-const account = "serviceaccount knfleet-hub --namespace knfleet";
+const account = "serviceaccount knfleet-hub -n knfleet";
 const change = { spec: { config: { autoscaler: { "max-scale": "10" } } } };
 
 /** The fault: the spoke stops accepting the hub's token. Shows what the command line and the conditions say. */
@@ -28,14 +28,8 @@ export async function revokeCredential(stage: Stage): Promise<void> {
   narrator.say(
     "A steady spoke is sent nothing, so the controller meets the fault at its next request. A change of the component makes it send one:",
   );
-  const patch = ["--type", "merge", "--patch", JSON.stringify(change)];
-  await shell.show([
-    ..."kubectl patch".split(" "),
-    serving.argument,
-    "--namespace",
-    namespace,
-    ...patch,
-  ]);
+  const patch = ["--type", "merge", "-p", JSON.stringify(change)];
+  await shell.show([..."kubectl patch".split(" "), serving.argument, "-n", namespace, ...patch]);
   await awaitComponent(stage, serving, {
     what: "the component to report the refused credential",
     timeoutMs: 60_000,
@@ -43,8 +37,8 @@ export async function revokeCredential(stage: Stage): Promise<void> {
   });
   narrator.say("Now the hub says so too: which condition, why, and what to look at.");
   await shell.show([
-    ...`kubectl get ${serving.argument} --namespace ${namespace}`.split(" "),
-    "--output",
+    ...`kubectl get ${serving.argument} -n ${namespace}`.split(" "),
+    "-o",
     String.raw`jsonpath={range .status.conditions[?(@.status=="False")]}{.type}: {.reason}{"\n  "}{.message}{"\n"}{end}`,
   ]);
   await shell.show("kubectl knfleet status -A", [0, 1, 3]);
@@ -71,9 +65,9 @@ export async function mendCredential(stage: Stage): Promise<void> {
   );
   await shell.show([
     ...`kubectl --context ${serving.spoke} get configmap config-autoscaler`.split(" "),
-    "--namespace",
+    "-n",
     namespace,
-    "--output",
+    "-o",
     String.raw`jsonpath={.data.max-scale}{"\n"}`,
   ]);
   await mustHaveArrived(stage);

@@ -30,7 +30,7 @@ async function demonstrate(options: DemoOptions): Promise<0 | 1> {
   const signal = interruptions(() =>
     write("\n\nStopping everything. Ctrl-C again ends at once.\n"),
   );
-  await using running = new AsyncDisposableStack();
+  const running = new AsyncDisposableStack();
   let fleet: Fleet | undefined;
   write("knfleet demo: a real hub and two real spokes on this machine\n");
   try {
@@ -46,19 +46,22 @@ async function demonstrate(options: DemoOptions): Promise<0 | 1> {
     if (options.atEnd === "leave") {
       write("\nThe fleet keeps running until you press Ctrl-C here. In another terminal:\n\n");
       write(
-        invitation(stage)
+        invitation(stage.workbench)
           .map((line) => `  ${line}`.trimEnd() + "\n")
           .join(""),
       );
       await keepUntilInterrupted(stage);
     }
-    if (!signal.aborted) write("Stopping everything.\n");
     return 0;
   } catch (error) {
     if (error instanceof Interrupted) return 0;
     fleet?.keep();
     process.stderr.write(`\n${failureLines(error, fleet?.folder).join("\n")}\n`);
     return 1;
+  } finally {
+    if (!signal.aborted) write("\nStopping everything.\n");
+    await running.disposeAsync();
+    write("Stopped.\n");
   }
 }
 

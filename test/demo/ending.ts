@@ -1,19 +1,29 @@
 import { once } from "node:events";
+import { join } from "node:path";
 
+import { shellWord } from "./command-line.ts";
 import { eventing, serving } from "./components.ts";
+import { controllerLog } from "./controller-process.ts";
 import type { Stage } from "./stage.ts";
+import type { Workbench } from "./workbench.ts";
 
-/** What a person can do with the fleet now, as lines; every line can be typed as it is. */
-export function invitation(stage: Pick<Stage, "workbench">): readonly string[] {
-  const { folder, exports } = stage.workbench;
+/** What a person can do with the fleet now, as lines that can be typed as they are. */
+export function invitation({
+  folder,
+  exports,
+}: Pick<Workbench, "folder" | "exports">): readonly string[] {
   return [
     ...exports,
     "",
+    "# the whole fleet; -o wide says more, --help says everything",
     "kubectl knfleet status -A",
-    `kubectl apply -f ${folder}/${eventing.file}          # install Eventing again`,
-    `kubectl --context ${serving.spoke} delete deployments --all -n knative-serving   # watch them come back`,
-    `kubectl knfleet deployments -A`,
-    `tail -f ${stage.workbench.folder}/controller.log`,
+    "# install Eventing again",
+    `kubectl apply -f ${shellWord(join(folder, eventing.file))}`,
+    "# delete what was installed, and watch it come back",
+    `kubectl --context ${serving.spoke} delete deployments --all -n ${serving.key.namespace}`,
+    "kubectl knfleet deployments -A",
+    "# what the controller does",
+    `tail -f ${shellWord(join(folder, controllerLog))}`,
   ];
 }
 

@@ -36,6 +36,18 @@ describe("the output of a command", () => {
     ]);
   });
 
+  test("with text right below a table does not take it for a row", () => {
+    const output = `NAME   REASON${" ".repeat(20)}SINCE\na      ${"x".repeat(24)}  5s\n1 installation: 0 healthy, 1 not healthy\n`;
+    expect(folded(output, 36)).toEqual([
+      "NAME   REASON",
+      "    SINCE",
+      `a      ${"x".repeat(24)}`,
+      "    5s",
+      "1 installation: 0 healthy, 1 not",
+      "    healthy",
+    ]);
+  });
+
   test.each([20, 30, 40, 60])("is never wider than %i when its words are short", (width) => {
     const row = "alpha    beta     gamma    delta    epsilon  zeta     eta      theta";
     const output = `${row.toUpperCase()}\n${row}\n\n${row}`;

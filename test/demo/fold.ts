@@ -7,27 +7,36 @@ const hanging = "    ";
 export function folded(output: string, width: number): readonly string[] {
   const lines = output.replace(/\n+$/, "").split("\n");
   if (lines.every((line) => line.length <= width)) return lines;
-  let cuts: readonly number[] = [];
-  return lines.flatMap((line) => {
-    // A blank line ends a table; the next one has columns of its own.
-    if (line.trim() === "") cuts = [];
-    else if (isHeader(line)) cuts = cutsOf(line, lines, width);
-    return cuts.length > 0 ? slices(line, cuts) : broken(line, width);
+  let table: Table | undefined;
+  return lines.flatMap((line, index) => {
+    if (isHeader(line)) table = tableOf(line, lines.slice(index), width);
+    // What follows a table need not be set off by a blank line.
+    else if (table !== undefined && !isRow(line, table)) table = undefined;
+    return table === undefined ? broken(line, width) : slices(line, table.cuts);
   });
+}
+
+interface Table {
+  /** Where the columns begin, but for the first. */
+  readonly starts: readonly number[];
+  /** Those of them where rows are cut. */
+  readonly cuts: readonly number[];
 }
 
 function isHeader(line: string): boolean {
   return /^[A-Z][A-Z0-9 ()/-]*$/.test(line) && line.includes("  ");
 }
 
-/** Where a table is cut so that each piece of every row fits; none when it fits whole. */
-function cutsOf(header: string, lines: readonly string[], width: number): readonly number[] {
+function isRow(line: string, { starts }: Pick<Table, "starts">): boolean {
+  return line.trim() !== "" && starts.every((start) => line.slice(start - 2, start).trim() === "");
+}
+
+/** The table that begins with a header, cut so that each piece of every row fits. */
+function tableOf(header: string, lines: readonly string[], width: number): Table {
   const starts = Array.from(header.matchAll(/(?<=\s{2})\S/g), (match) => match.index);
-  const from = lines.indexOf(header);
-  const end = lines.indexOf("", from);
-  const widest = Math.max(
-    ...lines.slice(from, end < 0 ? undefined : end).map(({ length }) => length),
-  );
+  const end = lines.findIndex((line) => !isRow(line, { starts }));
+  const rows = lines.slice(0, end < 0 ? undefined : end);
+  const widest = Math.max(...rows.map(({ length }) => length));
   const cuts: number[] = [];
   let pieceStart = 0;
   for (const [index, start] of starts.entries()) {
@@ -38,7 +47,7 @@ function cutsOf(header: string, lines: readonly string[], width: number): readon
       pieceStart = start;
     }
   }
-  return cuts;
+  return { starts, cuts };
 }
 
 function slices(line: string, cuts: readonly number[]): readonly string[] {

@@ -14,7 +14,7 @@ export async function showBefore({ narrator, shell }: Stage): Promise<void> {
   narrator.say("Before: the hub has no component yet, and the spokes are empty.");
   await shell.show("kubectl knfleet status -A");
   for (const { spoke } of main) {
-    await shell.show(`kubectl --context ${spoke} get deployments --all-namespaces`);
+    await shell.show(`kubectl --context ${spoke} get deployments -A`);
   }
 }
 
@@ -27,12 +27,16 @@ export async function installBoth(stage: Stage): Promise<void> {
   }
   for (const { key } of main) await shell.show(`kubectl create namespace ${key.namespace}`);
   await shell.show(main.reduce((words, { file }) => `${words} -f ${file}`, "kubectl apply"));
-  narrator.say("During: the table as it is a moment after the two files were applied.");
+  narrator.say("During: the table a moment after the two files were applied.");
   await shell.show("kubectl knfleet status -A", [0, 1, 3]);
-  await awaitBoth(stage);
+  if (await awaitBoth(stage, "begun")) {
+    narrator.say("During: the first deployments are there.");
+    await shell.show("kubectl knfleet status -A", [0, 1, 3]);
+  }
+  await awaitBoth(stage, "ready");
   for (const { argument, key } of main) {
     await shell.show(
-      `kubectl wait --for=condition=Ready ${argument} --namespace ${key.namespace} --timeout=60s`,
+      `kubectl wait --for=condition=Ready ${argument} -n ${key.namespace} --timeout=60s`,
     );
   }
 }
@@ -45,37 +49,49 @@ export async function showAfter(stage: Stage): Promise<void> {
   );
   await shell.show("kubectl knfleet status -A");
   await shell.show("kubectl knfleet deployments -A");
-  await shell.show("kubectl get knativeservings,knativeeventings --all-namespaces");
+  await shell.show("kubectl get knativeservings,knativeeventings -A");
   for (const component of main) await mustBeInstalled(stage, component);
 }
 
-async function awaitBoth(stage: Stage): Promise<void> {
+/** Waits until both are ready, or have begun to be installed; true when they are not ready yet. */
+async function awaitBoth(stage: Stage, wanted: "begun" | "ready"): Promise<boolean> {
   using progress = stage.narrator.progress();
-  await until(
-    async () => {
-      const objects = await Promise.all(main.map((component) => componentOf(stage, component)));
-      const deployments = await Promise.all(main.map((component) => available(stage, component)));
-      progress.update(deployments.join("; "));
-      const all = objects.every((object) => conditionOf(object, "Ready")?.status === "True");
-      return all ? true : undefined;
-    },
-    {
-      what: "both components to be ready; see `kubectl knfleet status -A`",
-      timeoutMs: installTimeoutMs,
-      signal: stage.signal,
-    },
-  );
+  const check = async (): Promise<{ readonly waiting: boolean } | undefined> => {
+    const counts = await Promise.all(main.map((component) => deploymentCount(stage, component)));
+    const texts = counts.map(({ spoke, available, all }) => `${spoke} ${available} of ${all}`);
+    progress.update(`deployments available: ${texts.join(", ")}`);
+    const objects = await Promise.all(main.map((component) => componentOf(stage, component)));
+    if (objects.every((object) => conditionOf(object, "Ready")?.status === "True")) {
+      return { waiting: false };
+    }
+    const begun = counts.some(({ all }) => all > 0);
+    return wanted === "begun" && begun ? { waiting: true } : undefined;
+  };
+  const { waiting } = await until(check, {
+    what: "both components to be ready; see `kubectl knfleet status -A`",
+    timeoutMs: installTimeoutMs,
+    signal: stage.signal,
+  });
+  return waiting;
 }
 
-/** For example `spoke-1: 5 of 9 deployments available`. */
-async function available(stage: Stage, { spoke, key }: DemoComponent): Promise<string> {
-  const deployments = await stage.fleet
+interface DeploymentCount {
+  readonly spoke: string;
+  readonly available: number;
+  readonly all: number;
+}
+
+async function deploymentCount(
+  { fleet }: Stage,
+  { spoke, key }: DemoComponent,
+): Promise<DeploymentCount> {
+  const deployments = await fleet
     .spoke(spoke)
     .admin.list({ apiVersion: "apps/v1", kind: "Deployment", namespace: key.namespace });
-  const done = deployments.filter(
+  const available = deployments.filter(
     (deployment) => conditionOf(deployment, "Available")?.status === "True",
   );
-  return `${spoke}: ${done.length} of ${deployments.length} deployments available`;
+  return { spoke, available: available.length, all: deployments.length };
 }
 
 async function mustBeInstalled(stage: Stage, component: DemoComponent): Promise<void> {

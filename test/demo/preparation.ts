@@ -6,20 +6,26 @@ import type { Narrator } from "./narrator.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const programs = [...serverBinaries, "secretreader", "kubeconfig-secretreader", "kubectl"] as const;
+/** Every program that the demo needs. */
+export const demoPrograms = [
+  ...serverBinaries,
+  "secretreader",
+  "kubeconfig-secretreader",
+  "kubectl",
+] as const;
 
 /** Gets every program of the fleet, building what is missing. */
 export async function getPrograms(
   narrator: Narrator,
   environment: Environment,
   signal: AbortSignal,
-): Promise<BinaryPaths<(typeof programs)[number]>> {
+): Promise<BinaryPaths<(typeof demoPrograms)[number]>> {
   narrator.say(
-    `A hub and spokes are made of ${programs.length} programs. What is not there yet is built with Go from pinned sources: about eight minutes on two cores the first time, nothing later.`,
+    `A hub and spokes are made of ${demoPrograms.length} programs. What is not there yet is built with Go from pinned sources: about eight minutes on two cores the first time, nothing later.`,
   );
   using progress = narrator.progress();
   progress.update("looking for programs");
-  const path = await ensureBinaries(programs, {
+  const path = await ensureBinaries(demoPrograms, {
     env: environment,
     signal,
     log: (line) => progress.update(line),

@@ -6,7 +6,7 @@ const { key, spoke, argument } = eventing;
 const namespace = key.namespace;
 const clusterWide =
   "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations";
-const ours = "--selector app.kubernetes.io/name=knative-eventing";
+const ours = "-l app.kubernetes.io/name=knative-eventing";
 
 /** Removes Eventing and shows that the spoke is clean: nothing of any kind is left but CRDs and the namespace. */
 export async function removeEventing(stage: Stage): Promise<void> {
@@ -14,55 +14,60 @@ export async function removeEventing(stage: Stage): Promise<void> {
   const uid = (await componentOf(stage, eventing))?.metadata.uid ?? "";
   const before = await countObjects(stage, uid);
   narrator.say(
-    `${before.objects} objects of ${before.kinds} kinds on ${spoke} belong to Eventing.`,
+    `${before.names.length} objects on ${spoke} belong to Eventing, of ${before.kinds} kinds.`,
   );
-  if (before.objects === 0) throw new Error("There should be something to remove");
+  if (before.names.length === 0) throw new Error("There should be something to remove");
   await deleteComponent(stage);
   narrator.say("kubectl came back when the controller had seen that everything is gone:");
-  await shell.show(`kubectl --context ${spoke} get all --namespace ${namespace}`);
+  await shell.show(`kubectl --context ${spoke} get all -n ${namespace}`);
   await shell.show(`kubectl --context ${spoke} get ${clusterWide} ${ours}`);
   const after = await countObjects(stage, uid);
+  const counted = `Counted over all ${after.searched} kinds that ${spoke} serves: ${after.names.length} objects of Eventing are left.`;
+  narrator.say(counted);
+  if (after.names.length > 0) throw new Error(`${counted}\n${after.names.join("\n")}`);
+  const crds = await shell.quiet(`kubectl --context ${spoke} get crds ${ours} -o name`);
   narrator.say(
-    `${after.objects} objects of Eventing are left on ${spoke}, of all kinds that it serves.`,
+    `What stays, so that nobody loses data: ${linesOf(crds.stdout).length} CRDs and the namespace.`,
   );
-  if (after.objects > 0) throw new Error(`Left behind on ${spoke}:\n${after.names.join("\n")}`);
-  narrator.say("What stays, so that nobody loses data: the namespace and the CRDs.");
   await shell.show(`kubectl --context ${spoke} get namespace ${namespace}`);
-  await shell.show(`kubectl --context ${spoke} get crds ${ours} --output name`);
   await shell.show("kubectl knfleet status -A");
 }
 
 async function deleteComponent({ narrator, shell }: Stage): Promise<void> {
+  const command = `kubectl delete ${argument} -n ${namespace} --timeout=120s`;
+  narrator.command(command.split(" "));
   using progress = narrator.progress();
   progress.update(`removing Eventing from ${spoke}`);
-  const command = `kubectl delete ${argument} --namespace ${namespace} --timeout=120s`;
   const { output } = await shell.quiet(command);
   progress[Symbol.dispose]();
-  narrator.command(command.split(" "));
   narrator.output(output);
 }
 
 interface Count {
-  readonly objects: number;
-  readonly kinds: number;
   readonly names: readonly string[];
+  /** How many kinds the objects are of. */
+  readonly kinds: number;
+  /** How many kinds were looked through. */
+  readonly searched: number;
 }
 
 /** Everything on the spoke that carries the component's label, of every kind that can be listed, and the anchor. */
-async function countObjects({ shell }: Stage, uid: string): Promise<Count> {
+async function countObjects({ narrator, shell }: Stage, uid: string): Promise<Count> {
+  using progress = narrator.progress();
+  progress.update(`counting what is on ${spoke}`);
   const there = `kubectl --context ${spoke}`;
-  const kinds = await shell.quiet(`${there} api-resources --verbs=list --output=name`);
-  const all = kinds.stdout.trim().split("\n").join(",");
+  const kinds = linesOf((await shell.quiet(`${there} api-resources --verbs=list -o name`)).stdout);
   const labelled = await shell.quiet(
-    `${there} get ${all} --all-namespaces --selector ${componentUidLabel}=${uid} --output=name`,
+    `${there} get ${kinds.join(",")} -A -l ${componentUidLabel}=${uid} -o name`,
   );
   const anchor = await shell.quiet(
-    `${there} get configmap ${anchorNameOf(key)} --namespace ${namespace} --ignore-not-found --output=name`,
+    `${there} get configmap ${anchorNameOf(key)} -n ${namespace} --ignore-not-found -o name`,
   );
-  const names = `${labelled.stdout}\n${anchor.stdout}`.split("\n").filter((name) => name !== "");
-  return { objects: names.length, kinds: new Set(names.map(kindOf)).size, names };
+  const names = linesOf(`${labelled.stdout}\n${anchor.stdout}`);
+  const kindsFound = new Set(names.map((name) => name.split("/")[0]));
+  return { names, kinds: kindsFound.size, searched: kinds.length };
 }
 
-function kindOf(name: string): string {
-  return name.split("/")[0] ?? "";
+function linesOf(text: string): readonly string[] {
+  return text.split("\n").filter((line) => line !== "");
 }

@@ -83,7 +83,7 @@ async function publishSpokes(deps: StoryDeps, fleet: Fleet, kubectl: string): Pr
   await fleet.addProfile(fleet.spoke(eventing.spoke), { plugin: "kubeconfig-secretreader" });
   const columns = ["NAME:.metadata.name", "PLUGIN:.status.accessProviders[*].name"];
   await shell.show([
-    ..."kubectl get clusterprofiles --namespace fleet --output".split(" "),
+    ..."kubectl get clusterprofiles -n fleet -o".split(" "),
     `custom-columns=${columns.join(",")}`,
   ]);
   return { workbench, profile, providerFile };

@@ -55,15 +55,19 @@ describe("commands", () => {
     expect(commandLines(["kubectl", "get", "ns"], 40)).toEqual(["kubectl get ns"]);
   });
 
+  test("keep a flag and its value on one line", () => {
+    expect(commandLines("kubectl get pods -n knative".split(" "), 24)).toEqual([
+      String.raw`kubectl get pods \ `.trimEnd(),
+      "  -n knative",
+    ]);
+  });
+
   test("that do not fit continue on the next line, and no line passes the width", () => {
-    const words = "kubectl --context spoke-1 get deployments --namespace knative-serving".split(
-      " ",
-    );
+    const words = "kubectl --context spoke-1 get deployments -n knative-serving".split(" ");
     const lines = commandLines(words, 40);
     expect(lines).toEqual([
       String.raw`kubectl --context spoke-1 get \ `.trimEnd(),
-      String.raw`  deployments --namespace \ `.trimEnd(),
-      "  knative-serving",
+      String.raw`  deployments -n knative-serving`,
     ]);
     expect(lines.every((line) => line.length <= 40)).toBe(true);
   });

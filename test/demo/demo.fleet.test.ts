@@ -1,0 +1,121 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { ensureBinaries } from "../fleet/binaries.ts";
+import { assetVariable } from "../fleet/binary-cache.ts";
+import { folderOf, runDemo, survivorsOf, type DemoRun } from "./demo-process.ts";
+import { demoPrograms } from "./preparation.ts";
+import { storySteps } from "./story.ts";
+
+// Alone on two cores the whole story takes under a minute.
+const storyTimeoutMs = 600_000;
+
+/** Numbers of the steps whose end was told. */
+function finishedSteps({ text }: DemoRun): readonly number[] {
+  const parts = text.split(/^== (?=\d+\/)/m).slice(1);
+  return parts
+    .filter((part) => /^ {2}done in /m.test(part))
+    .map((part) => Number.parseInt(part, 10));
+}
+
+/** With everything that was written when the end is another one. */
+function expectEnd(run: DemoRun, code: number): void {
+  if (run.code !== code) throw new Error(`Exit code ${String(run.code)}:\n${run.text}`);
+}
+
+function expectCleanedUp(run: DemoRun): void {
+  const folder = folderOf(run);
+  expect(folder).toBeDefined();
+  expect(existsSync(folder ?? "")).toBe(false);
+  expect(survivorsOf(run)).toEqual([]);
+}
+
+const allSteps = Array.from({ length: storySteps }, (_, index) => index + 1);
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-demo-test-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe("npm run demo -- --once", () => {
+  test(
+    "tells every step, shows the fault and the clean spoke, stops everything and ends with 0",
+    async () => {
+      const run = await runDemo({ args: ["--once"] });
+      expectEnd(run, 0);
+      expect(finishedSteps(run)).toEqual(allSteps);
+      expect(run.text).toMatch(/No Knative installations found/);
+      expect(run.text).toMatch(
+        /knative-serving +KnativeServing +spoke-1 +1\.23\.\d+ +Ready +Ready/,
+      );
+      expect(run.text).toMatch(
+        /knative-eventing +KnativeEventing +spoke-2 +1\.23\.\d+ +Ready +Ready/,
+      );
+      expect(run.text).toMatch(/spoke-1 +1\.23\.\d+ +NotReady +Denied +AccessProviderFailed/);
+      expect(run.text).toMatch(/: 0 objects of Eventing are left/);
+      expect(run.text).not.toContain("\u001B");
+      expectCleanedUp(run);
+    },
+    storyTimeoutMs,
+  );
+
+  test(
+    "tells the same with the sample release when no real one can be had, saying so",
+    async () => {
+      const cache = await temporaryFolder();
+      const path = await ensureBinaries(demoPrograms);
+      const given = demoPrograms.map((name) => [assetVariable(name), path(name)] as const);
+      const run = await runDemo({
+        args: ["--once"],
+        environment: {
+          ...Object.fromEntries(given),
+          KNFLEET_CACHE_DIR: cache,
+          KNFLEET_RELEASE_MIRROR: join(cache, "nowhere"),
+        },
+      });
+      expectEnd(run, 0);
+      expect(finishedSteps(run)).toEqual(allSteps);
+      expect(run.text.replaceAll(/\s+/g, " ")).toContain("a small sample release is used");
+      expectCleanedUp(run);
+    },
+    storyTimeoutMs,
+  );
+
+  test(
+    "ends with 1 when a step fails, and says which, why, and where the logs are",
+    async () => {
+      const folder = await temporaryFolder();
+      const etcd = join(folder, "etcd");
+      await writeFile(etcd, "#!/bin/sh\necho no etcd today >&2\nexit 7\n", { mode: 0o755 });
+      const run = await runDemo({
+        args: ["--once"],
+        environment: { [assetVariable("etcd")]: etcd },
+      });
+      expectEnd(run, 1);
+      expect(finishedSteps(run)).toEqual([1, 2]);
+      expect(run.text).toContain("FAILED in step 3");
+      expect(run.text).toContain("no etcd today");
+      const logs = /logs are in (\S+)/.exec(run.text)?.[1] ?? "";
+      onTestFinished(() => rm(logs, { recursive: true, force: true }));
+      expect(existsSync(logs)).toBe(true);
+    },
+    storyTimeoutMs,
+  );
+
+  test(
+    "ends with 0 and leaves nothing behind when it is interrupted",
+    async () => {
+      const run = await runDemo({ args: ["--once"], interruptAt: "== 6/" });
+      expectEnd(run, 0);
+      expect(run.text).not.toContain("FAILED");
+      expect(finishedSteps(run)).toEqual([1, 2, 3, 4, 5]);
+      expectCleanedUp(run);
+    },
+    storyTimeoutMs,
+  );
+});
