@@ -39,9 +39,11 @@ export async function finalize(
 ): Promise<{ readonly removed: number }> {
   const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
   const root = await readRoot(component, target, signal);
-  if (root !== undefined) await markFinalizing(root, { component, target }, signal);
   const patience = patienceOf(clock, patienceMs);
-  const scope = await sweepScopeOf(root, { component, target }, signal);
+  const [scope] = await Promise.all([
+    sweepScopeOf(root, { component, target }, signal),
+    root === undefined ? undefined : markFinalizing(root, { component, target }, signal),
+  ]);
   const sweep = new Sweep(target.client, scope, log);
   await sweep.removeInventory(signal);
   await removeRemnants(sweep, patience, signal);

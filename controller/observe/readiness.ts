@@ -13,9 +13,9 @@ export interface Readiness {
   readonly details: string;
 }
 
-/** The kinds whose readiness counts; they are watched as whole objects. */
-export const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
+const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
 
+/** Whether an object is of a kind whose readiness counts; those are watched as whole objects. */
 export function isWorkload(key: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
   return key.apiVersion.startsWith("apps/") && workloadKinds.includes(key.kind);
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { HubConnection } from "../../access/hub.ts";
 import { anchorAnnotations, componentUidLabel } from "../../api/anchor.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { encodeInventory } from "../../controller/apply/inventory.ts";
 import type { Target } from "../../controller/apply/target.ts";
 import { finalize, type FinalizeDeps } from "../../controller/finalize.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
@@ -10,6 +11,7 @@ import { useFleet } from "../fleet/use-fleet.ts";
 import { silentLog } from "../support/silent-log.ts";
 import {
   connectAs,
+  definitionOf,
   eventing,
   existing,
   imageDefinition,
@@ -228,6 +230,41 @@ describe("what holds an object back", () => {
       message:
         "[Forbidden] Deleting configmaps in namespace no-right is not allowed on the target cluster",
     });
+  });
+});
+
+describe("a kind that the controller has no right to", () => {
+  const entry = { apiVersion: "example.com/v1", kind: "Widget", namespace: "rights", name: "one" };
+
+  beforeAll(async () => {
+    await admin.apply(definitionOf("example.com", "v1", { Widget: "widgets" }));
+    await vi.waitFor(() => admin.list({ ...entry }));
+  });
+
+  async function installWith(word: string, marks: object): Promise<Installation> {
+    const installed = await install(word, { kinds: ["ConfigMap"] });
+    const entries = [
+      ...(installed.root.inventory?.entries ?? []),
+      { ...entry, hash: "", ...marks },
+    ];
+    const inventory = encodeInventory({ version: "1.23.0", complete: false, entries });
+    await admin.patch(installed.root.key, { data: { inventory } });
+    return installed;
+  }
+
+  test("is no obstacle when nothing of it was ever accepted", async () => {
+    const installed = await installWith("intended", {});
+    await finalized(installed);
+    expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
+  });
+
+  test("is one when something of it was installed", async () => {
+    const installed = await installWith("accepted", { fingerprint: "print" });
+    await expect(finalized(installed)).rejects.toMatchObject({
+      reason: "ApplyFailed",
+      message: expect.stringMatching(/^\[Forbidden\] Listing widgets .*is not allowed/),
+    });
+    expect(await existing(admin, [installed.root.key])).toHaveLength(1);
   });
 });
 

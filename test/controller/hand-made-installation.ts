@@ -109,26 +109,30 @@ function belonging(manifest: Manifest, uid: string, owner: OwnerReference): Mani
 
 const imageGroup = "caching.internal.knative.dev";
 
-export const imageDefinition: Manifest = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `images.${imageGroup}` },
-  spec: {
-    group: imageGroup,
-    scope: "Namespaced",
-    names: { kind: "Image", plural: "images", singular: "image" },
-    versions: [
-      {
-        name: "v1alpha1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-        },
-      },
-    ],
-  },
-};
+export const imageDefinition = definitionOf(imageGroup, "v1alpha1", { Image: "images" });
+
+/** A CRD of one kind, given with its plural. */
+export function definitionOf(
+  group: string,
+  version: string,
+  names: Readonly<Record<string, string>>,
+): Manifest {
+  const [kind = "", plural = ""] = Object.entries(names)[0] ?? [];
+  const schema = {
+    openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+  };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  };
+}
 
 // One object a kind. The webhook comes last: it refuses the deletion of the Image, because nobody answers for it.
 function objectsOf(namespace: string): readonly Manifest[] {

@@ -60,7 +60,7 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
     const watch: OpenWatch = { ref, options, queue: [], wake: () => undefined, isOpen: true };
     this.#watches.push(watch);
     try {
-      if (this.unserved.has(ref.resource.kind)) throw notServed();
+      if (this.unserved.has(ref.resource.kind)) throw apiError(404, "404 page not found");
       for (;;) {
         const event = watch.queue.shift();
         if (event instanceof Error) throw event;
@@ -81,11 +81,7 @@ function wokenUp(watch: OpenWatch, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What an API server answers for a kind whose CRD it does not have. */
-export function notServed(): ApiError {
-  return apiError(404, "404 page not found");
-}
-
+/** A refusal of the server. */
 export function apiError(status: number, message: string): ApiError {
   return new ApiError({
     status,
