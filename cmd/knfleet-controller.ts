@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 
 import packageJson from "../package.json" with { type: "json" };
-import { startControllerService } from "./controller-service.ts";
 import { readControllerFlags } from "./flags.ts";
 import { createLogger } from "./logger.ts";
 import { runService } from "./run.ts";
@@ -18,7 +17,9 @@ if ("exitCode" in flags) {
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat }, process.stdout);
   const { env: environment } = process;
   const identity = `${hostname()}_${randomUUID()}`;
-  await runService((signal) =>
-    startControllerService(flags, { environment, version, identity, log }, signal),
-  );
+  await runService(async (signal) => {
+    // Loaded only now: --help and a wrong flag are answered without it.
+    const { startControllerService } = await import("./controller-service.ts");
+    return startControllerService(flags, { environment, version, identity, log }, signal);
+  });
 }

@@ -1,0 +1,142 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  ControllerProcess,
+  type ControllerProcessOptions,
+  type Exit,
+} from "../support/controller-process.ts";
+
+const releaseDir = resolve(import.meta.dirname, "../fixtures/release");
+// Port 1 is nobody's: a hub that refuses every connection.
+const kubeconfigText = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Config",
+  "current-context": "hub",
+  contexts: [{ name: "hub", context: { cluster: "hub", user: "hub" } }],
+  clusters: [{ name: "hub", cluster: { server: "https://127.0.0.1:1" } }],
+  users: [{ name: "hub", user: { token: "secret-token" } }],
+});
+
+let folder: string;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "knfleet-controller-"));
+  kubeconfig = await file("kubeconfig", kubeconfigText);
+});
+
+afterAll(async () => rm(folder, { recursive: true }));
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text, { mode: 0o600 });
+  return path;
+}
+
+async function run(
+  options: ControllerProcessOptions,
+): Promise<Exit & { stdout: string; stderr: string }> {
+  await using controller = new ControllerProcess({ kubeconfig, releaseDir, ...options });
+  const exit = await controller.exited;
+  return { ...exit, stdout: controller.stdout, stderr: controller.stderr };
+}
+
+/** The end that is wanted, with a sentence that matches. */
+function one(sentence: RegExp) {
+  const line = new RegExp(`^Error: [^\\n]*${sentence.source}[^\\n]*\\n$`);
+  return { code: 1, stderr: expect.stringMatching(line) };
+}
+
+describe("a controller that cannot start ends with 1 and one line on standard error", () => {
+  test("with a flag that it does not know", async () => {
+    expect(await run({ flags: ["--bogus"] })).toMatchObject(one(/unknown option '--bogus'/));
+  });
+
+  test("without its release directory", async () => {
+    const missing = join(folder, "no-such-folder");
+    expect(await run({ releaseDir: missing })).toMatchObject(one(/no-such-folder does not exist/));
+  });
+
+  test("with an empty release directory", async () => {
+    const empty = await mkdtemp(join(folder, "empty-"));
+    expect(await run({ releaseDir: empty })).toMatchObject(one(/holds no version/));
+  });
+
+  test("with a kubeconfig that is not there", async () => {
+    const missing = join(folder, "no-such-kubeconfig");
+    expect(await run({ kubeconfig: missing })).toMatchObject(one(/no-such-kubeconfig/));
+  });
+
+  test("with a kubeconfig that is none, of which nothing is shown", async () => {
+    const wrong = await file("wrong-kubeconfig", '{"token": "secret-token", ');
+    const result = await run({ kubeconfig: wrong });
+    expect(result).toMatchObject(one(/wrong-kubeconfig/));
+    expect(result.stdout + result.stderr).not.toContain("secret-token");
+  });
+
+  test("with a provider file that is not there", async () => {
+    const missing = join(folder, "no-such-providers.json");
+    expect(await run({ providerFile: missing })).toMatchObject(one(/no-such-providers\.json/));
+  });
+
+  test("with a provider file that is wrong", async () => {
+    const wrong = await file("providers.json", '{"providers": "many"}');
+    expect(await run({ providerFile: wrong })).toMatchObject(one(/providers/));
+  });
+
+  test("with a health address that is taken", async () => {
+    await using first = new ControllerProcess({ kubeconfig, releaseDir });
+    const { port } = new URL(await first.healthUrl());
+    const flags = [`--health-address=127.0.0.1:${port}`];
+    expect(await run({ flags })).toMatchObject(one(/--health-address/));
+  });
+});
+
+test("help and version are printed and nothing is started", async () => {
+  expect(await run({ flags: ["--version"] })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    stderr: "",
+  });
+  expect(await run({ flags: ["--help"] })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("--release-dir <dir>"),
+    stderr: "",
+  });
+});
+
+describe("a controller whose hub does not answer", () => {
+  test("is healthy, not ready, says why, and stops with 0 when it is told to", async () => {
+    await using controller = new ControllerProcess({ kubeconfig, releaseDir });
+    const url = await controller.healthUrl();
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    const ready = await fetch(`${url}/readyz`);
+    expect(ready.status).toBe(503);
+    expect(await ready.text()).toContain("waiting for the components on the hub");
+    await controller.logged({ level: "warn", msg: "Cannot watch components on the hub" });
+    const before = performance.now();
+    expect(await controller.stop()).toEqual({ code: 0, signal: null });
+    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(controller.stderr).toBe("");
+    expect(controller.stdout).not.toContain("secret-token");
+  });
+
+  test("takes the poll interval as upstream does, and says which one it took", async () => {
+    const flags = ["--remote-deployments-poll-interval=-3s"];
+    await using controller = new ControllerProcess({ kubeconfig, releaseDir, flags });
+    const line = await controller.logged({ msg: "Starting" });
+    expect(line["pollIntervalMs"]).toBe(10_000);
+  });
+
+  test("writes for people when it is asked to", async () => {
+    const flags = ["--log-format=text"];
+    await using controller = new ControllerProcess({ kubeconfig, releaseDir, flags });
+    await expect
+      .poll(() => controller.stdout, { timeout: 10_000 })
+      .toMatch(/^[\d:.]{12} info {2}Starting version=/);
+  });
+});

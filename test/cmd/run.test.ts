@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+import { expect, onTestFinished, test } from "vitest";
+
+const service = join(import.meta.dirname, "../fixtures/services/service.ts");
+
+interface Running {
+  readonly child: ChildProcess;
+  /** Resolves when the service has written a line. */
+  said(line: string): Promise<void>;
+  ended(): Promise<{ code: number | null; stderr: string }>;
+}
+
+function start(behaviour: string): Running {
+  const child = spawn(process.execPath, [service, behaviour], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const closed = once(child, "close");
+  const out = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (out.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (out.stderr += text));
+  return {
+    child,
+    said: async (line) => {
+      while (!out.stdout.includes(`${line}\n`)) await once(child.stdout, "data");
+    },
+    ended: async () => {
+      await closed;
+      return { code: child.exitCode, stderr: out.stderr };
+    },
+  };
+}
+
+test.each(["SIGTERM", "SIGINT"] as const)("%s stops a service, which ends with 0", async (name) => {
+  const running = start("obeys");
+  await running.said("up");
+  running.child.kill(name);
+  await running.said("stopping");
+  expect(await running.ended()).toEqual({ code: 0, stderr: "" });
+});
+
+test("a signal while a service starts ends it with 0", async () => {
+  const running = start("waits-to-start");
+  await running.said("up");
+  running.child.kill("SIGTERM");
+  expect(await running.ended()).toEqual({ code: 0, stderr: "" });
+});
+
+test("a service that does not start ends with 1 and one line", async () => {
+  const { code, stderr } = await start("does-not-start").ended();
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "Error: The port is taken\n" });
+});
+
+test("a service that cannot go on is stopped and ends with 1 and one line", async () => {
+  const running = start("fails");
+  await running.said("stopping");
+  expect(await running.ended()).toEqual({ code: 1, stderr: "Error: The Lease was lost\n" });
+});
+
+test("a second signal ends a service that hangs at once", async () => {
+  const running = start("stubborn");
+  await running.said("up");
+  running.child.kill("SIGTERM");
+  await running.said("stopping");
+  running.child.kill("SIGTERM");
+  expect(await running.ended()).toEqual({ code: 1, stderr: "" });
+});
