@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,13 +54,10 @@ async function failureOf(work: Promise<unknown>): Promise<FleetError> {
   throw new Error("Expected a FleetError", { cause: error });
 }
 
+/** A process that has ended but that nobody has collected yet (state Z) is not alive. */
 function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return /^[^Z\s]/.test(stdout);
 }
 
 describe("a plugin", () => {

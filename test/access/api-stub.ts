@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { createSecureServer } from "node:http2";
+import { createServer } from "node:https";
+import type { TLSSocket } from "node:tls";
+
+import type { KeyPair } from "../fleet/certificates.ts";
+import { portOf } from "../fleet/ports.ts";
+
+export interface StubRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+  /** Common name of the client's certificate. */
+  readonly client: string | undefined;
+}
+
+export interface StubAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Cut the connection instead of answering. */
+  readonly reset?: boolean;
+  /** Say nothing at all. */
+  readonly hang?: boolean;
+  /** Send the body, but do not end it. */
+  readonly open?: boolean;
+}
+
+export interface StubOptions {
+  readonly identity: KeyPair;
+  readonly answer: (request: StubRequest) => StubAnswer;
+  readonly http1?: boolean;
+  /** Ask clients for a certificate of this authority. */
+  readonly clientCaPem?: string;
+}
+
+/** An API server that does what a real one cannot be made to do. */
+export interface ApiStub extends AsyncDisposable {
+  readonly server: string;
+  readonly port: number;
+  readonly requests: readonly StubRequest[];
+  readonly connections: number;
+}
+
+// What the requests and responses of HTTP/1 and HTTP/2 have in common.
+interface Asked {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: { readonly authorization?: string | undefined };
+  readonly socket: { readonly remotePort?: number | undefined };
+  resume(): unknown;
+  once(event: "end", listener: () => void): unknown;
+}
+
+interface Answering {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  write(text: string): unknown;
+  end(): unknown;
+}
+
+/** Starts a stub on a loopback port. */
+export async function startApiStub(options: StubOptions): Promise<ApiStub> {
+  const requests: StubRequest[] = [];
+  const sockets = new Map<number, TLSSocket>();
+  const listener = (request: Asked, response: Answering): void => {
+    const socket = sockets.get(request.socket.remotePort ?? 0);
+    const seen = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      authorization: request.headers.authorization,
+      client: nameOf(socket?.getPeerCertificate()),
+    };
+    requests.push(seen);
+    request.resume();
+    request.once("end", () => reply(response, options.answer(seen), socket));
+  };
+  const server = serverOf(options, listener);
+  server.on("secureConnection", (socket: TLSSocket) => {
+    sockets.set(socket.remotePort ?? 0, socket);
+    socket.on("error", () => undefined);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const port = portOf(server.address());
+  return {
+    server: `https://127.0.0.1:${port}`,
+    port,
+    requests,
+    get connections() {
+      return sockets.size;
+    },
+    async [Symbol.asyncDispose]() {
+      if (!server.listening) return;
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets.values()) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+function serverOf(
+  { identity, http1, clientCaPem }: StubOptions,
+  listener: (request: Asked, response: Answering) => void,
+): ReturnType<typeof createServer> | ReturnType<typeof createSecureServer> {
+  const tls = {
+    key: identity.keyPem,
+    cert: identity.certificatePem,
+    ...(clientCaPem === undefined
+      ? {}
+      : { ca: clientCaPem, requestCert: true, rejectUnauthorized: false }),
+  };
+  return http1 === true
+    ? createServer({ ...tls, ALPNProtocols: ["http/1.1"] }, listener)
+    : createSecureServer(tls, listener);
+}
+
+function nameOf(certificate: { readonly subject?: { readonly CN?: unknown } } | undefined) {
+  const name = certificate?.subject?.CN;
+  return typeof name === "string" ? name : undefined;
+}
+
+function reply(response: Answering, answer: StubAnswer, socket: TLSSocket | undefined): void {
+  if (answer.hang === true) return;
+  if (answer.reset === true) {
+    socket?.destroy();
+    return;
+  }
+  response.writeHead(answer.status ?? 200, {
+    "content-type": "application/json",
+    ...answer.headers,
+  });
+  response.write(answer.body ?? "{}");
+  if (answer.open !== true) response.end();
+}

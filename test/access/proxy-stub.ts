@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+
+import { portOf } from "../fleet/ports.ts";
+
+/** An HTTP proxy that knows CONNECT; remembers what was asked of it. */
+export interface ProxyStub extends AsyncDisposable {
+  readonly port: number;
+  readonly asked: readonly {
+    readonly target: string;
+    readonly authorization: string | undefined;
+  }[];
+}
+
+export async function startProxyStub(status = 200): Promise<ProxyStub> {
+  const asked: { target: string; authorization: string | undefined }[] = [];
+  const links = new Set<Socket>();
+  const server = createServer();
+  server.on("connect", (request: IncomingMessage, client: Socket) => {
+    asked.push({
+      target: request.url ?? "",
+      authorization: request.headers["proxy-authorization"],
+    });
+    if (status !== 200) {
+      client.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+      return;
+    }
+    const [host, port] = (request.url ?? "").split(":");
+    const target = connect(Number(port), host, () => {
+      client.write("HTTP/1.1 200 OK\r\n\r\n");
+      client.pipe(target).pipe(client);
+    });
+    for (const socket of [client, target]) {
+      links.add(socket);
+      socket.on("error", () => undefined);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: portOf(server.address()),
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of links) socket.destroy();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+
+import { RenewingCredentials } from "../../access/credential-source.ts";
+import type { CredentialSource } from "../../access/credential.ts";
+import { Secret } from "../../access/secret.ts";
+import { startApiStub } from "./api-stub.ts";
+import {
+  authority,
+  failureOf,
+  get,
+  post,
+  requesterTo,
+  serverIdentity,
+  stub,
+  untilTheEnd,
+} from "./loopback.ts";
+
+const signal = AbortSignal.timeout(60_000);
+
+describe("a client certificate", () => {
+  const one = authority.issue({ commonName: "one", usage: "client" });
+  const two = authority.issue({ commonName: "two", usage: "client" });
+
+  test("that changes gets a connection of its own", async () => {
+    const api = await stub(() => ({}), { clientCaPem: authority.certificatePem });
+    let pair = one;
+    const requester = requesterTo(api, {
+      current: () =>
+        Promise.resolve({
+          certificate: { certificatePem: pair.certificatePem, keyPem: new Secret(pair.keyPem) },
+        }),
+      reject: () => undefined,
+    });
+    await requester.send(get, signal);
+    await requester.send(get, signal);
+    pair = two;
+    await requester.send(get, signal);
+    expect(api.requests.map(({ client }) => client)).toEqual(["one", "one", "two"]);
+    expect(api.connections).toBe(2);
+  });
+});
+
+describe("a request is repeated", () => {
+  test.each([
+    {
+      name: "a GET after 503",
+      first: { status: 503, headers: { "retry-after": "0" } },
+      request: get,
+    },
+    {
+      name: "a POST after 429",
+      first: { status: 429, headers: { "retry-after": "0" } },
+      request: post,
+    },
+    { name: "a GET after a cut connection", first: { reset: true }, request: get },
+  ])("$name", async ({ first, request }) => {
+    const api = await stub((times) => (times === 1 ? first : {}));
+    expect((await requesterTo(api).send(request, signal)).status).toBe(200);
+    expect(api.requests).toHaveLength(2);
+  });
+
+  test.each([
+    { name: "a POST after 503", first: { status: 503 }, request: post, outcome: 503 },
+    { name: "a GET after 500", first: { status: 500 }, request: get, outcome: 500 },
+  ])("but not $name", async ({ first, request, outcome }) => {
+    const api = await stub(() => first);
+    expect((await requesterTo(api).send(request, signal)).status).toBe(outcome);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("but not a POST after a cut connection", async () => {
+    const api = await stub(() => ({ reset: true }));
+    expect(await failureOf(requesterTo(api).send(post, signal))).toBe("reset");
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("and given up soon when the server refuses connections", async () => {
+    const api = await startApiStub({ identity: serverIdentity, answer: () => ({}) });
+    await api[Symbol.asyncDispose]();
+    const started = performance.now();
+    expect(await failureOf(requesterTo(api).send(get, signal))).toBe("refused");
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});
+
+describe("401", () => {
+  test("gets a new credential and one repetition, also for a POST (C05)", async () => {
+    const api = await stub((times) => (times === 1 ? { status: 401 } : {}));
+    expect((await requesterTo(api, renewing().source).send(post, signal)).status).toBe(200);
+    expect(api.requests.map(({ authorization }) => authorization)).toEqual([
+      "Bearer T1",
+      "Bearer T2",
+    ]);
+  });
+
+  test("again is reported, not repeated (C06)", async () => {
+    const api = await stub(() => ({ status: 401 }));
+    const { source, runs } = renewing();
+    const requester = requesterTo(api, source);
+    await expect(requester.send(get, signal)).rejects.toMatchObject({ code: "CredentialRejected" });
+    await expect(requester.send(get, signal)).rejects.toMatchObject({ code: "CredentialRejected" });
+    expect(api.requests).toHaveLength(2);
+    expect(runs()).toBe(2);
+  });
+
+  test("of twenty requests at once gets one new credential (C07)", async () => {
+    const { source, runs } = renewing();
+    const api = await startApiStub({
+      identity: serverIdentity,
+      answer: ({ authorization }) => ({ status: authorization === "Bearer T1" ? 401 : 200 }),
+    });
+    untilTheEnd(api);
+    const requester = requesterTo(api, source);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => requester.send(get, signal)),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(runs()).toBe(2);
+  });
+});
+
+test("403 changes nothing (C08)", async () => {
+  const api = await stub(() => ({ status: 403 }));
+  expect((await requesterTo(api).send(get, signal)).status).toBe(403);
+  expect(api.requests).toHaveLength(1);
+});
+
+function renewing(): { readonly source: CredentialSource; readonly runs: () => number } {
+  let runs = 0;
+  const source = new RenewingCredentials({
+    obtain: () => {
+      runs += 1;
+      return Promise.resolve({ authorization: new Secret(`Bearer T${runs}`) });
+    },
+    now: Date.now,
+    random: Math.random,
+  });
+  return { source, runs: () => runs };
+}

@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+
+import { apiErrorOf, bodyOf } from "../../access/api-answer.ts";
+import { Secret } from "../../access/secret.ts";
+import { createAuthority } from "../fleet/certificates.ts";
+import {
+  authority,
+  failureOf,
+  get,
+  requesterTo,
+  serverIdentity,
+  stub,
+  untilTheEnd,
+} from "./loopback.ts";
+import { startProxyStub } from "./proxy-stub.ts";
+
+const signal = AbortSignal.timeout(60_000);
+
+describe("a connection", () => {
+  test("is one for a hundred requests, each with the credential", async () => {
+    const api = await stub();
+    const requester = requesterTo(api);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => requester.send(get, signal)),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(api.connections).toBe(1);
+    expect(new Set(api.requests.map(({ authorization }) => authorization))).toEqual(
+      new Set(["Bearer T1"]),
+    );
+  });
+
+  test("goes below the server's path prefix", async () => {
+    const api = await stub();
+    await requesterTo({ server: `${api.server}/v1/projects/1` }).send(get, signal);
+    expect(api.requests[0]?.path).toBe("/v1/projects/1/version");
+  });
+
+  test("to a server that speaks only HTTP/1.1 does not queue requests behind a watch", async () => {
+    const api = await stub((times) => ({ open: times === 1 }), { http1: true });
+    const requester = requesterTo(api);
+    using watch = await requester.stream({ ...get, verb: "watch" }, 5_000, signal);
+    expect(watch.status).toBe(200);
+    await Promise.all(Array.from({ length: 5 }, () => requester.send(get, signal)));
+    expect(api.requests).toHaveLength(6);
+  });
+
+  test.each([
+    { name: "the CA that signed it", ca: authority.certificatePem },
+    { name: "its own certificate as CA (T01)", ca: serverIdentity.certificatePem },
+    {
+      name: "a bundle of both (T02)",
+      ca: serverIdentity.certificatePem + authority.certificatePem,
+    },
+  ])("is trusted by $name", async ({ ca }) => {
+    const api = await stub();
+    const requester = requesterTo({ server: api.server, caPem: ca });
+    expect((await requester.send(get, signal)).status).toBe(200);
+  });
+
+  test.each([
+    { name: "an unrelated CA (T04)", endpoint: { caPem: createAuthority("other").certificatePem } },
+    { name: "another name (T05)", endpoint: { tlsServerName: "other.internal" } },
+  ])("is not trusted with $name, and no credential is sent", async ({ endpoint }) => {
+    const api = await stub();
+    expect(
+      await failureOf(requesterTo({ server: api.server, ...endpoint }).send(get, signal)),
+    ).toBe("untrusted");
+    expect(api.requests).toEqual([]);
+  });
+
+  test("may be verified by another name than its host", async () => {
+    const api = await stub();
+    const requester = requesterTo({ server: api.server, tlsServerName: "kube.internal" });
+    expect((await requester.send(get, signal)).status).toBe(200);
+  });
+});
+
+describe("an answer", () => {
+  test("that redirects is refused, and nobody follows it (T-12)", async () => {
+    const other = await stub();
+    const api = await stub(() => ({ status: 302, headers: { location: `${other.server}/x` } }));
+    expect(await failureOf(requesterTo(api).send(get, signal))).toBe("other");
+    expect(other.requests).toEqual([]);
+  });
+
+  test("of more than 32 MiB is refused (T-50)", async () => {
+    const api = await stub(() => ({ body: "x".repeat(33 * 1024 * 1024) }));
+    expect(await failureOf(requesterTo(api).send(get, signal))).toBe("other");
+  });
+
+  test("that does not come in time is a timeout", async () => {
+    const api = await stub(() => ({ hang: true }));
+    const slow = { ...get, timeoutMs: 300, idempotent: false };
+    expect(await failureOf(requesterTo(api).send(slow, signal))).toBe("timeout");
+  });
+
+  test("in plain text is an error that is not looked into", async () => {
+    const api = await stub(() => ({
+      status: 404,
+      headers: { "content-type": "text/plain" },
+      body: "404 page \u001b[31mnot found",
+    }));
+    const error = apiErrorOf(await requesterTo(api).send(get, signal), "GET /x");
+    expect(error).toMatchObject({ status: 404, isStatus: false, reason: "" });
+    expect(error.message).toBe("404 page  [31mnot found");
+  });
+
+  test("that is broken JSON does not get into the error", async () => {
+    const api = await stub(() => ({ body: '{"token": canary' }));
+    const answer = await requesterTo(api).send(get, signal);
+    expect(() => bodyOf(answer, "GET /x")).toThrow("not JSON");
+  });
+});
+
+describe("a proxy", () => {
+  test("carries one tunnel with its password, not one for each request (T06)", async () => {
+    const api = await stub();
+    const proxy = await startProxyStub();
+    untilTheEnd(proxy);
+    const requester = requesterTo({
+      server: api.server,
+      proxy: {
+        protocol: "http:",
+        host: "127.0.0.1",
+        port: proxy.port,
+        authorization: new Secret("Basic dTpw"),
+      },
+    });
+    await Promise.all(Array.from({ length: 10 }, () => requester.send(get, signal)));
+    expect(proxy.asked).toEqual([{ target: `127.0.0.1:${api.port}`, authorization: "Basic dTpw" }]);
+  });
+
+  test("that says no is an error", async () => {
+    const api = await stub();
+    const proxy = await startProxyStub(407);
+    untilTheEnd(proxy);
+    const requester = requesterTo({
+      server: api.server,
+      proxy: { protocol: "http:", host: "127.0.0.1", port: proxy.port },
+    });
+    expect(await failureOf(requester.send(get, signal))).toBe("other");
+  });
+});
+
+test("a request ends with the reason of its signal", async () => {
+  const api = await stub(() => ({ hang: true }));
+  const stop = new AbortController();
+  const work = requesterTo(api).send(get, stop.signal);
+  stop.abort(new Error("Stopped"));
+  await expect(work).rejects.toThrow("Stopped");
+});
