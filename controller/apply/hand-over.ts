@@ -55,14 +55,16 @@ function withOwnScale(manifest: Manifest, owned: unknown): Manifest {
     ]);
     if (!isFields(container) || !Array.isArray(container["env"])) return container;
     const variables: readonly unknown[] = container["env"];
-    return { ...container, env: variables.filter((variable) => isOwnVariable(variable, own)) };
+    return { ...container, env: variables.map((variable) => ownVariable(variable, own)) };
   });
 }
 
-function isOwnVariable(variable: unknown, own: unknown): boolean {
-  if (!isFields(variable) || !handedOverVariable.test(String(variable["name"]))) return true;
+function ownVariable(variable: unknown, own: unknown): unknown {
+  if (!isFields(variable) || !handedOverVariable.test(String(variable["name"]))) return variable;
   const fields = at(own, [itemKey(variable)]);
-  return ["f:value", "f:valueFrom"].some((field) => at(fields, [field]) !== undefined);
+  const isOwn = ["f:value", "f:valueFrom"].some((field) => at(fields, [field]) !== undefined);
+  // The name stays ours whoever writes the value; to leave it out would remove the variable.
+  return isOwn ? variable : { name: variable["name"] };
 }
 
 // How fieldsV1 names an item of a list whose key is the name.

@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+
+import { componentUidLabel } from "../../../api/anchor.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
+import type { Rendered } from "../../../controller/render/render.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { eventing, openInstaller, serving } from "./installer.ts";
+import { liveObjects, outlives, sentTo, writtenTo } from "./spoke-view.ts";
+
+const version = "1.23.0";
+
+const fleet = useFleet({ spokes: [{ kwok: false }] });
+
+function ownersOf({ metadata }: KubeObject): readonly string[] | undefined {
+  return metadata.ownerReferences?.map(({ uid }) => uid);
+}
+
+function isOfChannel({ metadata }: Manifest): boolean {
+  return /imc|in-memory|inmemory/.test(metadata.name ?? "");
+}
+
+function without(rendered: Rendered, unwanted: (manifest: Manifest) => boolean): Rendered {
+  const manifests = rendered.manifests.filter((manifest) => !unwanted(manifest));
+  return { ...rendered, manifests, hash: `${rendered.hash}-less` };
+}
+
+function changed(rendered: Rendered, name: string, fields: object): Rendered {
+  const manifests = rendered.manifests.map((manifest) =>
+    manifest.metadata.name === name && manifest.kind === "ConfigMap"
+      ? { ...manifest, ...fields }
+      : manifest,
+  );
+  return { ...rendered, manifests, hash: `${rendered.hash}-changed` };
+}
+
+describe.each([
+  { name: "Eventing", component: eventing({ version }) },
+  {
+    name: "Serving with Kourier",
+    component: serving({ version, ingress: { kourier: { enabled: true } } }),
+  },
+])("$name on a real API server", ({ component }) => {
+  test("is installed with one write an object and owned by its anchor", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    const since = new Date();
+    const progress: number[] = [];
+    const changes = await installer.install({ onProgress: ({ done }) => progress.push(done) });
+
+    expect(changes).toMatchObject({ parked: [], failed: [], pruned: [], unchanged: 0 });
+    const sent = await sentTo(spoke, since);
+    expect(sent.length / rendered.manifests.length).toBeLessThanOrEqual(1.15);
+    const accepted = sent.filter(({ verb, code }) => verb === "patch" && code < 300);
+    const names = accepted.map(({ uri }) => uri.replace(/\?.*/, ""));
+    // The root alone is written twice: created with the intent, then patched.
+    expect(new Set(names).size).toBe(names.length);
+    expect(accepted).toHaveLength(changes.applied.length + 1);
+
+    const objects = await liveObjects(spoke, rendered);
+    expect(objects).toHaveLength(rendered.manifests.length);
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    expect(root?.inventory).toMatchObject({ version, complete: true });
+    expect(root?.inventory?.entries).toHaveLength(changes.applied.length);
+    expect(root?.object.metadata.ownerReferences).toBeUndefined();
+    expect(
+      objects.filter(
+        (object) =>
+          object.metadata.namespace !== undefined && ownersOf(object)?.join() !== root?.uid,
+      ),
+    ).toEqual([]);
+    const labelled = objects.filter(
+      ({ metadata }) => metadata.labels?.[componentUidLabel] === component.metadata.uid,
+    );
+    expect(labelled).toHaveLength(rendered.manifests.filter((object) => !outlives(object)).length);
+    expect(progress.toSorted((a, b) => a - b)).toEqual(progress);
+    expect(progress.at(-1)).toBe(changes.applied.length);
+  });
+
+  test("is not written again, neither at once nor after a restart of the controller", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const since = new Date();
+    const first = await installer.install();
+    expect(await writtenTo(spoke, since)).toEqual([]);
+    expect(first.applied).toEqual([]);
+
+    const second = new Date();
+    const changes = await installer.install();
+    expect(changes.unchanged).toBeGreaterThan(50);
+    expect(await sentTo(spoke, second)).toEqual([]);
+  });
+
+  test("follows a changed ConfigMap with one patch", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    await installer.install();
+    const since = new Date();
+    const changes = await installer.install({
+      rendered: changed(rendered, "config-features", { data: { "new-trigger-filters": "off" } }),
+    });
+    expect(changes.applied).toMatchObject([{ kind: "ConfigMap", name: "config-features" }]);
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    expect(await writtenTo(spoke, since)).toEqual([
+      "patch configmaps config-features",
+      `patch configmaps ${root?.key.name}`,
+    ]);
+    await installer.install({ rendered });
+  });
+});
+
+describe("an installed component", () => {
+  const namespace = "drifting";
+  const component = eventing({ version }, { namespace });
+
+  test("loses what it does not want any more, but no CRD", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, {
+      component: eventing({ version }, { namespace: "pruned" }),
+    });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    await installer.install();
+    const less = without(rendered, isOfChannel);
+    const changes = await installer.install({ rendered: less });
+    expect(changes).toMatchObject({ applied: [], failed: [] });
+    const gone = rendered.manifests.filter(isOfChannel);
+    expect(changes.pruned).toHaveLength(gone.filter((object) => !outlives(object)).length);
+    const left = await liveObjects(spoke, { ...rendered, manifests: gone });
+    expect(left.every(outlives)).toBe(true);
+    expect(left.length).toBeGreaterThan(0);
+
+    const none = await installer.install({
+      rendered: { ...rendered, manifests: [], hash: "none" },
+    });
+    expect(none.pruned).toEqual([]);
+    expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
+    await installer.install({ rendered });
+    expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
+  });
+
+  test("gets back what somebody deleted or changed, and nothing else", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    await installer.install();
+    await installer.observation.synced(AbortSignal.timeout(10_000));
+    const deployment = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      namespace,
+      name: "eventing-controller",
+    };
+    installer.changes.length = 0;
+    await spoke.admin.remove(deployment);
+    await spoke.admin.patch(
+      { ...deployment, apiVersion: "v1", kind: "ConfigMap", name: "config-br-defaults" },
+      { data: { "default-br-config": "broken" } },
+    );
+    await waitFor("both changes to be seen", async () =>
+      ["Deployment", "ConfigMap"].every((kind) =>
+        installer.changes.some((change) => change.kind === "object" && change.key.kind === kind),
+      ),
+    );
+    const since = new Date();
+    const changes = await installer.install();
+    expect(changes.applied.map(({ name }) => name).toSorted()).toEqual([
+      "config-br-defaults",
+      "eventing-controller",
+    ]);
+    expect(await writtenTo(spoke, since)).toHaveLength(2);
+    expect(await spoke.admin.get(deployment)).toBeDefined();
+  });
+
+  test("does not run a finished Job again", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    await installer.install();
+    const jobs = (await installer.rendered()).manifests.filter(({ kind }) => kind === "Job");
+    expect(jobs.length).toBeGreaterThan(0);
+    await Promise.all(jobs.map((job) => spoke.admin.remove(keyOf(job))));
+    await waitFor("the Jobs to be gone from the view", async () =>
+      [...installer.observation.objects().values()].every(({ key }) => key.kind !== "Job"),
+    );
+    await installer.restart();
+    expect((await installer.install()).applied).toEqual([]);
+    expect(
+      await spoke.admin.list({
+        apiVersion: "batch/v1",
+        kind: "Job",
+        namespace,
+      }),
+    ).toEqual([]);
+  });
+
+  test("leaves to the PingSource controller what that has taken over", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    await installer.install();
+    await installer.observation.synced(AbortSignal.timeout(10_000));
+    const key = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      namespace,
+      name: "pingsource-mt-adapter",
+    };
+    const live = await spoke.admin.get(key);
+    const containers = valueAt(live, "spec", "template", "spec", "containers");
+    const logging = { name: "K_LOGGING_CONFIG", value: "theirs" };
+    const env = valueAt(containers, 0, "env");
+    const taken = Array.isArray(env)
+      ? env.map((item) => (valueAt(item, "name") === logging.name ? logging : item))
+      : [];
+    installer.changes.length = 0;
+    await spoke.admin.patch(key, {
+      spec: {
+        replicas: 1,
+        template: { spec: { containers: [{ ...Object(valueAt(containers, 0)), env: taken }] } },
+      },
+    });
+    await waitFor("the change to be seen", async () =>
+      installer.changes.some(({ kind, key: { name } }) => kind === "object" && name === key.name),
+    );
+    expect((await installer.install()).applied).toMatchObject([{ name: key.name }]);
+    const after = await spoke.admin.get(key);
+    expect(valueAt(after, "spec", "replicas")).toBe(1);
+    expect(valueAt(after, "spec", "template", "spec", "containers", 0, "env")).toEqual(
+      expect.arrayContaining([expect.objectContaining(logging)]),
+    );
+    expect(valueAt(after, "metadata", "generation")).toBe(
+      valueAt(await spoke.admin.get(key), "metadata", "generation"),
+    );
+    expect((await installer.install()).applied).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+
+import { connectHub } from "../../../access/hub.ts";
+import type { KubeClient } from "../../../access/kube-client.ts";
+import type { Component, KnativeEventing, KnativeServing } from "../../../api/component.ts";
+import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
+import { install } from "../../../controller/apply/install.ts";
+import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
+import { Preparations } from "../../../controller/apply/prepare.ts";
+import type { Target } from "../../../controller/apply/target.ts";
+import { systemClock } from "../../../controller/clock.ts";
+import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
+import { observe } from "../../../controller/observe/observe.ts";
+import { openReleases, type Releases } from "../../../controller/render/release.ts";
+import { render, type Rendered } from "../../../controller/render/render.ts";
+import type { Cluster } from "../../fleet/fleet.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+/** User agent of the engine under test, as the audit log shows it. */
+export const userAgent = "knfleet-test-engine/1";
+
+const releaseDir = resolve(process.env["KNFLEET_RELEASE_MIRROR"] ?? "../shared/manifests");
+
+interface ComponentFields {
+  readonly uid?: string;
+  readonly namespace?: string;
+}
+
+/** A KnativeServing as the hub would hold it. */
+export function serving(
+  spec: NonNullable<KnativeServing["spec"]>,
+  fields: ComponentFields = {},
+): KnativeServing {
+  return { ...identity("knative-serving", fields), kind: "KnativeServing", spec };
+}
+
+/** A KnativeEventing as the hub would hold it. */
+export function eventing(
+  spec: NonNullable<KnativeEventing["spec"]>,
+  fields: ComponentFields = {},
+): KnativeEventing {
+  return { ...identity("knative-eventing", fields), kind: "KnativeEventing", spec };
+}
+
+function identity(name: string, fields: ComponentFields) {
+  const { namespace = name, uid = randomUUID() } = fields;
+  const apiVersion = "operator.knative.dev/v1beta1" as const;
+  return { apiVersion, metadata: { name, namespace, uid, resourceVersion: "1" } };
+}
+
+/** What the controller does with one component on one spoke, without the controller. */
+export class Installer implements AsyncDisposable {
+  readonly client: KubeClient;
+  readonly target: Target;
+  readonly component: Component;
+  readonly changes: ObservedChange[] = [];
+  readonly #releases: Releases;
+  readonly #preparations = new Preparations();
+  #observation: Observation;
+  #memory = new InstallationMemory();
+
+  constructor({ client, releases, component, hubId = "hub-a" }: InstallerOptions) {
+    this.client = client;
+    this.#releases = releases;
+    this.component = component;
+    const { namespace } = component.metadata;
+    const profile = { namespace: "fleet", name: "spoke-1" };
+    this.target = { client, profile, namespace, fieldManager: `knfleet-${hubId}`, hubId };
+    this.#observation = this.#observe();
+  }
+
+  get observation(): Observation {
+    return this.#observation;
+  }
+
+  async rendered(component: Component = this.component): Promise<Rendered> {
+    return render(component, this.#releases);
+  }
+
+  async install(options: InstallOptions = {}): Promise<ChangeSet> {
+    const component = options.component ?? this.component;
+    const rendered = options.rendered ?? (await this.rendered(component));
+    const { target } = this;
+    const { onProgress } = options;
+    return install(
+      { component, rendered, target, observation: this.#observation, memory: this.#memory },
+      {
+        log: silentLog,
+        clock: systemClock,
+        preparations: this.#preparations,
+        ...(onProgress === undefined ? {} : { onProgress }),
+      },
+      options.signal ?? AbortSignal.timeout(100_000),
+    );
+  }
+
+  /** The controller begins anew and knows nothing but what the spoke says. */
+  async restart(): Promise<void> {
+    await this.#observation[Symbol.asyncDispose]();
+    this.#observation = this.#observe();
+    this.#memory = new InstallationMemory();
+    this.changes.length = 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#observation[Symbol.asyncDispose]();
+  }
+
+  #observe(): Observation {
+    return observe({
+      client: this.client,
+      componentUid: this.component.metadata.uid,
+      fieldManager: this.target.fieldManager,
+      onChange: (change) => this.changes.push(change),
+      log: silentLog,
+    });
+  }
+}
+
+export interface InstallerOptions {
+  readonly client: KubeClient;
+  readonly releases: Releases;
+  readonly component: Component;
+  readonly hubId?: string;
+}
+
+export interface InstallOptions {
+  readonly component?: Component;
+  readonly rendered?: Rendered;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** A client for a spoke with the rights of the recommended role and no others. */
+async function spokeClient(
+  spoke: Cluster,
+): Promise<AsyncDisposable & { readonly client: KubeClient }> {
+  const { token } = await spoke.serviceAccountToken({
+    namespace: "knfleet",
+    name: "knfleet-hub",
+    clusterRoles: ["knfleet-spoke"],
+  });
+  const kubeconfig = await spoke.writeKubeconfig("engine.kubeconfig", { identity: { token } });
+  return connectHub({ kubeconfig, environment: {}, userAgent });
+}
+
+/** An installer with a connection of its own to a spoke. */
+export async function openInstaller(
+  spoke: Cluster,
+  options: Omit<InstallerOptions, "client" | "releases">,
+): Promise<AsyncDisposable & { readonly installer: Installer }> {
+  await using stack = new AsyncDisposableStack();
+  const { client } = stack.use(await spokeClient(spoke));
+  const installer = stack.use(
+    new Installer({ client, releases: await openReleases(releaseDir), ...options }),
+  );
+  const owned = stack.move();
+  return { installer, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
