@@ -19,6 +19,8 @@ export interface ConnectorOptions {
   readonly http2: boolean;
   readonly connectTimeoutMs: number;
   readonly silence?: Silence;
+  /** Destroys every socket when it aborts, also one that is still being connected. */
+  readonly signal: AbortSignal;
   /** Called when an established connection broke: not on idle close, GOAWAY or our own end. */
   readonly onBroken: (error: Error) => void;
 }
@@ -38,6 +40,7 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
     timeout: options.connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
+    signal: options.signal,
     secureContext: secureContextOf(endpoint, options.certificate),
     // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
     rejectUnauthorized: endpoint.insecureSkipTlsVerify !== true,
@@ -65,7 +68,7 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
     ): Promise<void> {
       try {
         const place = { host: hostname, port: Number(port === "" ? 443 : port) };
-        const httpSocket = await openTunnel(proxy, place, options.connectTimeoutMs);
+        const httpSocket = await openTunnel(proxy, place, options);
         connect({ ...target, httpSocket }, done);
       } catch (error) {
         callback(error instanceof Error ? error : new Error("The proxy failed"), null);

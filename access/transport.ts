@@ -64,6 +64,7 @@ export class Transport implements AsyncDisposable {
   readonly #prefix: string;
   readonly #requests = new Window(maxRequestsInFlight);
   readonly #streams = new Window(maxStreams);
+  readonly #end = new AbortController();
   #pool: Pool;
   #http2: boolean;
 
@@ -115,6 +116,8 @@ export class Transport implements AsyncDisposable {
 
   /** Ends the connection at once; what is in flight fails as `closed`. */
   async [Symbol.asyncDispose](): Promise<void> {
+    // Without it the end would wait for a connection that is being made to a server that does not answer.
+    this.#end.abort();
     await this.#pool.destroy(Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" }));
   }
 
@@ -202,6 +205,7 @@ export class Transport implements AsyncDisposable {
         endpoint,
         http2,
         connectTimeoutMs,
+        signal: this.#end.signal,
         onBroken,
         ...(certificate === undefined ? {} : { certificate }),
         ...(silence === undefined ? {} : { silence }),

@@ -17,7 +17,7 @@ export interface TunnelTarget {
 export function openTunnel(
   proxy: EndpointProxy,
   target: TunnelTarget,
-  timeoutMs: number,
+  limits: { readonly connectTimeoutMs: number; readonly signal: AbortSignal },
 ): Promise<Socket> {
   const authority = `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
@@ -27,7 +27,8 @@ export function openTunnel(
     method: "CONNECT",
     path: authority,
     agent: false,
-    timeout: timeoutMs,
+    timeout: limits.connectTimeoutMs,
+    signal: limits.signal,
     headers: {
       host: authority,
       ...(proxy.authorization === undefined

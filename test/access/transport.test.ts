@@ -1,8 +1,12 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+
 import { describe, expect, test } from "vitest";
 
 import { apiErrorOf, bodyOf } from "../../access/api-answer.ts";
 import { Secret } from "../../access/secret.ts";
 import { createAuthority } from "../fleet/certificates.ts";
+import { portOf } from "../fleet/ports.ts";
 import {
   authority,
   failureOf,
@@ -149,4 +153,18 @@ test("a request ends with the reason of its signal", async () => {
   const work = requesterTo(api).send(get, stop.signal);
   stop.abort(new Error("Stopped"));
   await expect(work).rejects.toThrow("Stopped");
+});
+
+test("a connection that is being made to a silent server ends at once when it is closed", async () => {
+  const silent = createServer();
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const requester = requesterTo({ server: `https://127.0.0.1:${portOf(silent.address())}` });
+  const work = failureOf(requester.send({ ...get, idempotent: false }, signal));
+  await once(silent, "connection");
+  const started = performance.now();
+  await requester[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(await work).not.toBe("timeout");
+  silent.close();
 });
