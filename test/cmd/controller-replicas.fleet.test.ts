@@ -1,0 +1,92 @@
+import { join, resolve } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { valueAt } from "../fleet/json-record.ts";
+import { readManifests } from "../fleet/manifest-files.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const fleet = useFleet({ spokes: 0, hub: { kwok: false } });
+
+/** With exactly the rights that docs/hub-role.yaml gives. */
+async function replica(): Promise<ControllerProcess> {
+  const { hub } = fleet();
+  for (const manifest of await readManifests(join(root, "docs/hub-role.yaml"))) {
+    await hub.admin.apply(manifest);
+  }
+  const identity = await hub.serviceAccountToken({
+    namespace: "knfleet-system",
+    name: "knfleet-controller",
+  });
+  const kubeconfig = await hub.writeKubeconfig("replica.kubeconfig", { identity });
+  const releaseDir = join(root, "test/fixtures/release");
+  return startControllerProcess({ kubeconfig, releaseDir, leaderElection: true });
+}
+
+async function holder(): Promise<unknown> {
+  const lease = await fleet().hub.admin.get({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    namespace: "knfleet-system",
+    name: "knfleet-controller",
+  });
+  return valueAt(lease, "spec", "holderIdentity");
+}
+
+function leads(controller: ControllerProcess): boolean {
+  return controller.logLines({ msg: "Reconciling" }).length > 0;
+}
+
+describe("two replicas", () => {
+  test("take turns: the second is ready, waits, and follows at once when the first stops", async () => {
+    await using first = await replica();
+    await first.logged({ msg: "Reconciling" });
+    await using second = await replica();
+    await second.logged({ msg: "Waiting to become the leader" });
+    expect(leads(second)).toBe(false);
+    expect(await second.metrics()).toContain('leader_election_master_status{name="knfleet"} 0');
+    expect(await first.metrics()).toContain('leader_election_master_status{name="knfleet"} 1');
+
+    expect(await first.stop()).toEqual({ code: 0, signal: null });
+    expect(first.logLines({ msg: "Released the Lease" })).toHaveLength(1);
+    await second.logged({ msg: "Reconciling" }, 5_000);
+  });
+
+  test("never lead at the same time: one that was paused ends when it wakes, and writes nothing", async () => {
+    await using first = await replica();
+    await first.logged({ msg: "Reconciling" }, 20_000);
+    await using second = await replica();
+    await second.logged({ msg: "Waiting to become the leader" });
+
+    first.signal("SIGSTOP");
+    await second.logged({ msg: "Reconciling" }, 25_000);
+    const identity = await holder();
+    const since = new Date();
+    first.signal("SIGCONT");
+    const wokenAt = performance.now();
+    expect(await first.exited).toMatchObject({ code: 1 });
+    expect(performance.now() - wokenAt).toBeLessThan(2_000);
+    expect(first.stderr).toMatch(/^Error: The Lease [^\n]+\n$/);
+    const own = await fleet().hub.auditLog.requests({
+      verb: ["update"],
+      resource: "leases",
+      since,
+    });
+    expect(own.every(({ code }) => code < 300)).toBe(true);
+    expect(await holder()).toBe(identity);
+  });
+
+  test("whose leader cannot reach the hub for 10 s have none until it is back", async () => {
+    await using controller = await replica();
+    await controller.logged({ msg: "Reconciling" }, 20_000);
+    fleet().hub.pause();
+    const exit = await controller.exited;
+    fleet().hub.resume();
+    expect(exit).toEqual({ code: 1, signal: null });
+    await using next = await controller.startAgain();
+    await waitFor("the next one to lead", () => leads(next), { timeoutMs: 25_000 });
+  });
+});
