@@ -6,7 +6,7 @@ import { until } from "./until.ts";
 
 const namespace = serving.key.namespace;
 const account = "serviceaccount knfleet-hub -n knfleet";
-const change = { spec: { config: { autoscaler: { "max-scale": "10" } } } };
+const change = { spec: { config: { network: { "http-protocol": "Redirected" } } } };
 
 /** The fault: the spoke stops accepting the hub's token. Shows what the command line and the conditions say. */
 export async function revokeCredential(stage: Stage): Promise<void> {
@@ -64,11 +64,11 @@ export async function mendCredential(stage: Stage): Promise<void> {
     `Nobody told the controller: it tried again and got through. The change of generation ${object.metadata.generation ?? 0} has arrived on the spoke:`,
   );
   await shell.show([
-    ...`kubectl --context ${serving.spoke} get configmap config-autoscaler`.split(" "),
+    ...`kubectl --context ${serving.spoke} get configmap config-network`.split(" "),
     "-n",
     namespace,
     "-o",
-    String.raw`jsonpath={.data.max-scale}{"\n"}`,
+    String.raw`jsonpath={.data.http-protocol}{"\n"}`,
   ]);
   await mustHaveArrived(stage);
   await shell.show("kubectl knfleet status -A");
@@ -76,10 +76,10 @@ export async function mendCredential(stage: Stage): Promise<void> {
 
 async function mustHaveArrived(stage: Stage): Promise<void> {
   const find = async (): Promise<true | undefined> => {
-    const name = "config-autoscaler";
+    const name = "config-network";
     const { admin } = stage.fleet.spoke(serving.spoke);
     const map = await admin.get({ apiVersion: "v1", kind: "ConfigMap", namespace, name });
-    return valueAt(map, "data", "max-scale") === "10" ? true : undefined;
+    return valueAt(map, "data", "http-protocol") === "Redirected" ? true : undefined;
   };
   const what = "the pending change to arrive on the spoke";
   await until(find, { what, timeoutMs: 10_000, signal: stage.signal });

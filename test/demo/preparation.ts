@@ -59,12 +59,12 @@ export async function getReleases(
   narrator.say(dir);
   return releases;
 
-  function fetched(): Promise<EnsuredReleases> {
+  async function fetched(): Promise<EnsuredReleases> {
     using progress = narrator.progress();
     progress.update("checking release files");
     const onProgress = ({ done, total, path }: { done: number; total: number; path: string }) =>
       progress.update(`${done} of ${total} files: ${path}`);
-    return ensureReleases({ environment, allowSample: true, onProgress }, signal);
+    return await ensureReleases({ environment, allowSample: true, onProgress }, signal);
   }
 }
 
@@ -75,5 +75,5 @@ export async function startDemoFleet(narrator: Narrator): Promise<Fleet> {
   );
   using progress = narrator.progress();
   progress.update("starting hub, spoke-1 and spoke-2");
-  return startFleet({ spokes: 2, log: (line) => progress.update(line) });
+  return await startFleet({ spokes: 2, log: (line) => progress.update(line) });
 }

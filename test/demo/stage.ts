@@ -53,5 +53,6 @@ export async function awaitComponent(
     return object !== undefined && waiting.holds(object) ? object : undefined;
   };
   const { what, timeoutMs } = waiting;
-  return until(check, { what, timeoutMs, signal: stage.signal });
+  // Awaited here, because the progress ends with this function.
+  return await until(check, { what, timeoutMs, signal: stage.signal });
 }
