@@ -42,6 +42,7 @@ export async function startControllerService(
   const client = { userAgent: `knfleet-controller/${version}`, counters };
   const source = kubeconfig === undefined ? {} : { kubeconfig };
   const hub = opened.use(await connectHub({ environment, ...source, ...client }));
+  const hubAsTarget = opened.use(await connectHub({ environment, ...source, ...client }));
   // Exec plugins read Secrets of the same hub.
   const forPlugins =
     kubeconfig === undefined ? environment : { ...environment, KUBECONFIG: kubeconfig };
@@ -55,6 +56,7 @@ export async function startControllerService(
     await startController(
       {
         hub: hub.client,
+        hubAsTarget: hubAsTarget.client,
         spokes,
         releases,
         lead: (until) =>

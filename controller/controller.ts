@@ -23,6 +23,8 @@ export interface ControllerSettings {
 
 export interface ControllerDeps {
   readonly hub: KubeClient;
+  /** Another connection to the hub, for what is installed on the hub itself. */
+  readonly hubAsTarget: KubeClient;
   readonly spokes: Spokes;
   readonly releases: Releases;
   /** Waits until this process may work. */

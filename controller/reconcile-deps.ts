@@ -12,7 +12,10 @@ import type { Releases } from "./render/release.ts";
 
 /** What the reconciles of all components share. */
 export interface ReconcileDeps {
+  /** For components, their status and Events. */
   readonly hub: KubeClient;
+  /** The hub as a target: a connection of its own, so that an install on the hub holds back nothing else. */
+  readonly hubAsTarget: KubeClient;
   /** UID of the hub's kube-system namespace. */
   readonly hubId: string;
   readonly spokes: Pick<Spokes, "acquire">;

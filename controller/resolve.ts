@@ -30,12 +30,12 @@ export function clusterNameOf({ spec }: Component): string {
  */
 export async function resolveTarget(
   { spec, metadata }: Component,
-  { hub, hubId, spokes }: Pick<ReconcileDeps, "hub" | "hubId" | "spokes">,
+  { hubAsTarget, hubId, spokes }: Pick<ReconcileDeps, "hubAsTarget" | "hubId" | "spokes">,
   signal: AbortSignal,
 ): Promise<Resolved> {
   const ref = spec?.clusterProfileRef;
   const connection =
-    ref === undefined ? { client: hub, signal } : await spokes.acquire(ref, signal);
+    ref === undefined ? { client: hubAsTarget, signal } : await spokes.acquire(ref, signal);
   const target: Target = {
     client: connection.client,
     ...(ref === undefined ? {} : { profile: ref }),
