@@ -61,7 +61,10 @@ export class Reflector implements Disposable {
     this.#handlers = handlers;
     // Nobody has to wait for it.
     this.#synced.promise.catch(() => undefined);
-    void this.#run(AbortSignal.any([signal, this.#stop.signal]));
+    const end = AbortSignal.any([signal, this.#stop.signal]);
+    end.addEventListener("abort", () => this.#synced.reject(end.reason), { once: true });
+    if (end.aborted) this.#synced.reject(end.reason);
+    else void this.#run(end);
   }
 
   /** Resolves when the whole collection is known for the first time; rejects when the reflector is stopped before. */
@@ -109,7 +112,6 @@ export class Reflector implements Disposable {
       const waitMs = Math.max(askedMs, this.#backoffMs(failures));
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
-    this.#synced.reject(signal.reason);
   }
 
   #backoffMs(failures: number): number {

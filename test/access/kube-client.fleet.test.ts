@@ -1,0 +1,302 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+import {
+  afterAll,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
+
+import { ApiError } from "../../access/api-error.ts";
+import { connectHub, type HubConnection } from "../../access/hub.ts";
+import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
+import { Reflector } from "../../access/reflector.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { freePort, portOf } from "../fleet/ports.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+
+const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }], hub: { kwok: false } });
+const resource = knownResource("v1", "ConfigMap");
+const fieldManager = "knfleet-test";
+
+let hub: HubConnection;
+let client: KubeClient;
+let namespace: string;
+let count = 0;
+
+beforeAll(async () => {
+  hub = await connected(fleet().hub.adminKubeconfigPath);
+  client = hub.client;
+});
+
+afterAll(async () => hub[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  count += 1;
+  namespace = `client-${count}`;
+  await client.create(
+    { resource: knownResource("v1", "Namespace") },
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    {},
+    soon(),
+  );
+});
+
+function connected(kubeconfig: string): Promise<HubConnection> {
+  return connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-client-test/0" });
+}
+
+function soon(ms = 20_000): AbortSignal {
+  return AbortSignal.timeout(ms);
+}
+
+function refOf(name: string): { resource: typeof resource; namespace: string; name: string } {
+  return { resource, namespace, name };
+}
+
+function configMap(name: string, data: Readonly<Record<string, string>> = {}): Manifest {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
+}
+
+function apply(name: string, data?: Readonly<Record<string, string>>, by = client) {
+  const object = configMap(name, data);
+  return by.apply(refOf(name), object, { fieldManager, force: true, metadataOnly: true }, soon());
+}
+
+async function errorOf(work: Promise<unknown>): Promise<ApiError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ApiError) return error;
+  throw new Error("Expected an ApiError", { cause: error });
+}
+
+describe("an object", () => {
+  test("that does not exist is undefined, of a kind that is served or not", async () => {
+    const unknown = {
+      apiVersion: "example.test/v1",
+      kind: "Thing",
+      plural: "things",
+      namespaced: false,
+    };
+    expect(await client.get(refOf("none"), {}, soon())).toBeUndefined();
+    expect(await client.get({ resource: unknown, name: "none" }, {}, soon())).toBeUndefined();
+    expect(await client.remove(refOf("none"), {}, soon())).toBe(false);
+  });
+
+  test("is applied, read, patched, replaced and removed", async () => {
+    expect(await apply("a", { a: "1" })).toMatchObject({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "a", managedFields: [{ manager: fieldManager, operation: "Apply" }] },
+    });
+    await client.patch(refOf("a"), [{ op: "add", path: "/data/b", value: "2" }], {}, soon());
+    const merged = await client.patch(refOf("a"), { data: { c: "3" } }, {}, soon());
+    expect(merged["data"]).toEqual({ a: "1", b: "2", c: "3" });
+    const replaced = await client.replace(refOf("a"), { ...merged, data: {} }, {}, soon());
+    const stale = client.replace(refOf("a"), { ...merged, data: {} }, {}, soon());
+    expect(await errorOf(stale)).toMatchObject({ status: 409, reason: "Conflict" });
+    const otherUid = client.remove(refOf("a"), { uid: "another" }, soon());
+    expect(await errorOf(otherUid)).toMatchObject({ status: 409 });
+    const { uid } = replaced.metadata;
+    expect(await client.remove(refOf("a"), { uid, propagationPolicy: "Background" }, soon())).toBe(
+      true,
+    );
+    expect(await client.get(refOf("a"), { metadataOnly: true }, soon())).toBeUndefined();
+  });
+
+  test("that exists cannot be created again", async () => {
+    await client.create({ resource, namespace }, configMap("a"), {}, soon());
+    const again = client.create({ resource, namespace }, configMap("a"), {}, soon());
+    expect(await errorOf(again)).toMatchObject({ status: 409, reason: "AlreadyExists" });
+  });
+
+  test("of two managers is a conflict that names the other one", async () => {
+    await apply("a", { a: "1" });
+    const options = { fieldManager: "other", dryRun: true };
+    const error = await errorOf(
+      client.apply(refOf("a"), configMap("a", { a: "2" }), options, soon()),
+    );
+    expect(error.status).toBe(409);
+    expect(error.causes).toEqual([
+      {
+        reason: "FieldManagerConflict",
+        field: ".data.a",
+        message: `conflict with "${fieldManager}"`,
+      },
+    ]);
+  });
+});
+
+describe("a collection", () => {
+  test(
+    "of more than a page is listed whole, and deleted by label",
+    { timeout: 60_000 },
+    async () => {
+      const names = Array.from({ length: 510 }, (_, index) => `many-${index}`);
+      const labels = { set: "many" };
+      await Promise.all(
+        names.map((name) => {
+          const object = { ...configMap(name), metadata: { namespace, name, labels } };
+          const options = { fieldManager, force: true, metadataOnly: true };
+          return client.apply(refOf(name), object, options, soon(50_000));
+        }),
+      );
+      const ref = { resource, namespace, labelSelector: "set=many" };
+      const listed = await client.list(ref, { metadataOnly: true }, soon());
+      expect(new Set(listed.items.map(({ metadata }) => metadata.name))).toEqual(new Set(names));
+      expect(listed.items[0]).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" });
+      const deleted = await client.removeCollection(
+        ref,
+        { propagationPolicy: "Background" },
+        soon(),
+      );
+      expect(deleted).toHaveLength(510);
+      // The server says `items: null`.
+      expect((await client.list(ref, { metadataOnly: true }, soon())).items).toEqual([]);
+    },
+  );
+
+  test("is not deleted with an empty selector", async () => {
+    const all = client.removeCollection({ resource, namespace, labelSelector: " " }, {}, soon());
+    await expect(all).rejects.toThrow("label selector is empty");
+  });
+});
+
+describe("a watch", () => {
+  test("begins with what is there, says when that is complete, and goes on", async () => {
+    await apply("before");
+    const stop = new AbortController();
+    const events: WatchEvent[] = [];
+    for await (const event of client.watch({ resource, namespace }, {}, stop.signal)) {
+      events.push(event);
+      if (event.type === "BOOKMARK" && event.initialEventsEnd) await apply("after");
+      if (event.type === "ADDED" && event.object.metadata.name === "after") break;
+    }
+    stop.abort();
+    expect(events.map(({ type }) => type)).toContain("BOOKMARK");
+    expect(events[0]).toMatchObject({ type: "ADDED" });
+  });
+});
+
+describe("while one of two API servers ends", () => {
+  test("requests go on although watches are open", { timeout: 120_000 }, async () => {
+    const spoke = fleet().spoke(0);
+    const second = await secondServer();
+    const first = Number(new URL(spoke.server).port);
+    const forwarder = await startForwarder(first);
+    const kubeconfig = await spoke.writeKubeconfig("forwarded.kubeconfig", {
+      identity: spoke.adminIdentity,
+      server: `https://127.0.0.1:${forwarder.port}`,
+    });
+    await using connection = await connected(kubeconfig);
+    const through = connection.client;
+    const seen: string[] = [];
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    namespace = "default";
+    const reflectors = Array.from(
+      { length: 10 },
+      () =>
+        new Reflector(
+          { client: through, ref: { resource, namespace } },
+          { onChange: ({ metadata }) => seen.push(metadata.name), onDelete: () => undefined },
+          stop.signal,
+        ),
+    );
+    await Promise.all(reflectors.map(({ synced }) => synced));
+    forwarder.target = second;
+    const ending = spoke.pids.find((pid) => argumentsOf(pid)[0]?.endsWith("kube-apiserver"));
+    const ended = spoke.stop("SIGTERM");
+    const started = performance.now();
+    let longestMs = 0;
+    for (let index = 0; performance.now() - started < 8_000; index += 1) {
+      const before = performance.now();
+      await apply(`goaway-${index}`, { index: `${index}` }, through);
+      longestMs = Math.max(longestMs, performance.now() - before);
+    }
+    expect(longestMs).toBeLessThan(5_000);
+    // It would serve the open watches for a minute.
+    if (ending !== undefined) process.kill(ending, "SIGKILL");
+    await ended;
+    await apply("last", {}, through);
+    await vi.waitFor(() => expect(seen.filter((name) => name === "last")).toHaveLength(10), {
+      timeout: 20_000,
+      interval: 100,
+    });
+  });
+});
+
+/** A second API server on the same etcd, until the end of the test; its port. */
+async function secondServer(): Promise<number> {
+  const spoke = fleet().spoke(0);
+  const port = await freePort();
+  const child = startLike(spoke.pids, spoke.folder, port);
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  });
+  const kubeconfig = await spoke.writeKubeconfig("second.kubeconfig", {
+    identity: spoke.adminIdentity,
+    server: `https://127.0.0.1:${port}`,
+  });
+  await using connection = await connected(kubeconfig);
+  await vi.waitFor(() => connection.client.list({ resource, namespace: "default" }, {}, soon()), {
+    timeout: 60_000,
+    interval: 200,
+  });
+  return port;
+}
+
+function startLike(pids: readonly number[], cwd: string, port: number): ChildProcess {
+  for (const pid of pids) {
+    const [command = "", ...args] = argumentsOf(pid);
+    if (!command.endsWith("kube-apiserver")) continue;
+    const changed = args.map((arg) =>
+      arg
+        .replace(/^--secure-port=.*/, `--secure-port=${port}`)
+        .replace(/^--audit-log-path=.*/, "--audit-log-path=second-audit.log"),
+    );
+    return spawn(command, changed, { cwd, stdio: "ignore" });
+  }
+  throw new Error("The spoke has no kube-apiserver");
+}
+
+function argumentsOf(pid: number): readonly string[] {
+  const { stdout } = spawnSync("ps", ["-ww", "-o", "args=", "-p", String(pid)], {
+    encoding: "utf8",
+  });
+  return stdout.trim().split(" ");
+}
+
+/** Forwards TCP to a port that can be changed for new connections. */
+async function startForwarder(target: number): Promise<{ readonly port: number; target: number }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((from) => {
+    const to = connect(forwarder.target, "127.0.0.1");
+    for (const socket of [from, to]) {
+      sockets.add(socket);
+      socket.on("error", () => {
+        from.destroy();
+        to.destroy();
+      });
+    }
+    from.pipe(to).pipe(from);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const forwarder = { port: portOf(server.address()), target };
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return forwarder;
+}

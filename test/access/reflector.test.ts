@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import type { KubeList, WatchEvent, WatchOptions } from "../../access/kube-client.ts";
+import { Reflector } from "../../access/reflector.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+
+const ref = { resource: knownResource("v1", "ConfigMap"), namespace: "n" };
+
+/** What one watch request does: gives these events and then ends, fails, or stays open. */
+interface Script {
+  readonly events?: readonly WatchEvent[];
+  readonly end: "ends" | "stays" | Error;
+}
+
+let stop: AbortController;
+let watches: (string | undefined)[];
+let lists: number;
+let told: string[];
+let errors: unknown[];
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  stop = new AbortController();
+  watches = [];
+  lists = 0;
+  told = [];
+  errors = [];
+});
+
+afterEach(() => {
+  stop.abort();
+  vi.useRealTimers();
+});
+
+function object(name: string, resourceVersion: string, uid = `uid-${name}`): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: "n", name, uid, resourceVersion },
+  };
+}
+
+const added = (name: string, version: string, uid?: string): WatchEvent => ({
+  type: "ADDED",
+  object: object(name, version, uid),
+});
+const bookmark = (resourceVersion: string, initialEventsEnd = false): WatchEvent => ({
+  type: "BOOKMARK",
+  resourceVersion,
+  initialEventsEnd,
+});
+const gone = apiError(410, "Expired");
+
+function apiError(status: number, reason: string): ApiError {
+  return new ApiError({
+    status,
+    reason,
+    message: reason,
+    causes: [],
+    isStatus: true,
+    request: "GET /x",
+  });
+}
+
+function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
+  const remaining = [...scripts];
+  const client = {
+    async *watch(_ref: unknown, options: WatchOptions, signal: AbortSignal) {
+      watches.push(options.resourceVersion);
+      const script = remaining.shift() ?? { end: "stays" };
+      yield* script.events ?? [];
+      // Long enough to be no hasty end.
+      vi.advanceTimersByTime(2_000);
+      if (script.end === "stays") {
+        await new Promise((resolve) => {
+          if (signal.aborted) resolve(undefined);
+          signal.addEventListener("abort", resolve, { once: true });
+        });
+      } else if (script.end !== "ends") {
+        throw script.end;
+      }
+    },
+    list() {
+      lists += 1;
+      return Promise.resolve(list ?? { items: [], resourceVersion: "1" });
+    },
+  };
+  return new Reflector(
+    { client, ref },
+    {
+      onChange: ({ metadata }, before) =>
+        told.push(`${before === undefined ? "+" : "~"}${metadata.name}`),
+      onDelete: ({ metadata }) => told.push(`-${metadata.name}`),
+      onError: (error) => errors.push(error),
+    },
+    stop.signal,
+  );
+}
+
+async function watched(times: number): Promise<void> {
+  await vi.waitFor(() => expect(watches.length).toBeGreaterThanOrEqual(times), { timeout: 5_000 });
+}
+
+describe("a reflector", () => {
+  test("continues after the last version when the server ends the watch", async () => {
+    const reflector = reflecting([
+      { events: [added("a", "3"), bookmark("5", true), bookmark("9")], end: "ends" },
+    ]);
+    await reflector.synced;
+    await watched(2);
+    expect(watches).toEqual([undefined, "9"]);
+    expect(errors).toEqual([]);
+  });
+
+  test("lists anew after 410 and finds out what is gone, without telling what is the same", async () => {
+    const reflector = reflecting([
+      { events: [added("a", "3"), added("b", "4"), bookmark("5", true)], end: gone },
+      { events: [added("b", "4"), added("c", "8"), bookmark("9", true)], end: "stays" },
+    ]);
+    await watched(2);
+    await vi.waitFor(() => expect(told).toEqual(["+a", "+b", "+c", "-a"]));
+    expect(watches).toEqual([undefined, undefined]);
+    expect([...reflector.values()].map(({ metadata }) => metadata.name)).toEqual(["b", "c"]);
+    expect(errors).toEqual([]);
+  });
+
+  test("begins again from nothing when the first list is cut off", async () => {
+    const reflector = reflecting([
+      { events: [added("a", "3")], end: "ends" },
+      { events: [added("a", "3"), bookmark("5", true)], end: "stays" },
+    ]);
+    await reflector.synced;
+    expect(watches).toEqual([undefined, undefined]);
+    expect(told).toEqual(["+a"]);
+  });
+
+  test("tells a deletion and a creation when an object came back as another", async () => {
+    reflecting([
+      { events: [added("a", "3", "one"), bookmark("5", true)], end: gone },
+      { events: [added("a", "8", "two"), bookmark("9", true)], end: "stays" },
+    ]);
+    await vi.waitFor(() => expect(told).toEqual(["+a", "-a", "+a"]));
+  });
+
+  test("goes on after an error, from where it was", async () => {
+    reflecting([
+      { events: [bookmark("5", true)], end: new ConnectionError("reset", "cut") },
+      { events: [added("a", "6")], end: "stays" },
+    ]);
+    await vi.waitFor(() => expect(told).toEqual(["+a"]), { timeout: 5_000 });
+    expect(watches).toEqual([undefined, "5"]);
+    expect(errors).toHaveLength(1);
+  });
+
+  test("lists in pages when the server cannot begin a watch with a list", async () => {
+    const list = { items: [object("a", "3")], resourceVersion: "4" };
+    const reflector = reflecting([{ end: apiError(422, "Invalid") }], list);
+    await reflector.synced;
+    await watched(2);
+    expect(lists).toBe(1);
+    expect(watches).toEqual([undefined, "4"]);
+    expect(told).toEqual(["+a"]);
+  });
+
+  test("is silent once it is stopped", async () => {
+    const reflector = reflecting([{ events: [bookmark("5", true)], end: "stays" }]);
+    await reflector.synced;
+    reflector[Symbol.dispose]();
+    await Promise.resolve();
+    expect(watches).toHaveLength(1);
+    expect(errors).toEqual([]);
+  });
+
+  test("that never got its list says so when it is stopped", async () => {
+    const reflector = reflecting([{ end: "stays" }]);
+    stop.abort(new Error("Stopped"));
+    await expect(reflector.synced).rejects.toThrow("Stopped");
+  });
+});
