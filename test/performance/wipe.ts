@@ -1,5 +1,4 @@
-import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import { keyOf } from "../../api/kubernetes.ts";
+import { describe, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 
@@ -8,27 +7,39 @@ import { waitFor } from "../fleet/wait-for.ts";
  * installation is a first one. Waits until the server has forgotten them.
  */
 export async function wipe(cluster: Cluster, manifests: readonly Manifest[]): Promise<void> {
-  const { admin } = cluster;
-  const removeAll = async (wanted: (manifest: Manifest) => boolean): Promise<void> => {
-    await Promise.all(manifests.filter(wanted).map((manifest) => admin.remove(keyOf(manifest))));
-  };
+  const keysOf = (wanted: (manifest: Manifest) => boolean): readonly ObjectKey[] =>
+    manifests.filter(wanted).map(keyOf);
   // While they stand they can refuse the deletion of what comes next.
-  await removeAll(({ kind }) => kind.endsWith("WebhookConfiguration"));
-  const namespaces = namespacesOf(manifests);
-  await removeAll(({ kind, metadata }) => metadata.namespace === undefined && kind !== "Namespace");
-  await Promise.all(namespaces.map((name) => admin.remove(namespaceKey(name))));
-  const crds = manifests.filter(({ kind }) => kind === "CustomResourceDefinition");
-  await waitFor(
-    `${cluster.name} to be empty again`,
-    async () => {
-      const left: (KubeObject | undefined)[] = await Promise.all([
-        ...namespaces.map((name) => admin.get(namespaceKey(name))),
-        ...crds.map((crd) => admin.get(keyOf(crd))),
-      ]);
-      return left.every((object) => object === undefined);
-    },
-    { timeoutMs: 120_000 },
-  );
+  await removeAll(cluster, keysOf(isWebhookConfiguration));
+  const clusterScoped = ({ kind, metadata }: Manifest): boolean =>
+    metadata.namespace === undefined && kind !== "Namespace" && !isCrd({ kind });
+  await removeAll(cluster, keysOf(clusterScoped));
+  await removeAll(cluster, namespacesOf(manifests).map(namespaceKey));
+  // After the namespaces: the server cannot empty a namespace while it forgets kinds.
+  await removeAll(cluster, keysOf(isCrd));
+}
+
+async function removeAll({ admin, name }: Cluster, keys: readonly ObjectKey[]): Promise<void> {
+  await Promise.all(keys.map((key) => admin.remove(key)));
+  let left = keys;
+  const isDone = async (): Promise<boolean> => {
+    const found = await Promise.all(left.map((key) => admin.get(key)));
+    left = left.filter((_, index) => found[index] !== undefined);
+    return left.length === 0;
+  };
+  try {
+    await waitFor(`${name} to be empty again`, isDone, { timeoutMs: 120_000 });
+  } catch (error) {
+    throw new Error(`Still there: ${left.map(describe).join(", ")}`, { cause: error });
+  }
+}
+
+function isWebhookConfiguration({ kind }: Pick<Manifest, "kind">): boolean {
+  return kind.endsWith("WebhookConfiguration");
+}
+
+function isCrd({ kind }: Pick<Manifest, "kind">): boolean {
+  return kind === "CustomResourceDefinition";
 }
 
 function namespacesOf(manifests: readonly Manifest[]): readonly string[] {
