@@ -86,12 +86,10 @@ class ApplyRun {
 
   async finished(): Promise<Applied> {
     try {
-      for (;;) {
-        this.#signal.throwIfAborted();
-        this.#start();
-        if (this.#running.size === 0) break;
-        await Promise.race(this.#running);
-      }
+      this.#signal.throwIfAborted();
+      this.#start();
+      while (this.#running.size > 0) await Promise.race(this.#running);
+      this.#signal.throwIfAborted();
       if (this.#waiting.length > 0) throw new Error("The gates of an apply wait for each other");
       return this.#result;
     } finally {
@@ -101,7 +99,7 @@ class ApplyRun {
   }
 
   #start(): void {
-    while (this.#inFlight < maxInFlight) {
+    while (this.#inFlight < maxInFlight && !this.#signal.aborted) {
       const next = this.#waiting.find(({ after }) => after.every((id) => !this.#open.has(id)));
       if (next === undefined) return;
       this.#waiting = this.#waiting.filter((gated) => gated !== next);
@@ -114,6 +112,8 @@ class ApplyRun {
 
   async #run(gated: Gated): Promise<void> {
     const refusal = await this.#send(gated);
+    // A place is free.
+    this.#start();
     if (refusal === undefined) return;
     const { object } = gated;
     switch (refusal.kind) {
@@ -193,6 +193,7 @@ class ApplyRun {
   #putBack(gated: Gated): void {
     const place = this.#waiting.findIndex(({ rank }) => rank > gated.rank);
     this.#waiting = this.#waiting.toSpliced(place < 0 ? this.#waiting.length : place, 0, gated);
+    this.#start();
   }
 
   #settle(object: Prepared, list: "applied"): void;
@@ -203,5 +204,7 @@ class ApplyRun {
     this.#open.delete(id);
     this.#lastAnswer = this.#deps.clock.now();
     this.#deps.onProgress?.({ done: this.#total - this.#open.size, total: this.#total });
+    // A gate may be open.
+    this.#start();
   }
 }

@@ -6,7 +6,7 @@ export interface Trouble {
   readonly message: string;
 }
 
-/** What an apply did; every object of the plan is in exactly one of `applied`, `parked` and `failed`. */
+/** What an apply did; every object of the plan is in exactly one of `applied`, `parked` and `failed`, the troubles sorted. */
 export interface ChangeSet {
   /** Objects that were sent and accepted. */
   readonly applied: readonly ObjectKey[];

@@ -120,7 +120,7 @@ async function withIntent(
 async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<ChangeSet> {
   const { desired, observation, memory, target } = work;
   const sent = await apply(gated(plan.apply), applyDeps(work), signal);
-  const parked = [...sent.parked, ...plan.leaving.map(stillLeaving)];
+  const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
   const accepted = parked.length + sent.failed.length === 0;
   const { resourceOf } = desired;
   const cleanup = { client: target.client, resourceOf, observed: observation.objects() };
@@ -135,7 +135,7 @@ async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pr
     applied: sent.applied,
     unchanged: plan.unchanged.length,
     parked,
-    failed: [...sent.failed, ...failed],
+    failed: sorted([...sent.failed, ...failed]),
     pruned,
   };
 }
@@ -172,4 +172,9 @@ function applyDeps(work: Begun): ApplyDeps {
 
 function stillLeaving({ key }: Prepared): Trouble {
   return { key, message: leavingMessage };
+}
+
+// Answers come in any order, but equal outcomes have to read equal.
+function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
+  return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
 }

@@ -248,3 +248,37 @@ describe("an object that a webhook without pods refuses", () => {
     expect((await installer.install()).unchanged).toBe(changes.applied.length + 1);
   });
 });
+
+describe("a component without a profile", () => {
+  test("is installed on the hub itself and owned by itself", async () => {
+    const { hub } = fleet();
+    const namespace = "local";
+    await hub.admin.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    // Its uid has to be a real one, or the garbage collector takes everything for orphaned.
+    const { metadata } = await hub.admin.create({
+      apiVersion: "operator.knative.dev/v1beta1",
+      kind: "KnativeEventing",
+      metadata: { name: "knative-eventing", namespace },
+    });
+    const component = eventing({ version }, { namespace, uid: metadata.uid });
+    const kubeconfig = await fleet().controllerKubeconfig();
+    await using opened = await openInstaller(hub, { component, kubeconfig, isLocal: true });
+    const { installer } = opened;
+    expect(await installer.install()).toMatchObject({ parked: [], failed: [] });
+    const objects = await liveObjects(hub, await installer.rendered());
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    expect(root?.inventory?.complete).toBe(true);
+    const inside = [...objects, ...(root === undefined ? [] : [root.object])].filter(
+      (object) => object.metadata.namespace === namespace,
+    );
+    expect(inside.length).toBeGreaterThan(30);
+    expect(
+      inside.filter(
+        ({ metadata: { ownerReferences } }) => ownerReferences?.[0]?.uid !== metadata.uid,
+      ),
+    ).toEqual([]);
+    expect(root?.object.metadata.annotations).not.toHaveProperty("operator.knative.dev/protected");
+    await installer.restart();
+    expect((await installer.install()).applied).toEqual([]);
+  });
+});

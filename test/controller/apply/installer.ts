@@ -60,13 +60,14 @@ export class Installer implements AsyncDisposable {
   #observation: Observation;
   #memory = new InstallationMemory();
 
-  constructor({ client, releases, component, hubId = "hub-a" }: InstallerOptions) {
+  constructor({ client, releases, component, hubId = "hub-a", isLocal = false }: InstallerOptions) {
     this.client = client;
     this.#releases = releases;
     this.component = component;
     const { namespace } = component.metadata;
     const profile = { namespace: "fleet", name: "spoke-1" };
-    this.target = { client, profile, namespace, fieldManager: `knfleet-${hubId}`, hubId };
+    const target = { client, namespace, fieldManager: `knfleet-${hubId}`, hubId };
+    this.target = isLocal ? target : { ...target, profile };
     this.#observation = this.#observe();
   }
 
@@ -123,6 +124,8 @@ export interface InstallerOptions {
   readonly releases: Releases;
   readonly component: Component;
   readonly hubId?: string;
+  /** The component is installed on the hub itself. */
+  readonly isLocal?: boolean;
 }
 
 export interface InstallOptions {
@@ -132,29 +135,38 @@ export interface InstallOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** A client for a spoke with the rights of the recommended role and no others. */
-async function spokeClient(
-  spoke: Cluster,
-): Promise<AsyncDisposable & { readonly client: KubeClient }> {
-  const { token } = await spoke.serviceAccountToken({
-    namespace: "knfleet",
-    name: "knfleet-hub",
-    clusterRoles: ["knfleet-spoke"],
-  });
-  const kubeconfig = await spoke.writeKubeconfig("engine.kubeconfig", { identity: { token } });
-  return connectHub({ kubeconfig, environment: {}, userAgent });
-}
-
 /** An installer with a connection of its own to a spoke. */
 export async function openInstaller(
   spoke: Cluster,
-  options: Omit<InstallerOptions, "client" | "releases">,
+  {
+    kubeconfig,
+    ...options
+  }: Omit<InstallerOptions, "client" | "releases"> & {
+    /** File to connect with, instead of the rights of the recommended role on a spoke. */
+    readonly kubeconfig?: string;
+  },
 ): Promise<AsyncDisposable & { readonly installer: Installer }> {
   await using stack = new AsyncDisposableStack();
-  const { client } = stack.use(await spokeClient(spoke));
+  const { client } = stack.use(
+    await connectHub({
+      kubeconfig: kubeconfig ?? (await spokeKubeconfig(spoke)),
+      environment: {},
+      userAgent,
+    }),
+  );
   const installer = stack.use(
     new Installer({ client, releases: await openReleases(releaseDir), ...options }),
   );
   const owned = stack.move();
   return { installer, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A kubeconfig with the rights of the recommended role and no others. `server` may be a proxy. */
+export async function spokeKubeconfig(spoke: Cluster, server = spoke.server): Promise<string> {
+  const { token } = await spoke.serviceAccountToken({
+    namespace: "knfleet",
+    name: "knfleet-hub",
+    clusterRoles: ["knfleet-spoke"],
+  });
+  return spoke.writeKubeconfig("engine.kubeconfig", { identity: { token }, server });
 }

@@ -1,0 +1,182 @@
+import { describe, expect, test } from "vitest";
+
+import type { StatusCause } from "../../../access/api-error.ts";
+import { refusalOf } from "../../../controller/apply/apply-error.ts";
+
+const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };
+const certificate = {
+  apiVersion: "networking.internal.knative.dev/v1alpha1",
+  kind: "Certificate",
+  namespace: "knative",
+  name: "c",
+};
+const gateway = { ...config, namespace: "istio-system" };
+const job = { apiVersion: "batch/v1", kind: "Job", namespace: "knative", name: "migrate" };
+
+interface Case {
+  readonly what: string;
+  readonly status: number;
+  readonly message?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly isStatus?: boolean;
+  readonly retryAfterMs?: number;
+  readonly key?: typeof config;
+  readonly isOfNewKind?: boolean;
+}
+
+function verdictOn({ status, message = "", causes = [], isStatus = true, ...rest }: Case) {
+  const { retryAfterMs, key = config, isOfNewKind = false } = rest;
+  const error = {
+    status,
+    message,
+    causes,
+    isStatus,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+  return refusalOf(error, { key, isOfNewKind, installNamespace: "knative" });
+}
+
+const notServed = { status: 404, message: "404 page not found", isStatus: false, key: certificate };
+
+describe("a refusal", () => {
+  test.each<Case & { kind: string; says?: string }>([
+    { what: "of a new kind", ...notServed, isOfNewKind: true, kind: "temporary" },
+    { what: "of a kind that nobody defines", ...notServed, kind: "parked", says: "does not serve" },
+    {
+      what: "for want of our namespace",
+      status: 404,
+      message: 'namespaces "knative" not found',
+      kind: "busy",
+    },
+    {
+      what: "for want of another namespace",
+      status: 404,
+      message: 'namespaces "istio-system" not found',
+      key: gateway,
+      kind: "parked",
+      says: "istio-system",
+    },
+    {
+      what: "for want of a role",
+      status: 404,
+      message: 'clusterroles.rbac.authorization.k8s.io "x" not found',
+      kind: "temporary",
+    },
+    {
+      what: "because our namespace is going",
+      status: 403,
+      message: "unable to create new content in namespace knative because it is being terminated",
+      kind: "busy",
+    },
+    {
+      what: "for want of a right",
+      status: 403,
+      message: 'configmaps "a" is forbidden: User "u" cannot patch',
+      kind: "permanent",
+      says: "lacks the verb patch on ConfigMap in namespace knative",
+    },
+    {
+      what: "for want of escalate",
+      status: 403,
+      message: "is attempting to grant RBAC permissions not currently held",
+      kind: "permanent",
+      says: "bind and escalate",
+    },
+    {
+      what: "for want of cluster-admin",
+      status: 403,
+      message: "must have cluster-admin privileges to use the aggregationRule",
+      kind: "permanent",
+      says: "bind and escalate",
+    },
+    {
+      what: "by a policy",
+      status: 403,
+      message: "denied",
+      causes: [{ message: "ValidatingAdmissionPolicy 'x'" }],
+      kind: "permanent",
+      says: "policy",
+    },
+    {
+      what: "for want of quota",
+      status: 403,
+      message: "exceeded quota: q",
+      kind: "permanent",
+      says: "quota",
+    },
+    {
+      what: "of a changed Job",
+      status: 422,
+      causes: [{ field: "spec.template" }],
+      key: job,
+      kind: "replace",
+    },
+    {
+      what: "of a template that is no Job's",
+      status: 422,
+      causes: [{ field: "spec.template" }],
+      kind: "permanent",
+      says: "spec.template",
+    },
+    {
+      what: "by a dead webhook",
+      status: 500,
+      message:
+        'Internal error occurred: failed calling webhook "webhook.serving.knative.dev": Post "https://10.0.0.3:443/?timeout=10s": dial tcp: connection refused',
+      kind: "parked",
+      says: "webhook.serving.knative.dev",
+    },
+    {
+      what: "by a dead conversion webhook",
+      status: 500,
+      message: "conversion webhook for eventing.knative.dev/v1beta1, Kind=EventType failed",
+      kind: "parked",
+    },
+    {
+      what: "of a body that cannot be merged",
+      status: 500,
+      message:
+        "failed to create typed patch object (knative/a; /v1, Kind=ConfigMap): .dta: field not declared in schema",
+      kind: "permanent",
+    },
+    {
+      what: "by a broken server",
+      status: 500,
+      message: "etcdserver: request timed out",
+      kind: "temporary",
+    },
+    { what: "of a write at the same time", status: 409, kind: "temporary" },
+    {
+      what: "by a busy server",
+      status: 429,
+      retryAfterMs: 3_000,
+      isStatus: false,
+      kind: "temporary",
+    },
+    { what: "by a server that starts", status: 503, kind: "temporary" },
+    { what: "of a malformed body", status: 400, kind: "permanent", says: "400" },
+    { what: "of a body that is too large", status: 413, kind: "permanent", says: "413" },
+  ])("$what ($status) is $kind", ({ kind, says = "", ...error }) => {
+    const refusal = verdictOn(error);
+    expect(refusal.kind).toBe(kind);
+    expect(refusal.message).toContain(says);
+  });
+
+  test("that names a time to wait keeps it", () => {
+    expect(verdictOn({ what: "", status: 429, retryAfterMs: 3_000 })).toMatchObject({
+      retryAfterMs: 3_000,
+    });
+  });
+
+  test("never quotes the server, and names at most three plain fields, sorted", () => {
+    const secret = "s3cr3t";
+    const causes = ["spec.d", "spec.b", "spec.a", "spec.c", "spec.b", `<b>${secret}</b>`].map(
+      (field) => ({ field, message: secret }),
+    );
+    const refusals = [400, 403, 404, 409, 422, 500, 503].map((status) =>
+      verdictOn({ what: "", status, message: `failed ${secret} at 10.0.0.1`, causes }),
+    );
+    expect(JSON.stringify(refusals)).not.toContain(secret);
+    expect(refusals[4]?.message).toBe("Invalid: spec.a, spec.b, spec.c");
+  });
+});

@@ -1,0 +1,293 @@
+import { describe, expect, test } from "vitest";
+
+import { ApiError, type ApiErrorFacts, ConnectionError } from "../../../access/api-error.ts";
+import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
+import { apply, type Applied, type ApplyDeps } from "../../../controller/apply/apply.ts";
+import { gated } from "../../../controller/apply/gates.ts";
+import type { Prepared } from "../../../controller/apply/prepare.ts";
+import { FakeClock, settled } from "../../support/fake-clock.ts";
+import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
+
+type Answer = "taken" | "going" | Partial<ApiErrorFacts> | Error;
+
+/** A server that answers each object by its name, and only when it is told to. */
+class Server {
+  readonly sent: string[] = [];
+  readonly removed: string[] = [];
+  readonly #answers = new Map<string, Answer[]>();
+  readonly #held = new Map<string, () => void>();
+  running = 0;
+  mostRunning = 0;
+
+  /** What an object meets, one answer a request; the last one stays. */
+  answer(name: string, ...answers: Answer[]): void {
+    this.#answers.set(name, answers);
+  }
+
+  /** Keeps the requests for an object open until `release`. */
+  hold(...names: string[]): void {
+    for (const name of names) this.#held.set(name, () => undefined);
+  }
+
+  release(name: string): Promise<void> {
+    const go = this.#held.get(name);
+    this.#held.delete(name);
+    go?.();
+    return settled();
+  }
+
+  send = async ({ key }: Prepared, signal: AbortSignal): Promise<KubeObject> => {
+    this.sent.push(key.name);
+    this.running += 1;
+    this.mostRunning = Math.max(this.mostRunning, this.running);
+    try {
+      if (this.#held.has(key.name)) await this.#until(key.name, signal);
+      await Promise.resolve();
+      return this.#answerOf(key.name);
+    } finally {
+      this.running -= 1;
+    }
+  };
+
+  remove = (object: Prepared): Promise<void> => {
+    this.removed.push(object.key.name);
+    return Promise.resolve();
+  };
+
+  #until(name: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#held.set(name, resolve);
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  }
+
+  #answerOf(name: string): KubeObject {
+    const answers = this.#answers.get(name) ?? ["taken"];
+    const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? "taken";
+    if (answer instanceof Error) throw answer;
+    const facts = { reason: "", message: "", causes: [], isStatus: true, request: "PATCH /" };
+    if (typeof answer === "object") throw new ApiError({ status: 500, ...facts, ...answer });
+    const leaving = answer === "going" ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {};
+    const metadata = { name, uid: name, resourceVersion: "1", ...leaving };
+    return { apiVersion: "v1", kind: "Any", metadata };
+  }
+}
+
+const busy = { status: 503 };
+
+function start(manifests: readonly Manifest[], server: Server, extra: Partial<ApplyDeps> = {}) {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const deps: ApplyDeps = { requests: server, clock, installNamespace: "knative", ...extra };
+  const result = apply(gated(preparedOf(manifests)), deps, stop.signal);
+  result.catch(() => undefined);
+  return { result, clock, stop };
+}
+
+function configs(...names: string[]): readonly Manifest[] {
+  return names.map((name) => manifestOf(`v1 ConfigMap knative/${name}`));
+}
+
+function namesOf({ applied, parked, failed }: Applied) {
+  const troubles = {
+    parked: parked.map(({ key }) => key.name),
+    failed: failed.map(({ key }) => key.name),
+  };
+  return { applied: applied.map(({ name }) => name), ...troubles };
+}
+
+describe("an apply", () => {
+  test("of nothing sends nothing", async () => {
+    const server = new Server();
+    expect(namesOf(await start([], server).result)).toEqual({
+      applied: [],
+      parked: [],
+      failed: [],
+    });
+  });
+
+  test("sends each object once, 64 at a time", async () => {
+    const server = new Server();
+    const names = Array.from({ length: 150 }, (_, index) => `c${index}`);
+    const { result } = start(configs(...names), server);
+    expect((await result).applied).toHaveLength(150);
+    expect(server.sent).toEqual(names);
+    expect(server.mostRunning).toBe(64);
+  });
+
+  test("opens gates as answers come, and lets nobody else wait for them", async () => {
+    const server = new Server();
+    const webhook = manifestOf("admissionregistration.k8s.io/v1 MutatingWebhookConfiguration w");
+    const custom = manifestOf("test.dev/v1 Thing knative/one");
+    server.hold("things.test.dev", "one");
+    const set = [webhook, custom, ...configs("c"), definitionOf("Thing")];
+    const { result } = start(set, server);
+    await settled();
+    expect(server.sent).toEqual(["things.test.dev", "c"]);
+    await server.release("things.test.dev");
+    expect(server.sent).toEqual(["things.test.dev", "c", "one"]);
+    await server.release("one");
+    expect(namesOf(await result).applied).toEqual(["c", "things.test.dev", "one", "w"]);
+  });
+
+  test("opens the gates of what it gives up", async () => {
+    const server = new Server();
+    server.answer("things.test.dev", { status: 422 });
+    const custom = manifestOf("test.dev/v1 Thing knative/one");
+    const { result } = start([custom, definitionOf("Thing")], server);
+    expect(namesOf(await result)).toEqual({
+      applied: ["one"],
+      parked: [],
+      failed: ["things.test.dev"],
+    });
+  });
+
+  test("goes on with the others when an object is refused for good or parked", async () => {
+    const server = new Server();
+    server.answer("bad", { status: 400 });
+    server.answer("blocked", { message: 'failed calling webhook "a.b"' });
+    const deployment = manifestOf("apps/v1 Deployment knative/d");
+    const { result } = start([...configs("bad", "blocked"), deployment], server);
+    expect(namesOf(await result)).toEqual({ applied: ["d"], parked: ["blocked"], failed: ["bad"] });
+    expect(server.sent).toHaveLength(3);
+  });
+
+  test("parks what is being deleted, because the write is lost", async () => {
+    const server = new Server();
+    server.answer("leaving", "going");
+    expect(namesOf(await start(configs("leaving"), server).result).parked).toEqual(["leaving"]);
+  });
+
+  test("reports progress with each object that is done", async () => {
+    const progress: number[] = [];
+    const { result } = start(configs("a", "b"), new Server(), {
+      onProgress: ({ done, total }) => progress.push(done, total),
+    });
+    await result;
+    expect(progress).toEqual([1, 2, 2, 2]);
+  });
+});
+
+describe("a temporary refusal", () => {
+  test("is tried again after 50 ms, doubling to 400 ms", async () => {
+    const server = new Server();
+    server.answer("a", busy, busy, busy, busy, busy, "taken");
+    const { result, clock } = start(configs("a"), server);
+    const times: number[] = [];
+    for (let count = 1; count < 6;) {
+      await clock.advance(10);
+      if (server.sent.length > count) times.push(clock.now());
+      count = server.sent.length;
+    }
+    expect(times).toEqual([50, 150, 350, 750, 1_150]);
+    expect(namesOf(await result).applied).toEqual(["a"]);
+  });
+
+  test("waits as long as the server says", async () => {
+    const server = new Server();
+    server.answer("a", { status: 429, retryAfterMs: 2_000 }, "taken");
+    const { result, clock } = start(configs("a"), server);
+    await clock.advance(1_990);
+    expect(server.sent).toHaveLength(1);
+    await clock.advance(10);
+    expect(namesOf(await result).applied).toEqual(["a"]);
+  });
+
+  test("of a kind that is not served yet is asked about at the pace of the server", async () => {
+    const server = new Server();
+    server.answer("one", { status: 404, isStatus: false }, "taken");
+    server.hold("things.test.dev");
+    const custom = manifestOf("test.dev/v1 Thing knative/one");
+    const { result, clock } = start([custom, definitionOf("Thing")], server);
+    await clock.advance(1_000);
+    await server.release("things.test.dev");
+    await clock.advance(490);
+    expect(server.sent).toEqual(["things.test.dev", "one"]);
+    await clock.advance(10);
+    expect(namesOf(await result).applied).toEqual(["things.test.dev", "one"]);
+  });
+
+  test("holds no place and nobody else", async () => {
+    const server = new Server();
+    const names = Array.from({ length: 64 }, (_, index) => `busy${index}`);
+    for (const name of names) server.answer(name, busy, "taken");
+    const { result, clock } = start(configs(...names, "free"), server);
+    await settled();
+    expect(server.sent).toHaveLength(65);
+    await clock.advance(50);
+    expect((await result).applied[0]?.name).toBe("free");
+  });
+
+  test("is parked when nothing was accepted for two minutes", async () => {
+    const server = new Server();
+    server.answer("a", busy);
+    const { result, clock } = start(configs("a", "b"), server);
+    await clock.advance(119_000);
+    expect(server.sent.length).toBeGreaterThan(200);
+    await clock.advance(2_000);
+    expect(namesOf(await result)).toEqual({ applied: ["b"], parked: ["a"], failed: [] });
+  });
+});
+
+describe("a Job whose template changed", () => {
+  const job = manifestOf("batch/v1 Job knative/migrate");
+  const immutable = { status: 422, causes: [{ field: "spec.template" }] };
+
+  test("is deleted and sent again", async () => {
+    const server = new Server();
+    server.answer("migrate", immutable, "taken");
+    const { result, clock } = start([job], server);
+    await clock.advance(50);
+    expect(namesOf(await result).applied).toEqual(["migrate"]);
+    expect(server.removed).toEqual(["migrate"]);
+  });
+
+  test("fails when that does not help", async () => {
+    const server = new Server();
+    server.answer("migrate", immutable);
+    const { result, clock } = start([job], server);
+    await clock.advance(1_000);
+    expect(namesOf(await result).failed).toEqual(["migrate"]);
+    expect(server.removed).toEqual(["migrate"]);
+  });
+});
+
+describe("an apply ends at once, with no request left,", () => {
+  test.each([
+    {
+      name: "when the connection fails",
+      answer: new ConnectionError("reset", "gone"),
+      error: { name: "ConnectionError" },
+    },
+    {
+      name: "when its namespace is deleted",
+      answer: { status: 403, message: "because it is being terminated" },
+      error: { reason: "ClusterBusy" },
+    },
+    {
+      name: "when something is wrong with the program",
+      answer: new TypeError("bug"),
+      error: { name: "TypeError" },
+    },
+  ])("$name", async ({ answer, error }) => {
+    const server = new Server();
+    server.hold("slow");
+    server.answer("a", answer);
+    server.answer("later", busy);
+    const { result, clock } = start(configs("slow", "later", "a"), server);
+    await expect(result).rejects.toMatchObject(error);
+    expect(server.running).toBe(0);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("when it is told to", async () => {
+    const server = new Server();
+    server.hold("slow");
+    const { result, stop } = start(configs("slow", "a"), server);
+    await settled();
+    const reason = new Error("stop");
+    stop.abort(reason);
+    await expect(result).rejects.toBe(reason);
+    expect(server.running).toBe(0);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+
+import type { JsonObject, Manifest } from "../../../api/kubernetes.ts";
+import { isHandedOver, withoutHandedOver } from "../../../controller/apply/hand-over.ts";
+import { manifestOf } from "./prepared.ts";
+
+const manager = "knfleet-hub-a";
+const webhook = manifestOf("admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration w", {
+  webhooks: [
+    { name: "a.b", namespaceSelector: { x: 1 }, objectSelector: { y: 1 }, sideEffects: "None" },
+  ],
+});
+const adapter = manifestOf("apps/v1 Deployment knative/pingsource-mt-adapter", {
+  spec: {
+    replicas: 0,
+    paused: false,
+    template: {
+      spec: {
+        containers: [
+          {
+            name: "dispatcher",
+            env: [
+              { name: "K_SINK_TIMEOUT", value: "-1" },
+              { name: "POD_NAME", value: "p" },
+            ],
+          },
+        ],
+      },
+    },
+  },
+});
+
+function owning(fieldsV1: JsonObject, by = manager): Manifest {
+  const managedFields = [{ manager: by, operation: "Apply", fieldsType: "FieldsV1", fieldsV1 }];
+  return manifestOf("v1 ConfigMap any/thing", { metadata: { name: "thing", managedFields } });
+}
+
+function environmentOwning(variable: JsonObject): JsonObject {
+  const containers = {
+    'k:{"name":"dispatcher"}': { "f:env": { 'k:{"name":"K_SINK_TIMEOUT"}': variable } },
+  };
+  return { "f:template": { "f:spec": { "f:containers": containers } } };
+}
+
+test("only the PingSource adapter and webhook configurations have fields that are handed over", () => {
+  const others = [
+    manifestOf("apps/v1 Deployment knative/webhook"),
+    manifestOf("v1 ConfigMap knative/a"),
+  ];
+  expect([webhook, adapter, ...others].map(isHandedOver)).toEqual([true, true, false, false]);
+});
+
+describe("what is sent of a webhook configuration", () => {
+  test("leaves a selector to who has written it", () => {
+    const fields = { "f:webhooks": { 'k:{"name":"a.b"}': { "f:objectSelector": {} } } };
+    expect(withoutHandedOver(webhook, owning(fields), manager)["webhooks"]).toEqual([
+      { name: "a.b", objectSelector: { y: 1 }, sideEffects: "None" },
+    ]);
+  });
+
+  test("leaves all selectors when nothing on it is ours", () => {
+    expect(withoutHandedOver(webhook, owning({}, "manifestival"), manager)["webhooks"]).toEqual([
+      { name: "a.b", sideEffects: "None" },
+    ]);
+  });
+});
+
+describe("what is sent of the PingSource adapter", () => {
+  test("is everything while it is ours", () => {
+    const fields = { "f:spec": { "f:replicas": {}, ...environmentOwning({ "f:value": {} }) } };
+    expect(withoutHandedOver(adapter, owning(fields), manager)).toEqual(adapter);
+  });
+
+  test("leaves scale and values to who has written them, and keeps the variables' names", () => {
+    const fields = { "f:spec": environmentOwning({ ".": {}, "f:name": {} }) };
+    expect(withoutHandedOver(adapter, owning(fields), manager)["spec"]).toEqual({
+      paused: false,
+      template: {
+        spec: {
+          containers: [
+            {
+              name: "dispatcher",
+              env: [{ name: "K_SINK_TIMEOUT" }, { name: "POD_NAME", value: "p" }],
+            },
+          ],
+        },
+      },
+    });
+  });
+});

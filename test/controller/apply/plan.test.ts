@@ -1,0 +1,203 @@
+import { describe, expect, test } from "vitest";
+
+import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import type { Inventory } from "../../../controller/apply/inventory.ts";
+import { isSettled, planApply } from "../../../controller/apply/plan.ts";
+import type { ObservedObject } from "../../../controller/observe/observation.ts";
+import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
+
+const config = manifestOf("v1 ConfigMap knative/a", { data: { x: "1" } });
+const job = manifestOf("batch/v1 Job knative/migrate");
+const definition = definitionOf("Thing");
+
+type Record = Partial<ObservedObject>;
+
+function observedAs(
+  manifest: Manifest,
+  record: Record | undefined,
+): ReadonlyMap<string, ObservedObject> {
+  if (record === undefined) return new Map();
+  const key = keyOf(manifest);
+  const full = {
+    key,
+    uid: "u",
+    resourceVersion: "1",
+    fingerprint: "f",
+    deleting: false,
+    ...record,
+  };
+  return new Map([[identityOf(key), full]]);
+}
+
+interface Marks {
+  readonly hash?: string;
+  readonly fingerprint?: string | undefined;
+}
+
+function sent(manifest: Manifest, marks: Marks): Inventory {
+  const hash = preparedOf([manifest])[0]?.hash ?? "";
+  const entry: Marks & { readonly hash: string } = {
+    hash,
+    ...("fingerprint" in marks ? {} : { fingerprint: "f" }),
+    ...marks,
+  };
+  const accepted = entry.fingerprint === undefined ? {} : { fingerprint: entry.fingerprint };
+  const entries = [{ ...keyOf(manifest), hash: entry.hash, ...accepted }];
+  return { version: "1.0.0", complete: true, entries };
+}
+
+describe("an object", () => {
+  test.each([
+    {
+      state: "that was never sent",
+      of: config,
+      inventory: undefined,
+      record: undefined,
+      verdict: "apply",
+    },
+    {
+      state: "as it was sent",
+      of: config,
+      inventory: sent(config, {}),
+      record: {},
+      verdict: "unchanged",
+    },
+    {
+      state: "that is gone",
+      of: config,
+      inventory: sent(config, {}),
+      record: undefined,
+      verdict: "apply",
+    },
+    {
+      state: "of other content",
+      of: config,
+      inventory: sent(config, { hash: "old" }),
+      record: {},
+      verdict: "apply",
+    },
+    {
+      state: "that was never accepted",
+      of: config,
+      inventory: sent(config, { fingerprint: undefined }),
+      record: {},
+      verdict: "apply",
+    },
+    {
+      state: "that somebody changed",
+      of: config,
+      inventory: sent(config, {}),
+      record: { fingerprint: "g" },
+      verdict: "apply",
+    },
+    {
+      state: "that somebody took from us",
+      of: config,
+      inventory: sent(config, {}),
+      record: { fingerprint: undefined },
+      verdict: "apply",
+    },
+    {
+      state: "never accepted and not ours",
+      of: config,
+      inventory: sent(config, { fingerprint: undefined }),
+      record: { fingerprint: undefined },
+      verdict: "apply",
+    },
+    {
+      state: "that is being deleted",
+      of: config,
+      inventory: sent(config, {}),
+      record: { deleting: true },
+      verdict: "leaving",
+    },
+    {
+      state: "that is a finished Job",
+      of: job,
+      inventory: sent(job, {}),
+      record: undefined,
+      verdict: "unchanged",
+    },
+    {
+      state: "that is a finished Job on its way out",
+      of: job,
+      inventory: sent(job, {}),
+      record: { deleting: true },
+      verdict: "unchanged",
+    },
+    {
+      state: "that is a new Job",
+      of: job,
+      inventory: sent(job, { hash: "old" }),
+      record: undefined,
+      verdict: "apply",
+    },
+    {
+      state: "that is a new Job while the old one leaves",
+      of: job,
+      inventory: sent(job, { hash: "old" }),
+      record: { deleting: true },
+      verdict: "leaving",
+    },
+    {
+      state: "that is a Job whose answer was lost",
+      of: job,
+      inventory: sent(job, { fingerprint: undefined }),
+      record: undefined,
+      verdict: "apply",
+    },
+    {
+      state: "that is a CRD, which is not watched",
+      of: definition,
+      inventory: sent(definition, {}),
+      record: undefined,
+      verdict: "unchanged",
+    },
+    {
+      state: "that is a changed CRD",
+      of: definition,
+      inventory: sent(definition, { hash: "old" }),
+      record: undefined,
+      verdict: "apply",
+    },
+  ] as const)("$state: $verdict", ({ of, inventory, record, verdict }) => {
+    const desired = preparedOf([of]);
+    const plan = planApply(desired, { inventory, observed: observedAs(of, record) });
+    const { apply, leaving, unchanged } = plan;
+    expect({ apply, leaving, unchanged }).toEqual({
+      apply: [],
+      leaving: [],
+      unchanged: [],
+      [verdict]: desired,
+    });
+    expect(isSettled(plan)).toBe(verdict === "unchanged");
+  });
+});
+
+describe("an obsolete object", () => {
+  const nothing = { observed: new Map<string, ObservedObject>() };
+  const desired = preparedOf([config]);
+
+  test("is pruned", () => {
+    const inventory = sent(job, {});
+    const plan = planApply(desired, { ...nothing, inventory });
+    expect(plan.prune.map(({ name }) => name)).toEqual(["migrate"]);
+    expect(isSettled(plan)).toBe(false);
+  });
+
+  test("stays when nothing is desired at all", () => {
+    expect(planApply([], { ...nothing, inventory: sent(job, {}) }).prune).toEqual([]);
+  });
+
+  test("stays when it is a CRD or a Namespace", () => {
+    for (const manifest of [definition, manifestOf("v1 Namespace knative")]) {
+      expect(planApply(desired, { ...nothing, inventory: sent(manifest, {}) }).prune).toEqual([]);
+    }
+  });
+
+  test("is not an object whose API version changed", () => {
+    const before = manifestOf("policy/v1beta1 PodDisruptionBudget knative/a");
+    const after = preparedOf([manifestOf("policy/v1 PodDisruptionBudget knative/a")]);
+    expect(planApply(after, { ...nothing, inventory: sent(before, {}) }).prune).toEqual([]);
+  });
+});
