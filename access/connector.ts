@@ -2,6 +2,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 
 import { buildConnector } from "undici";
 
+import { codeOf } from "./connection-failure.ts";
 import type { Endpoint, EndpointProxy } from "./endpoint.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
 import type { Secret } from "./secret.ts";
@@ -56,7 +57,10 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
         return callback(Object.assign(only, { code: http1OnlyCode }), null);
       }
       if (http2) destroyWhenSilent(socket, options.silence ?? defaultSilence);
-      socket.once("error", options.onBroken);
+      socket.once("error", (broken) => {
+        // UND_ERR_INFO: undici closed an idle connection, or the server said GOAWAY. Nothing is wrong.
+        if (codeOf(broken) !== "UND_ERR_INFO") options.onBroken(broken);
+      });
       socket.once("end", () => options.onBroken(new Error("other side closed")));
       return callback(null, socket);
     };

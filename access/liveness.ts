@@ -13,6 +13,9 @@ export const defaultSilence: Silence = { everyMs: 2_000, limit: 7 };
  * Destroys a socket on which nothing is read any more. Works without requests because the HTTP/2 session sends a PING
  * every few seconds, whose answers are bytes; undici itself never acts on a missing answer.
  *
+ * A session that said GOAWAY sends no PING any more: what still runs on it is cut after the same time, and watches move to
+ * the new connection instead of staying with a server that is going away.
+ *
  * Checks are counted, not time: a process that was stopped for a minute must not find all its connections dead.
  */
 export function destroyWhenSilent(socket: Socket, silence: Silence): void {

@@ -14,6 +14,8 @@ export type Outlook =
 const acquireTimeoutMs = 12_000;
 const checkTimeoutMs = 3_000;
 const graceMs = 180_000;
+// A profile that flaps must not start a plugin each time.
+const attemptIntervalMs = 1_000;
 
 /**
  * Connects to one spoke and keeps the connection: replaces it when the outlook changes, notices when the spoke falls
@@ -31,6 +33,7 @@ export class SpokeKeeper {
   #checking = false;
   #attempt: AbortController | undefined;
   #attemptError: FleetError | undefined;
+  #attemptedAt = Number.NEGATIVE_INFINITY;
   #grace: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -112,7 +115,9 @@ export class SpokeKeeper {
   }
 
   async #connectUntil(access: ResolvedAccess, signal: AbortSignal): Promise<void> {
+    await pause(this.#attemptedAt + attemptIntervalMs - performance.now(), signal);
     for (let failures = 1; !signal.aborted; failures += 1) {
+      this.#attemptedAt = performance.now();
       const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
       try {
         await link.probe(signal);
@@ -125,7 +130,7 @@ export class SpokeKeeper {
         this.#attemptError = fleetErrorOf(error);
         this.#refresh();
       }
-      await delay(backoffMs(failures, 60_000), undefined, { signal }).catch(() => undefined);
+      await pause(backoffMs(failures, 60_000), signal);
     }
   }
 
@@ -174,7 +179,7 @@ export class SpokeKeeper {
         // One failure may be a server that restarts; the second says that it is away.
         if (failures > 1) this.#lose(link, fleetErrorOf(error));
       }
-      await delay(backoffMs(failures, 10_000), undefined, { signal }).catch(() => undefined);
+      await pause(backoffMs(failures, 10_000), signal);
     }
   }
 
@@ -219,6 +224,11 @@ function sameState(a: SpokeState, b: SpokeState): boolean {
 
 function backoffMs(failures: number, maxMs: number): number {
   return Math.min(maxMs, 1_000 * 2 ** (failures - 1)) * (1 - Math.random() / 4);
+}
+
+/** Ends early when the signal aborts; the caller looks at it. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms > 0) await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
 function stale(why: string): FleetError {
