@@ -41,6 +41,17 @@ export async function revokeCredential(stage: Stage): Promise<void> {
     "-o",
     String.raw`jsonpath={range .status.conditions[?(@.status=="False")]}{.type}: {.reason}{"\n  "}{.message}{"\n"}{end}`,
   ]);
+  const events = `kubectl get events -n ${namespace} --field-selector type=Warning`;
+  // An Event is written a moment after the condition.
+  await until(
+    async () => ((await shell.quiet(`${events} -o name`)).stdout === "" ? undefined : true),
+    {
+      what: "a Warning event of the component",
+      timeoutMs: 20_000,
+      signal,
+    },
+  );
+  await shell.show(events);
   await shell.show("kubectl knfleet status -A", [0, 1, 3]);
 }
 

@@ -7,7 +7,10 @@ export class Interrupted extends Error {
   }
 }
 
-/** Aborts at the first SIGINT, SIGTERM or SIGHUP and tells; the second one ends the process at once, and the watchdogs clean up. */
+/**
+ * Aborts at the first SIGINT, SIGTERM or SIGHUP and tells; the second one ends the process at once, and the watchdogs clean
+ * up. Aborts too when nobody reads the output any more, as after `npm run demo | head`.
+ */
 export function interruptions(onFirst: () => void): AbortSignal {
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -16,6 +19,9 @@ export function interruptions(onFirst: () => void): AbortSignal {
       onFirst();
       stop.abort(new Interrupted(name));
     });
+  }
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", () => stop.abort(new Interrupted("the end of its output")));
   }
   return stop.signal;
 }
