@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 /** How a controller is started. */
@@ -55,7 +56,13 @@ export class ControllerProcess implements AsyncDisposable {
     this.#options = options;
     this.#child = spawn(process.execPath, [binary, ...flagsOf(options)], {
       // The environment of the test runner stays out: its KUBECONFIG is somebody's real cluster.
-      env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...options.environment },
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        HOME: "/nonexistent",
+        // Also keeps the sources stripped of types, as the build does: 25 MB less.
+        NODE_COMPILE_CACHE: join(tmpdir(), "knfleet-compile-cache"),
+        ...options.environment,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#exited = exitOf(this.#child);
