@@ -62,7 +62,7 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
 }
 
 /** Whether everything is applied and available. */
-export function isComplete({ changes, readiness }: Extract<Outcome, { kind: "applied" }>): boolean {
+function isComplete({ changes, readiness }: Extract<Outcome, { kind: "applied" }>): boolean {
   return changes.failed.length === 0 && changes.parked.length === 0 && readiness.available;
 }
 
