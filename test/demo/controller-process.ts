@@ -27,7 +27,7 @@ export interface ControllerProcess extends AsyncDisposable {
 }
 
 /** What would be typed to start the controller; needs a port that is free. */
-export function controllerWords(
+function controllerWords(
   { projectRoot, kubeconfig, providerFile, releaseDir }: ControllerOptions,
   port: number,
 ): readonly string[] {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
+import { invitation } from "./ending.ts";
 import { fileNameOf, blocksOf } from "./page.ts";
 import { runProgram } from "./run-program.ts";
 import { openShell } from "./shell.ts";
@@ -111,4 +112,12 @@ test("blocks of a page have a language and may name a file", () => {
   const blocks = blocksOf("text\n```yaml\n# a.yaml\nb: 1\n```\n\n```sh\necho\n```\n");
   expect(blocks.map(({ language }) => language)).toEqual(["yaml", "sh"]);
   expect(blocks.map(fileNameOf)).toEqual(["a.yaml", undefined]);
+});
+
+test("every line of the invitation is a command, a comment or empty", () => {
+  const exported = "export KUBECONFIG=/tmp/a/kubeconfig";
+  const lines = invitation({ folder: "/tmp/a b", exports: [exported] });
+  expect(lines[0]).toBe(exported);
+  expect(lines).toContain("kubectl apply -f '/tmp/a b/eventing.yaml'");
+  expect(lines.filter((line) => !/^(?:$|# |export |kubectl |tail )/.test(line))).toEqual([]);
 });
