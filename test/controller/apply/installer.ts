@@ -162,7 +162,7 @@ export async function openInstaller(
 }
 
 /** A kubeconfig with the rights of the recommended role and no others. `server` may be a proxy. */
-export async function spokeKubeconfig(spoke: Cluster, server = spoke.server): Promise<string> {
+async function spokeKubeconfig(spoke: Cluster, server = spoke.server): Promise<string> {
   const { token } = await spoke.serviceAccountToken({
     namespace: "knfleet",
     name: "knfleet-hub",
