@@ -9,6 +9,7 @@ import { lead, soleLeadership } from "../controller/leader.ts";
 import type { Log } from "../controller/log.ts";
 import { openReleases } from "../controller/render/release.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
+import { collectWhenIdle } from "./idle-memory.ts";
 import type { Service } from "./run.ts";
 
 export interface ControllerSurroundings {
@@ -38,6 +39,7 @@ export async function startControllerService(
   log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
   const releases = await openReleases(flags.releaseDir);
   await using opened = new AsyncDisposableStack();
+  opened.use(collectWhenIdle());
   const counters = new RequestCounters();
   const client = { userAgent: `knfleet-controller/${version}`, counters };
   const source = kubeconfig === undefined ? {} : { kubeconfig };
