@@ -6,6 +6,7 @@ import { codeOf, connectionErrorOf } from "./connection-failure.ts";
 import { type ClientCertificate, connectorOf, http1OnlyCode } from "./connector.ts";
 import { Deadline } from "./deadline.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { surviveStreamErrors } from "./http2-errors.ts";
 import type { Silence } from "./liveness.ts";
 import type { RequestCounters } from "./request-counters.ts";
 import { Window } from "./window.ts";
@@ -69,6 +70,7 @@ export class Transport implements AsyncDisposable {
   #http2: boolean;
 
   constructor(options: TransportOptions) {
+    surviveStreamErrors();
     this.#options = options;
     const url = new URL(options.endpoint.server);
     this.#origin = url.origin;

@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { setImmediate } from "node:timers/promises";
+
+import { describe, expect, test, vi } from "vitest";
 
 import { createKubeClient } from "../../access/create-kube-client.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
@@ -93,4 +95,32 @@ test("what the consumer does not want any more ends on the server too", async ()
     for await (const _ of client.watch({ resource }, {}, signal)) break;
   }
   expect(api.requests).toHaveLength(41);
+});
+
+describe("closing the connection right after a watch ends in no error that nobody hears", () => {
+  const body = lines({ type: "ADDED", object: object("a") });
+
+  test.each([
+    { name: "when the watch was aborted while it was read", reads: 2 },
+    { name: "when the watch was aborted before it was read", reads: 0 },
+  ])("$name", async ({ reads }) => {
+    const uncaught: unknown[] = [];
+    const onUncaught = (error: unknown): void => void uncaught.push(error);
+    process.on("uncaughtException", onUncaught);
+    const api = await stub(() => ({ body, open: true }));
+    const requester = requesterTo(api);
+    const stop = new AbortController();
+    const watch = createKubeClient(requester).watch({ resource }, {}, stop.signal);
+    const iterator = watch[Symbol.asyncIterator]();
+    const reading = [iterator.next(), ...(reads > 1 ? [iterator.next()] : [])];
+    const settled = Promise.allSettled(reading);
+    if (reads > 0) await reading[0];
+    else await vi.waitFor(() => expect(api.requests).toHaveLength(1));
+    stop.abort(new Error("Stopped"));
+    await requester[Symbol.asyncDispose]();
+    await settled;
+    await setImmediate();
+    process.off("uncaughtException", onUncaught);
+    expect(uncaught).toEqual([]);
+  });
 });
