@@ -2,7 +2,8 @@ import { join, resolve } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { valueAt } from "../fleet/json-record.ts";
+import { operatorApiVersion } from "../../api/component.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
@@ -39,6 +40,33 @@ async function holder(): Promise<unknown> {
 function leads(controller: ControllerProcess): boolean {
   return controller.logLines({ msg: "Reconciling" }).length > 0;
 }
+
+test("the rights of docs/hub-role.yaml are enough to hold a component and to report on it", async () => {
+  await using controller = await replica();
+  await controller.logged({ msg: "Reconciling" }, 20_000);
+  const { admin } = fleet().hub;
+  const namespace = "reported";
+  const key = { apiVersion: operatorApiVersion, kind: "KnativeEventing", namespace, name: "a" };
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const { apiVersion, kind, name } = key;
+  await admin.create({ apiVersion, kind, metadata: { namespace, name } });
+  const component = await waitFor("a report", async () => {
+    const stored = await admin.get(key);
+    return conditionOf(stored, "InstallSucceeded")?.reason === "Error" && stored;
+  });
+  // It may not install anything on the hub itself: that needs the role for spokes.
+  expect(conditionOf(component, "InstallSucceeded")?.message).toContain("[Forbidden]");
+  expect(component.metadata.finalizers).toEqual(["knativeeventings.operator.knative.dev"]);
+  const events = await waitFor("Events", async () => {
+    const list = await admin.list({ apiVersion: "v1", kind: "Event", namespace });
+    return list.length >= 2 && list;
+  });
+  expect(events.map((event) => event["reason"])).toEqual(
+    expect.arrayContaining(["FinalizerUpdate", "ApplyFailed"]),
+  );
+  await admin.patch(key, { metadata: { finalizers: null } });
+  await admin.remove(key);
+});
 
 describe("two replicas", () => {
   test("take turns: the second is ready, waits, and follows at once when the first stops", async () => {
