@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:http2";
 
 import { expect, test } from "vitest";
@@ -15,6 +14,6 @@ test("an error of a stream that nobody listens to ends nothing, however often th
   const stream = session.request({ ":path": "/" });
   expect(stream.listenerCount("error")).toBe(1);
   stream.destroy(new Error("Unheard"));
-  await once(stream, "close");
+  await new Promise((resolve) => stream.once("close", resolve));
   session.destroy();
 });
