@@ -85,6 +85,21 @@ export const reasons = {
     retry: "change",
     next: "Correct the release file or the spec field that the message names.",
   },
+  ManifestSourceNotAllowed: {
+    condition: "InstallSucceeded",
+    retry: "change",
+    next: "Use a URL below a --manifest-source of the controller, or ask its operator to add the source.",
+  },
+  ManifestSourceUnavailable: {
+    condition: "InstallSucceeded",
+    retry: "backoff",
+    next: "Check that the controller can reach the URL, and that it answers 200 without a redirect.",
+  },
+  KubernetesVersionTooOld: {
+    condition: "InstallSucceeded",
+    retry: "backoff",
+    next: "Upgrade the cluster, or set spec.version to a Knative release made for it and KUBERNETES_MIN_VERSION to what that one needs.",
+  },
   ApplyFailed: {
     condition: "InstallSucceeded",
     retry: "backoff",

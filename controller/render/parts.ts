@@ -56,9 +56,13 @@ export function partsOf(component: Component, version: string, newest: string): 
     : { component: main, extensions };
 }
 
-/** What `status.manifests` says: component, extensions joined by commas, guard. Spec: knative-operator.md 2.7. */
-export function pathsOf({ component, extensions, guard }: Parts): readonly string[] {
-  return [component, extensions.join(","), guard ?? ""].filter((path) => path !== "");
+/** What `status.manifests` says: component, additional manifests, extensions, guard. Spec: knative-operator.md 2.7. */
+export function pathsOf(
+  { component, extensions, guard }: Parts,
+  additional: readonly string[] = [],
+): readonly string[] {
+  const paths = [component, additional.join(","), extensions.join(","), guard ?? ""];
+  return paths.filter((path) => path !== "");
 }
 
 function guardOf(version: string): string {

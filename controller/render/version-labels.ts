@@ -1,6 +1,6 @@
 import { FleetError } from "../../api/errors.ts";
-import { describe, keyOf, type Manifest } from "../../api/kubernetes.ts";
-import { minorOf } from "./version.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { minorOf, tagOf } from "./version.ts";
 
 /**
  * Throws FleetError ManifestInvalid when an object's label `app.kubernetes.io/version` names another minor version than the
@@ -13,7 +13,7 @@ export function assertVersionLabels(manifests: readonly Manifest[], target: stri
     if (label === undefined || minorOf(label) === minorOf(target)) continue;
     throw new FleetError(
       "ManifestInvalid",
-      `Version ${label} of ${describe(keyOf(manifest))} does not match the target version ${target}`,
+      `The version of the manifests ${tagOf(label)} of the component ${manifest.metadata.name ?? ""} does not match the target version of the operator CR ${tagOf(target)}`,
     );
   }
 }

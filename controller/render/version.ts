@@ -51,18 +51,37 @@ export function minorOf(version: string): string {
  * leading `v` is accepted (D-35).
  */
 export function targetVersion(wanted: string | undefined, available: readonly string[]): string {
-  const [newest] = available;
-  if (newest === undefined) {
-    throw new FleetError("ReleaseNotFound", "The release directory holds no version of this kind");
-  }
-  if (wanted === undefined || wanted === "") return newest;
-  if (wanted.toLowerCase() === "latest") {
-    return wanted === "latest" && available.includes(wanted) ? wanted : newest;
-  }
-  const plain = available.includes(wanted) ? wanted : wanted.replace(/^v(?=\d)/, "");
+  if (wanted === undefined || wanted === "") return newestOf(available);
+  const latest = latestOf(wanted, available);
+  if (latest !== undefined) return latest;
+  const plain = available.includes(wanted) ? wanted : withoutV(wanted);
   const parsed = parse(plain);
   if (parsed?.parts !== 2) return available.includes(plain) ? plain : wanted;
   return available.find((one) => parse(one) !== undefined && minorOf(one) === plain) ?? wanted;
+}
+
+/**
+ * The same for a component that brings its own manifests, whose version no directory knows: nothing stays nothing, and a minor
+ * stays a minor. Spec: knative-operator.md 2.2.
+ */
+export function customVersion(wanted: string | undefined, available: readonly string[]): string {
+  if (wanted === undefined) return "";
+  return latestOf(wanted, available) ?? (parse(wanted) === undefined ? wanted : withoutV(wanted));
+}
+
+/** What a form of the word latest means; undefined for another text. */
+function latestOf(wanted: string, available: readonly string[]): string | undefined {
+  if (wanted.toLowerCase() !== "latest") return undefined;
+  return wanted === "latest" && available.includes(wanted) ? wanted : newestOf(available);
+}
+
+function newestOf([newest]: readonly string[]): string {
+  if (newest !== undefined) return newest;
+  throw new FleetError("ReleaseNotFound", "The release directory holds no version of this kind");
+}
+
+function withoutV(version: string): string {
+  return version.replace(/^v(?=\d)/, "");
 }
 
 /** What a migration is decided by. */
@@ -117,7 +136,8 @@ function notEligible(message: string): FleetError {
   return new FleetError("VersionNotEligible", message);
 }
 
-function tagOf(version: string): string {
+/** A version with the leading `v` that upstream's messages show. */
+export function tagOf(version: string): string {
   return version.startsWith("v") ? version : `v${version}`;
 }
 

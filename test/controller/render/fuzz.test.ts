@@ -91,7 +91,7 @@ function isRightAfter(transform: Transform, manifest: Manifest): boolean {
 
 test("whatever an object holds, the transforms change a copy or say which object is invalid", () => {
   const transforms = components.map((component) =>
-    transformOf(component, { version: "1.23.0", resourceOf: resourceFinder([]) }),
+    transformOf(component, { version: "1.23.0", resourceOf: resourceFinder([]), environment: {} }),
   );
   const property = fc.property(manifests, fc.constantFrom(...transforms), (manifest, transform) => {
     const before = JSON.stringify(manifest);

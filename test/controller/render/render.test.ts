@@ -122,12 +122,16 @@ describe("rendering", () => {
     });
   });
 
-  test.each(["manifests", "additionalManifests"])("refuses spec.%s", async (field) => {
-    const component = serving({ ...kourier, [field]: [{ URL: "https://example.com/a.yaml" }] });
-    await expect(render(component, releases)).rejects.toMatchObject({
-      reason: "ManifestInvalid",
-      message: `spec.${field} is not supported yet`,
-    });
-    await expect(render(serving({ ...kourier, [field]: [] }), releases)).resolves.toBeDefined();
-  });
+  test.each(["manifests", "additionalManifests"])(
+    "allows no URL by itself: spec.%s",
+    async (field) => {
+      const list = { [field]: [{ URL: "https://example.com/a.yaml" }] };
+      const component = serving({ ...kourier, version: "1.23", ...list });
+      await expect(render(component, releases)).rejects.toMatchObject({
+        reason: "ManifestSourceNotAllowed",
+        message: expect.stringContaining("https://example.com/a.yaml"),
+      });
+      await expect(render(serving({ ...kourier, [field]: [] }), releases)).resolves.toBeDefined();
+    },
+  );
 });

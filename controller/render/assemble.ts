@@ -1,0 +1,115 @@
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { resourceFinder } from "../../api/resources.ts";
+import { withAdditions } from "./additions.ts";
+import { withoutDuplicates } from "./duplicates.ts";
+import { needsCertManager, usesTls } from "./eventing-tls.ts";
+import { type Parts, partsOf, pathsOf } from "./parts.ts";
+import type { Releases } from "./release.ts";
+import { transformOf } from "./transforms.ts";
+import { isCustom, userManifestsOf, type UserTexts } from "./user-manifests.ts";
+import { assertVersionLabels } from "./version-labels.ts";
+
+export interface Assembly {
+  readonly version: string;
+  /** Newest version of the directory, which stands for `latest` where a number is needed. */
+  readonly newest: string;
+  readonly releases: Releases;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Texts of `spec.manifests`. */
+  readonly custom: UserTexts;
+  /** Texts of `spec.additionalManifests`. */
+  readonly additional: UserTexts;
+}
+
+/** What a component installs and where that came from. */
+export interface Assembled {
+  readonly manifests: readonly Manifest[];
+  /** What `status.manifests` says. Spec: knative-operator.md 2.7; the guard is in it, too (D-13). */
+  readonly paths: readonly string[];
+}
+
+/** Loads everything, transforms every object, and keeps each once. Spec: knative-operator.md 2.4, 2.5, 3. */
+export async function assemble(component: Component, assembly: Assembly): Promise<Assembled> {
+  const { version, environment, additional } = assembly;
+  const { main, extensions, guard, parts } = await load(component, assembly);
+  const added = await userManifestsOf(additional, version);
+  const resourceOf = resourceFinder([...main, ...extensions, ...guard, ...added]);
+  const transform = transformOf(component, { version, resourceOf, environment });
+  const base = [...main, ...extensions].map(transform);
+  const manifests = withAdditions(
+    withoutDuplicates(base, guard.map(transform)),
+    added.map(transform),
+  );
+  if (isCustom(component)) assertWebhook(component, manifests);
+  const tls = component.kind === "KnativeServing" || usesTls(component.spec?.config ?? {});
+  return {
+    manifests: tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest)),
+    paths: pathsOf(parts, additional.urls),
+  };
+}
+
+interface Loaded {
+  readonly main: readonly Manifest[];
+  readonly extensions: readonly Manifest[];
+  readonly guard: readonly Manifest[];
+  /** Those that are there. */
+  readonly parts: Parts;
+}
+
+async function load(
+  component: Component,
+  { version, newest, releases, custom }: Assembly,
+): Promise<Loaded> {
+  if (isCustom(component)) {
+    const main = await userManifestsOf(custom, version);
+    // The directory may have no ingress or source for a version that the user brings, who brings them as well then.
+    const parts = await orElse(async () => partsOf(component, version, newest), noParts);
+    const found = await loadExtensions(parts, (part) => orElse(() => releases.load(part), []));
+    return { main, ...found, parts: { ...found.parts, component: custom.urls.join(",") } };
+  }
+  const parts = partsOf(component, version, newest);
+  const main = await releases.load(parts.component);
+  assertVersionLabels(main, version);
+  return { main, ...(await loadExtensions(parts, (part) => releases.load(part))) };
+}
+
+const noParts: Parts = { component: "", extensions: [] };
+
+async function loadExtensions(
+  { guard: guardPart, ...parts }: Parts,
+  read: (part: string) => Promise<readonly Manifest[]>,
+): Promise<Omit<Loaded, "main">> {
+  const sets = await Promise.all(parts.extensions.map(read));
+  const guard = guardPart === undefined ? [] : await read(guardPart);
+  const present = parts.extensions.filter((_, index) => sets[index]?.length !== 0);
+  return {
+    extensions: sets.flat(),
+    guard,
+    parts: {
+      ...parts,
+      extensions: present,
+      ...(guardPart === undefined || guard.length === 0 ? {} : { guard: guardPart }),
+    },
+  };
+}
+
+async function orElse<Value>(read: () => Promise<Value>, otherwise: Value): Promise<Value> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof FleetError && error.reason === "ReleaseNotFound") return otherwise;
+    throw error;
+  }
+}
+
+/** Serving cannot work without its webhook. Spec: knative-operator.md 4.2, stage 10; upstream looks after it has applied all. */
+function assertWebhook({ kind }: Component, manifests: readonly Manifest[]): void {
+  if (kind !== "KnativeServing") return;
+  const isThere = manifests.some(
+    (manifest) => manifest.kind === "Deployment" && manifest.metadata.name === "webhook",
+  );
+  if (isThere) return;
+  throw new FleetError("ManifestInvalid", "webhook deployment not found in manifest");
+}

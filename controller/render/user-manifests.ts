@@ -1,0 +1,68 @@
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { parseUserManifest } from "./user-manifest.ts";
+import { assertVersionLabels } from "./version-labels.ts";
+
+/** Texts that a user brought for one field of the spec, in the order of the field. */
+export interface UserTexts {
+  readonly urls: readonly string[];
+  readonly texts: readonly string[];
+}
+
+const maxUrls = 64;
+
+/** Whether a component brings the manifests of the component itself. */
+export function isCustom({ spec }: Component): boolean {
+  return (spec?.manifests?.length ?? 0) > 0;
+}
+
+/**
+ * What stands at the URLs of a field, with `${VERSION}` replaced. Throws what `manifestText` throws, and FleetError
+ * ManifestSourceNotAllowed where there is none. Spec: knative-operator.md 2.4.
+ */
+export async function userTextsOf(
+  list: NonNullable<Component["spec"]>["manifests"],
+  version: string,
+  manifestText: ((url: string) => Promise<string>) | undefined,
+): Promise<UserTexts> {
+  const urls = (list ?? []).map(({ URL }) => URL.replaceAll("${VERSION}", () => version));
+  if (urls.length > maxUrls) {
+    throw new FleetError("ManifestInvalid", `The spec names more than ${maxUrls} manifests`);
+  }
+  const texts: string[] = [];
+  // One after the other: a hundred components may ask the same server at the same time already.
+  for (const url of urls) texts.push(await textAt(url, manifestText));
+  return { urls, texts };
+}
+
+async function textAt(
+  url: string,
+  manifestText: ((url: string) => Promise<string>) | undefined,
+): Promise<string> {
+  if (manifestText !== undefined) return manifestText(url);
+  throw new FleetError("ManifestSourceNotAllowed", `No source of manifests is allowed: ${url}`);
+}
+
+/**
+ * The objects of a field, checked against the version. Throws FleetError ManifestInvalid, also when there is none. Spec:
+ * knative-operator.md 2.4.
+ */
+export async function userManifestsOf(
+  { urls, texts }: UserTexts,
+  version: string,
+): Promise<readonly Manifest[]> {
+  if (urls.length === 0) return [];
+  const manifests: Manifest[] = [];
+  for (const [index, text] of texts.entries()) {
+    manifests.push(...(await parseUserManifest(urls[index] ?? "", text)));
+  }
+  if (manifests.length === 0) {
+    throw new FleetError(
+      "ManifestInvalid",
+      `There is no resource available in the target manifests ${urls.join(",")}`,
+    );
+  }
+  assertVersionLabels(manifests, version);
+  return manifests;
+}
