@@ -33,8 +33,14 @@ export function setEntries(manifest: Manifest, path: readonly string[], entries:
   return after === before ? manifest : { ...manifest, [first]: after };
 }
 
+/** The object without some of its fields; the same one when it has none of them, anything else as it is. */
+export function without(value: unknown, names: readonly string[]): unknown {
+  if (!isFields(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
 /** The error of a manifest whose content is not what its kind demands. */
-function invalid(manifest: Manifest, problem: string): FleetError {
+export function invalidManifest(manifest: Manifest, problem: string): FleetError {
   return new FleetError("ManifestInvalid", `${describe(keyOf(manifest))} ${problem}`);
 }
 
@@ -55,7 +61,8 @@ function changed(value: unknown, path: readonly string[], step: Step): unknown {
 }
 
 function changedItems(value: unknown, path: readonly string[], step: Step): unknown {
-  if (!Array.isArray(value)) throw invalid(step.manifest, "has no list where one is expected");
+  if (!Array.isArray(value))
+    throw invalidManifest(step.manifest, "has no list where one is expected");
   const items: readonly unknown[] = value;
   const after = items.map((item) => changed(item, path, step));
   return after.every((item, index) => item === items[index]) ? items : after;
@@ -81,5 +88,5 @@ function merged(
 function fieldsOf(value: unknown, field: string | undefined, manifest: Manifest): Fields {
   if (isFields(value)) return value;
   const where = field === undefined ? "has a map" : `has something above its field ${field}`;
-  throw invalid(manifest, `${where} that is not an object`);
+  throw invalidManifest(manifest, `${where} that is not an object`);
 }

@@ -1,0 +1,51 @@
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import { changeField, type Fields, invalidManifest, isFields } from "./fields.ts";
+import { appendToPod, isWorkload, listIn } from "./pod-template.ts";
+import type { Transform } from "./transform.ts";
+
+type CustomCerts = NonNullable<KnativeServingSpec["controller-custom-certs"]>;
+
+const directory = "/custom-certs";
+
+/**
+ * Mounts CA certificates in the first container of Serving's controller, which then trusts them. FleetError ManifestInvalid when
+ * the type is unknown or the name is missing. Spec: knative-operator.md 3.15.
+ */
+export function customCerts({ kind, spec }: Component): Transform {
+  const certs = kind === "KnativeServing" ? spec?.["controller-custom-certs"] : undefined;
+  if (certs === undefined || (certs.type === "" && certs.name === ""))
+    return (manifest) => manifest;
+  return (manifest) =>
+    isWorkload(manifest, ["Deployment"]) && manifest.metadata.name === "controller"
+      ? mounted(manifest, `custom-certs-${certs.name}`, sourceOf(certs))
+      : manifest;
+}
+
+function sourceOf({ type, name }: CustomCerts): Fields {
+  if (type !== "ConfigMap" && type !== "Secret") throw invalid(`unknown CustomCerts type: ${type}`);
+  if (name === "") throw invalid(`the CustomCerts name for ${type} is required`);
+  return type === "ConfigMap" ? { configMap: { name } } : { secret: { secretName: name } };
+}
+
+function mounted(manifest: Manifest, volume: string, source: Fields): Manifest {
+  const withVolume = appendToPod(manifest, "volumes", [{ name: volume, ...source }]);
+  return changeField(withVolume, ["spec", "template", "spec", "containers"], (containers) => {
+    const list: readonly unknown[] = Array.isArray(containers) ? containers : [];
+    const [first, ...rest] = list;
+    if (!isFields(first)) throw invalidManifest(manifest, "has no container for certificates");
+    const mount = { name: volume, mountPath: directory };
+    const variable = { name: "SSL_CERT_DIR", value: directory };
+    const volumeMounts = [...listIn(first, "volumeMounts", manifest), mount];
+    return [
+      { ...first, volumeMounts, env: [...listIn(first, "env", manifest), variable] },
+      ...rest,
+    ];
+  });
+}
+
+function invalid(problem: string): FleetError {
+  return new FleetError("ManifestInvalid", `spec.controller-custom-certs: ${problem}`);
+}

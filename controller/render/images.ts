@@ -1,0 +1,106 @@
+import type { Manifest } from "../../api/kubernetes.ts";
+import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import { changeField, type Fields, isFields, setEntries } from "./fields.ts";
+import { appendToPod, changeContainers, isWorkload, listIn } from "./pod-template.ts";
+import type { Transform } from "./transform.ts";
+
+/** `spec.registry`. */
+export type Registry = NonNullable<KnativeServingSpec["registry"]>;
+
+const cachedImage = { apiVersion: "caching.internal.knative.dev/v1alpha1", kind: "Image" };
+
+/**
+ * Takes the images of containers, of variables that hold an image, and of cached Images from another registry, and adds pull
+ * secrets. Init containers keep theirs. Has to run before Jobs are named. Spec: knative-operator.md 3.4.
+ */
+export function images(registry: Registry = {}): Transform {
+  return (manifest) => {
+    if (isWorkload(manifest)) return inWorkload(manifest, registry);
+    return manifest.apiVersion === cachedImage.apiVersion && manifest.kind === cachedImage.kind
+      ? inCachedImage(manifest, registry)
+      : manifest;
+  };
+}
+
+function inWorkload(manifest: Manifest, registry: Registry): Manifest {
+  const { name = "", generateName = "" } = manifest.metadata;
+  const owner = generateName === "" ? name : generateName;
+  const changed = changeContainers(manifest, (container) => {
+    const { name: own, image } = container;
+    const fallback = typeof own === "string" ? own : "";
+    const wanted = imageFor([`${owner}/${fallback}`, fallback], { image, fallback }, registry);
+    const pulled = wanted === undefined ? container : { ...container, image: wanted };
+    return withVariables(pulled, manifest, registry);
+  });
+  return appendToPod(changed, "imagePullSecrets", registry.imagePullSecrets ?? []);
+}
+
+function withVariables(container: Fields, manifest: Manifest, registry: Registry): Fields {
+  const env = listIn(container, "env", manifest);
+  const after = env.map((variable) => {
+    const name = isFields(variable) ? variable["name"] : undefined;
+    const value = typeof name === "string" ? overrideOf(name, registry) : undefined;
+    return value === undefined ? variable : { name, value };
+  });
+  return after.every((variable, index) => variable === env[index])
+    ? container
+    : { ...container, env: after };
+}
+
+function inCachedImage(manifest: Manifest, registry: Registry): Manifest {
+  const fallback = manifest.metadata.name ?? "";
+  const image = isFields(manifest["spec"]) ? manifest["spec"]["image"] : undefined;
+  const wanted = imageFor([fallback], { image, fallback }, registry);
+  const pulled =
+    wanted === undefined ? manifest : setEntries(manifest, ["spec"], { image: wanted });
+  const secrets = registry.imagePullSecrets ?? [];
+  const unlocked =
+    secrets.length === 0
+      ? pulled
+      : changeField(pulled, ["spec"], (spec) => {
+          if (!isFields(spec)) return spec;
+          const imagePullSecrets = [...listIn(spec, "imagePullSecrets", manifest), ...secrets];
+          return { ...spec, imagePullSecrets };
+        });
+  return withoutStatus(unlocked);
+}
+
+function withoutStatus(manifest: Manifest): Manifest {
+  if (!Object.hasOwn(manifest, "status")) return manifest;
+  const { status: _, apiVersion, kind, metadata, ...rest } = manifest;
+  return { apiVersion, kind, metadata, ...rest };
+}
+
+interface Current {
+  readonly image: unknown;
+  /** Stands for the name of an image that has no path. */
+  readonly fallback: string;
+}
+
+/** The image that takes the place of the current one; undefined: it stays. */
+function imageFor(
+  names: readonly string[],
+  { image, fallback }: Current,
+  registry: Registry,
+): string | undefined {
+  for (const name of names) {
+    const exact = overrideOf(name, registry);
+    if (exact !== undefined) return exact;
+  }
+  const template = registry.default ?? "";
+  const base = typeof image === "string" ? baseNameOf(image) : "";
+  return template === ""
+    ? undefined
+    : template.replaceAll("${NAME}", () => (base === "" ? fallback : base));
+}
+
+function overrideOf(name: string, { override = {} }: Registry): string | undefined {
+  return Object.hasOwn(override, name) ? override[name] : undefined;
+}
+
+/** Last part of the path, without tag and digest; the empty string for a reference without a path. */
+function baseNameOf(image: string): string {
+  const path = image.split("@", 1)[0] ?? "";
+  const slash = path.lastIndexOf("/");
+  return slash < 0 ? "" : (path.slice(slash + 1).split(":", 1)[0] ?? "");
+}
