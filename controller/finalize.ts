@@ -1,6 +1,6 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { readRoot } from "./apply/anchor.ts";
+import { readRoot, type Root } from "./apply/anchor.ts";
 import type { Target } from "./apply/target.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { patienceOf, type Patience } from "./finalize-patience.ts";
@@ -29,7 +29,7 @@ const usualPatienceMs = 20_000;
  * component's label is left, and its root is gone. Needs no memory of earlier runs: it can be stopped at any point and begun again.
  * Namespaces, CRDs and whatever is not ours stay. Order: anchor-guard.md 6.3, engine-facts.md 9.
  *
- * Throws FleetError `AnchorConflict` (another hub or component owns the root: nothing is deleted), `ClusterBusy` (names what is
+ * Throws FleetError `AnchorConflict` (another hub or component owns the root, and something of ours is there: nothing is deleted), `ClusterBusy` (names what is
  * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
  */
 export async function finalize(
@@ -38,7 +38,8 @@ export async function finalize(
   signal: AbortSignal,
 ): Promise<{ readonly removed: number }> {
   const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
-  const root = await readRoot(component, target, signal);
+  const root = await ownRoot({ component, target }, log, signal);
+  if (root === "foreign") return { removed: 0 };
   const patience = patienceOf(clock, patienceMs);
   const [scope] = await Promise.all([
     sweepScopeOf(root, { component, target }, signal),
@@ -50,6 +51,27 @@ export async function finalize(
   if (root !== undefined) await removeRoot(root, { component, target, patience }, signal);
   log.info({ removed: sweep.removed, hadRoot: root !== undefined }, "Removed the installation");
   return { removed: sweep.removed };
+}
+
+/**
+ * The root, undefined when there is none, `foreign` when it is another's and nothing of this component is on the target: a component
+ * that was refused for the conflict never installed anything and must be free to go.
+ */
+async function ownRoot(
+  { component, target }: FinalizeRequest,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Root | "foreign" | undefined> {
+  try {
+    return await readRoot(component, target, signal);
+  } catch (error) {
+    if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
+    const scope = await sweepScopeOf(undefined, { component, target }, signal);
+    const remnants = await new Sweep(target.client, scope, log).remnants(signal);
+    if (remnants.length > 0) throw error;
+    log.info({ err: error }, "Nothing of this component is on a cluster whose root is another's");
+    return "foreign";
+  }
 }
 
 async function removeRemnants(

@@ -162,6 +162,15 @@ describe("somebody else's root", () => {
     expect(await existing(admin, keys)).toHaveLength(keys.length);
   });
 
+  test("does not hold a component of which nothing was ever installed", async () => {
+    const installed = await install("refused", { kinds: ["ConfigMap"] });
+    for (const key of installed.keys) await admin.remove(key);
+    const annotations = { [anchorAnnotations.hubId]: "other" };
+    await admin.patch(installed.root.key, { metadata: { annotations } });
+    expect(await finalized(installed)).toEqual({ removed: 0 });
+    expect(await existing(admin, [installed.root.key])).toHaveLength(1);
+  });
+
   test("that takes the place of ours at the last moment stays", async () => {
     const { target, ...rest } = await install("replaced", { kinds: ["ConfigMap"] });
     const foreign = configMap("replaced", rest.root.key.name, {
