@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
 
-import { runCommand } from "./kubectl/run-command.ts";
+import { runCommand } from "./run.ts";
 
 enableCompileCache();
 

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Writable } from "node:stream";
 
 /** Something that runs until it is disposed, or cannot go on. */
 export interface Service extends AsyncDisposable {
@@ -7,6 +8,7 @@ export interface Service extends AsyncDisposable {
 }
 
 const stopLimitMs = 10_000;
+const endMs = 200;
 
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and lets the process end with code 0. A service that does not start or
@@ -37,8 +39,39 @@ export async function runService(start: (signal: AbortSignal) => Promise<Service
   }
 }
 
+/**
+ * Runs a command to its exit code. SIGINT and SIGTERM abort the signal, a second one ends the process at once; a reader
+ * that goes away (`| head`) ends it quietly. What is still open when the command has printed everything, such as a
+ * connection attempt to a silent server, is not waited for.
+ */
+export async function runCommand(run: (signal: AbortSignal) => Promise<number>): Promise<void> {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(130);
+      stop.abort();
+    });
+  }
+  const outputs = [process.stdout, process.stderr];
+  for (const output of outputs) {
+    output.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      process.exit(process.exitCode ?? 0);
+    });
+  }
+  process.exitCode = await run(stop.signal);
+  await Promise.all(outputs.map(flushed));
+  setTimeout(() => process.exit(), endMs).unref();
+}
+
 function fail(error: unknown): void {
   process.exitCode = 1;
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`Error: ${text}\n`);
+}
+
+function flushed(output: Writable): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  output.write("", () => resolve());
+  return promise;
 }
