@@ -256,10 +256,7 @@ describe("a component without a clusterProfileRef", () => {
     const before = await inventoryOf(hub);
     const component = await create(hub, { kind: "KnativeEventing" });
     await ready(hub, "KnativeEventing");
-    const objects = (await installed(hub, component.metadata.uid)).filter(
-      // A Service hands its labels on to its endpoints.
-      ({ kind }) => !kind.startsWith("Endpoint"),
-    );
+    const objects = await installed(hub, component.metadata.uid);
     expect(objects.length).toBeGreaterThan(100);
     const owners = objects
       .filter(({ metadata }) => metadata.namespace === "knative-eventing")

@@ -124,9 +124,13 @@ export function ready(hub: Cluster, kind: ComponentKind, timeoutMs = 60_000): Pr
   return condition(hub, kind, ["Ready", { status: "True" }, timeoutMs]);
 }
 
-/** Everything on a cluster that carries the label of a component's installation, over all kinds that the server serves. */
-export function installed(cluster: Cluster, uid: string): Promise<readonly KubeObject[]> {
-  return everything(cluster, `${componentUidLabel}=${uid}`);
+/**
+ * Everything on a cluster that carries the label of a component's installation, over all kinds that the server serves;
+ * endpoints are left out, to which a Service hands its labels on and which go some time after it.
+ */
+export async function installed(cluster: Cluster, uid: string): Promise<readonly KubeObject[]> {
+  const objects = await everything(cluster, `${componentUidLabel}=${uid}`);
+  return objects.filter(({ kind }) => !kind.startsWith("Endpoint"));
 }
 
 const volatile = [

@@ -12,7 +12,7 @@ const plugins: readonly PluginName[] = ["secretreader", "kubeconfig-secretreader
 /** The ClusterRole that the documentation recommends for spokes. */
 export const spokeRoleFile = join(projectRoot, "docs", "spoke-role.yaml");
 
-const hubRoleFile = join(import.meta.dirname, "hub-role.yaml");
+const hubRoleFile = join(projectRoot, "docs", "hub-role.yaml");
 
 /** CRDs of this project's chart, generated from api/schema. */
 export const chartCrdFolder = join(projectRoot, "charts", "knfleet", "crds");
@@ -54,14 +54,17 @@ export async function writeProviderFile(
   return file;
 }
 
-/** Writes a kubeconfig for the controller: ServiceAccount `knfleet-system/knfleet-controller` with its two ClusterRoles. */
+/**
+ * Writes a kubeconfig for the controller: ServiceAccount `knfleet-system/knfleet-controller` with exactly the rights of the
+ * documentation, those for components on the hub itself included.
+ */
 export async function writeControllerKubeconfig(hub: Cluster): Promise<string> {
   await applyFile(hub, hubRoleFile);
   await applyFile(hub, spokeRoleFile);
   const { token } = await hub.serviceAccountToken({
     namespace: "knfleet-system",
     name: "knfleet-controller",
-    clusterRoles: ["knfleet-hub", "knfleet-spoke"],
+    clusterRoles: ["knfleet-spoke"],
   });
   return hub.writeKubeconfig("controller.kubeconfig", {
     identity: { token },
