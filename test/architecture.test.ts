@@ -26,7 +26,7 @@ const withheld: readonly { from: string; file: RegExp; why: string }[] = [
 const packages: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["access"],
   undici: ["access"],
-  ajv: ["access", "webhook"],
+  ajv: ["access", "webhook", "cmd"],
   yaml: ["access", "controller", "cmd"],
   commander: ["cmd"],
   picocolors: ["cmd"],

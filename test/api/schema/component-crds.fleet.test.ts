@@ -6,22 +6,30 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { operatorApiVersion } from "../../../api/component.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { crdNameOf } from "../../../api/schema/component-crd.ts";
+import { componentCheck } from "../../../cmd/kubectl/render/component-schema.ts";
 import { eventing, serving } from "../../controller/render/components.ts";
-import { vectors } from "../../controller/render/vectors.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { componentOf } from "../../vectors/render-case.ts";
+import { renderVectors } from "../../vectors/render-cases.ts";
 
 // The fleet installs the CRDs of the chart on its hub.
 const fleet = useFleet({ spokes: 0 });
 const kinds = ["KnativeServing", "KnativeEventing"] as const;
 const namespace = "crd-test";
-const recorded = await vectors();
+const check = componentCheck();
+const recorded = await Promise.all(
+  ((await renderVectors())?.cases ?? []).map(async (one) => {
+    const { kind, spec } = await componentOf(one, check);
+    return { name: one.name, kind, spec };
+  }),
+);
 /** Every spec that upstream's CRDs were seen to accept, and some that only ours accept. */
 const samples = [
-  ...recorded.map(({ name, component }) => ({ name, kind: component.kind, spec: component.spec })),
+  ...recorded,
   { name: "no spec", kind: "KnativeServing", spec: undefined },
   {
     name: "one source alone (D-42)",

@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+
+import type { Manifest } from "../../../api/kubernetes.ts";
+import { isFields } from "../../../controller/render/fields.ts";
+import { InputError } from "./input-error.ts";
+import { yamlDocuments } from "./yaml-documents.ts";
+
+/** Text of a file that a flag names. Throws InputError with the flag and the system's reason. */
+export async function inputFile(path: string, flag: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    throw new InputError([`${flag} ${path}: cannot be read (${code})`]);
+  }
+}
+
+/** The objects of a YAML or JSON text. Throws InputError. */
+export function objectsOf(text: string, source: string): readonly Manifest[] {
+  const documents = yamlDocuments(text, source);
+  const problems = documents
+    .filter(({ value }) => !isManifest(value))
+    .map(({ where }) => `${where}: is not a Kubernetes object with apiVersion, kind and name`);
+  if (problems.length > 0) throw new InputError(problems);
+  return documents.map(({ value }) => value).filter(isManifest);
+}
+
+/** Environment variables of a JSON text: one object, all values text. Throws InputError. */
+export function environmentOf(text: string, source: string): Readonly<Record<string, string>> {
+  const value = jsonOf(text, source);
+  if (!isFields(value)) throw new InputError([`${source}: must be object`]);
+  const variables: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const [name, one] of Object.entries(value)) {
+    if (typeof one === "string") variables[name] = one;
+    else problems.push(`${source}: ${name}: must be string`);
+  }
+  if (problems.length > 0) throw new InputError(problems);
+  return variables;
+}
+
+function jsonOf(text: string, source: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InputError([`${source}: is not JSON`]);
+  }
+}
+
+function isManifest(value: unknown): value is Manifest {
+  if (!isFields(value) || !isFields(value["metadata"])) return false;
+  const { apiVersion, kind, metadata } = value;
+  const { name, namespace } = metadata;
+  return (
+    [apiVersion, kind, name].every((one) => typeof one === "string" && one !== "") &&
+    (namespace === undefined || typeof namespace === "string")
+  );
+}

@@ -1,0 +1,180 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { parse } from "yaml";
+
+import { groupOf, identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
+import { type Fields, isFields } from "../../controller/render/fields.ts";
+import { errorDifference, type FieldDifference, fieldDifference } from "./differences.ts";
+import type { CaseOutcome } from "./render-case.ts";
+import type { RenderCase, RenderVectors } from "./render-cases.ts";
+
+/** Something in which a case and upstream's record differ. */
+export interface Difference {
+  /** Number of the rule that allows it; undefined: it is wrong. */
+  readonly defect: string | undefined;
+  /** What differs, for people. */
+  readonly text: string;
+  /** An object that is wrong, on both sides. */
+  readonly sides?: Sides;
+}
+
+interface Sides {
+  readonly id: string;
+  readonly expected: Manifest | undefined;
+  readonly actual: Manifest | undefined;
+}
+
+/** Everything in which the outcome of a case differs from what upstream did; empty when they are equal. */
+export function differencesOf(
+  one: RenderCase,
+  outcome: CaseOutcome,
+  normalize: RenderVectors["normalize"],
+): readonly Difference[] {
+  if (one.objects === undefined) return errorDifferences(one, outcome);
+  const { rendered, error } = outcome;
+  if (rendered === undefined) {
+    return [{ defect: undefined, text: `is refused: ${error?.message ?? "no message"}` }];
+  }
+  const { version, paths } = rendered;
+  const { targetVersion, statusManifests = [] } = one.expected;
+  const guarded = isGuarded(outcome);
+  const wantedPaths = statusManifests.map((path) => path.replaceAll("@DATA_DIR@/", ""));
+  // Upstream forgets the guard (D-13).
+  const upstreamPaths = guarded
+    ? paths.filter((path) => !path.startsWith("security-guard/"))
+    : paths;
+  return [
+    ...(version === targetVersion ? [] : [wrong("version", targetVersion, version)]),
+    ...(isDeepStrictEqual(upstreamPaths.map(withoutCase), wantedPaths.map(withoutCase))
+      ? []
+      : [wrong("status.manifests", wantedPaths, paths)]),
+    ...objectDifferences(
+      folded(one.objects.map(normalize), { guarded }),
+      folded(rendered.objects.map(normalize), { guarded: false }),
+      outcome,
+    ),
+  ];
+}
+
+// The folder of a case has another name for everybody who reads it.
+function withoutCase(path: string): string {
+  return path.replaceAll(/(?:file:|@CASE_DIR@\/)/g, "");
+}
+
+function errorDifferences(one: RenderCase, outcome: CaseOutcome): readonly Difference[] {
+  const { error: expected = "", phase } = one.expected;
+  const prefix = "Version migration is not eligible with message: ";
+  const text = expected.replace(prefix, "").replace(/^the /, "").replaceAll("@CASE_DIR@/", "");
+  const actual = outcome.error?.message;
+  const isSame = actual?.replaceAll("@CASE_DIR@/", "").includes(text) === true;
+  const isSamePhase =
+    (outcome.error?.reason === "VersionNotEligible") === (phase === "not-eligible");
+  if (isSame && isSamePhase) return [];
+  const defect = errorDifference(one.expected, outcome);
+  return [{ defect, text: `upstream says "${expected}", here ${actual ?? "it is rendered"}` }];
+}
+
+function wrong(what: string, expected: unknown, actual: unknown): Difference {
+  const text = `${what}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`;
+  return { defect: undefined, text };
+}
+
+function isGuarded({ component }: CaseOutcome): boolean {
+  const { kind, spec } = component;
+  return kind === "KnativeServing" && spec?.security?.securityGuard.enabled === true;
+}
+
+interface Folded {
+  readonly byId: ReadonlyMap<string, Manifest>;
+  /** Objects that occurred more than once with other content, and the rule by which one of them stands. */
+  readonly twins: readonly Difference[];
+}
+
+/** Objects by identity. Of upstream's twins the first stands, but for the guard's and user's objects; Namespaces are merged. */
+function folded(objects: readonly Manifest[], { guarded }: { readonly guarded: boolean }): Folded {
+  const byId = new Map<string, Manifest>();
+  const twins: Difference[] = [];
+  for (const object of objects.map(comparableForm)) {
+    const id = identityOf(keyOf(object));
+    const first = byId.get(id);
+    const isGuards = guarded && object.metadata.name === "config-deployment";
+    if (first === undefined || isGuards) byId.set(id, object);
+    else if (isNamespace(object)) byId.set(id, merged(first, object));
+    if (first === undefined || isDeepStrictEqual(first, object)) continue;
+    const defect = isNamespace(object) ? "D-18" : isGuards ? "D-10" : "D-09";
+    twins.push({ defect, text: `${id} occurs more than once with other content` });
+  }
+  return { byId, twins };
+}
+
+function isNamespace({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === "v1" && kind === "Namespace";
+}
+
+function merged(first: Manifest, second: Manifest): Manifest {
+  const labels = { ...second.metadata.labels, ...first.metadata.labels };
+  const annotations = { ...second.metadata.annotations, ...first.metadata.annotations };
+  const hasAnnotations = Object.keys(annotations).length > 0;
+  const metadata = { ...first.metadata, labels, ...(hasAnnotations ? { annotations } : {}) };
+  return { ...first, metadata };
+}
+
+function comparableForm(object: Manifest): Manifest {
+  const { generateName: _, ...metadata } = object.metadata;
+  const isJob = object.kind === "Job" && groupOf(object.apiVersion) === "batch";
+  const form: Manifest = isJob ? { ...object, metadata } : object;
+  // Upstream writes this text anew, with sorted fields.
+  if (metadata.name !== "config-br-defaults" || !isFields(form["data"])) return form;
+  const { "default-br-config": text, ...data } = form["data"];
+  return { ...form, data: { ...data, "default-br-config": parse(String(text)) } };
+}
+
+function objectDifferences(
+  expected: Folded,
+  actual: Folded,
+  outcome: CaseOutcome,
+): readonly Difference[] {
+  const ids = new Set([...expected.byId.keys(), ...actual.byId.keys()]);
+  const found = [...ids].flatMap((id): readonly Difference[] => {
+    const sides = { id, expected: expected.byId.get(id), actual: actual.byId.get(id) };
+    const fields = leafDifferences([], sides.expected, sides.actual);
+    if (fields.length === 0) return [];
+    const defects = fields.map((field) => fieldDifference({ ...sides, ...field }, outcome));
+    const missing = defects.indexOf(undefined);
+    if (missing < 0) {
+      return [...new Set(defects)].map((defect) => ({ defect, text: id }));
+    }
+    return [{ defect: undefined, text: id, sides }];
+  });
+  return [...expected.twins, ...found];
+}
+
+/** The fields in which two values differ; lists of named items by name, other lists by position. */
+function leafDifferences(
+  path: readonly string[],
+  expected: unknown,
+  actual: unknown,
+): readonly FieldDifference[] {
+  if (isDeepStrictEqual(expected, actual)) return [];
+  const left = partsOf(expected);
+  const right = partsOf(actual);
+  if (left === undefined || right === undefined) return [{ path, expected, actual }];
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  const parts = [...names].flatMap((name) =>
+    leafDifferences([...path, name], left[name], right[name]),
+  );
+  // Equal items in another order.
+  return parts.length > 0 ? parts : [{ path, expected, actual }];
+}
+
+function partsOf(value: unknown): Fields | undefined {
+  if (isFields(value)) return value;
+  if (!Array.isArray(value)) return undefined;
+  const items: readonly unknown[] = value;
+  const names = items.map((item) => (isFields(item) ? item["name"] : undefined));
+  const named =
+    names.every((name) => typeof name === "string") && new Set(names).size === names.length;
+  return Object.fromEntries(
+    items.map((item, at) => [named ? String(names[at]) : String(at), item]),
+  );
+}

@@ -1,0 +1,106 @@
+import type { CaseOutcome } from "./render-case.ts";
+import type { RenderCase } from "./render-cases.ts";
+
+/** A field in which an object differs from upstream's. */
+export interface FieldDifference {
+  readonly path: readonly string[];
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+/** A field with the object around it; an absent object is undefined, its path is empty then. */
+interface ObjectDifference extends FieldDifference {
+  readonly id: string;
+}
+
+/** What is different on purpose; docs/upstream-differences.md says why. */
+interface FieldRule {
+  readonly defect: string;
+  readonly applies: (difference: ObjectDifference, outcome: CaseOutcome) => boolean;
+}
+
+const fieldRules: readonly FieldRule[] = [
+  {
+    // Cluster-scoped objects have neither namespace nor owner.
+    defect: "D-19",
+    applies: ({ id, path }) =>
+      isForeignClusterKind(id) && path.join(".") === "metadata.ownerReferences",
+  },
+  {
+    // TLS follows what the ConfigMap says: certificates are there exactly when it is on.
+    defect: "D-40",
+    applies: ({ id }, { component }) =>
+      id.startsWith("cert-manager.io|") &&
+      component.spec?.config?.["features"] !== undefined &&
+      component.spec.config["config-features"] !== undefined,
+  },
+  {
+    defect: "N-4",
+    applies: ({ id, path }) =>
+      id.endsWith("|pingsource-mt-adapter") && path.includes("K_OBSERVABILITY_CONFIG"),
+  },
+];
+
+/** The rule by which a field may differ; undefined when there is none. */
+export function fieldDifference(
+  difference: ObjectDifference,
+  outcome: CaseOutcome,
+): string | undefined {
+  return fieldRules.find(({ applies }) => applies(difference, outcome))?.defect;
+}
+
+interface ErrorRule {
+  readonly defect: string;
+  readonly applies: (expected: RenderCase["expected"], outcome: CaseOutcome) => boolean;
+}
+
+const errorRules: readonly ErrorRule[] = [
+  // A crash of upstream is an ordinary error here, or no error at all.
+  { defect: "D-37", applies: ({ panic }) => panic === true },
+  {
+    // A leading v is accepted.
+    defect: "D-35",
+    applies: (_, { component, rendered }) =>
+      rendered !== undefined && component.spec?.version === `v${rendered.version}`,
+  },
+  { defect: "N-1", applies: ({ error = "" }) => error.startsWith(".rules accessor error") },
+  {
+    defect: "N-2",
+    applies: ({ error = "" }) =>
+      /no kind "Gateway" is registered for version "networking.istio.io/.test(error),
+  },
+  {
+    defect: "N-3",
+    applies: ({ error = "" }) => /^failed to convert Unstructured to \w+: no kind /.test(error),
+  },
+  {
+    // A workload that does not fit the typed API may be accepted or refused.
+    defect: "D-27",
+    applies: ({ error = "" }) => /^failed to convert Unstructured to \w+: unable /.test(error),
+  },
+  {
+    // Texts that mislead are other texts here.
+    defect: "D-58",
+    applies: ({ error = "" }, outcome) =>
+      outcome.error !== undefined &&
+      error.includes("are not available to this release") &&
+      (outcome.component.spec?.additionalManifests?.length ?? 0) > 0,
+  },
+  {
+    // Seen only once everything is applied, which rendering does not do.
+    defect: "after apply",
+    applies: ({ phase }) => phase === "after-apply",
+  },
+];
+
+/** The rule by which an error may be another one, or none; undefined when there is none. */
+export function errorDifference(
+  expected: RenderCase["expected"],
+  outcome: CaseOutcome,
+): string | undefined {
+  return errorRules.find(({ applies }) => applies(expected, outcome))?.defect;
+}
+
+function isForeignClusterKind(id: string): boolean {
+  return /^[\w.-]*\|(?:IngressClass|ClusterIssuer|StorageClass|PriorityClass)\|/.test(id);
+}

@@ -1,0 +1,60 @@
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import { componentDocuments } from "../../cmd/kubectl/render/component-documents.ts";
+import type { componentCheck } from "../../cmd/kubectl/render/component-schema.ts";
+import { InputError } from "../../cmd/kubectl/render/input-error.ts";
+import { environmentOf, objectsOf } from "../../cmd/kubectl/render/input-files.ts";
+import { manifestFolder } from "../../cmd/kubectl/render/manifest-folder.ts";
+import {
+  type RenderedComponent,
+  renderComponent,
+} from "../../cmd/kubectl/render/render-component.ts";
+import { yamlDocuments } from "../../cmd/kubectl/render/yaml-documents.ts";
+import type { Releases } from "../../controller/render/release.ts";
+import { caseFile, type RenderCase } from "./render-cases.ts";
+
+/** What knfleet made of a case: exactly one of `rendered` and `error`. */
+export interface CaseOutcome {
+  readonly component: Component;
+  readonly rendered?: RenderedComponent;
+  readonly error?: FleetError;
+}
+
+type Check = ReturnType<typeof componentCheck>;
+
+// The uid that upstream was given for its anchors.
+const anchorUid = "11111111-2222-3333-4444-555555555555";
+
+/** Reads a case as the command line would. */
+export async function componentOf(one: RenderCase, check: Check): Promise<Component> {
+  const text = (await caseFile(one, "cr.yaml")) ?? "";
+  const documents = yamlDocuments(text, "cr.yaml");
+  const { components } = componentDocuments(documents, { namespace: undefined, check });
+  const [first] = components;
+  if (first === undefined) throw new InputError([`${one.name} holds no component`]);
+  return first.component;
+}
+
+/** Runs `kubectl knfleet render` for a case, without the process around it. */
+export async function runCase(
+  one: RenderCase,
+  { releases, check }: { readonly releases: Releases; readonly check: Check },
+): Promise<CaseOutcome> {
+  const component = await componentOf(one, check);
+  const live = await caseFile(one, "live.yaml");
+  const environment = await caseFile(one, "env.json");
+  try {
+    const rendered = await renderComponent(component, {
+      releases,
+      anchorUid,
+      kubernetesVersion: undefined,
+      live: live === undefined ? [] : objectsOf(live, "live.yaml"),
+      environment: environment === undefined ? {} : environmentOf(environment, "env.json"),
+      manifestText: manifestFolder(one.dir),
+    });
+    return { component, rendered };
+  } catch (error) {
+    if (error instanceof FleetError) return { component, error };
+    throw error;
+  }
+}

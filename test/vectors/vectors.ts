@@ -1,0 +1,88 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+import { releaseDir } from "../e2e/release-dir.ts";
+import { renderVectors } from "./render-cases.ts";
+import { runRenderVectors } from "./render-report.ts";
+import { type FolderResult, totalLine, type Verdict, verdictLines } from "./verdict.ts";
+
+const usage = `Usage: npm run vectors -- [--render DIR] [--only TEXT] [--quiet]
+
+Runs recorded facts about upstream against this project: one line per vector, a total per folder; exit code 1 when one is wrong.
+  --render DIR   another folder in the format of ../shared/vectors/render
+  --only TEXT    only the vectors whose name contains it
+  --quiet        only what is wrong, and the totals`;
+
+interface Options {
+  /** Folder by kind of vector; a kind that is not named runs on its shared folder, unless another one is named. */
+  readonly folders: Readonly<Partial<Record<Kind, string>>>;
+  readonly only: string;
+  readonly quiet: boolean;
+}
+
+/** How the vectors of one kind are run: undefined where there are none. */
+type Runner = (
+  folder: string | undefined,
+  select: (name: string) => boolean,
+  report: (verdict: Verdict) => void,
+) => Promise<FolderResult | undefined>;
+
+const runners = {
+  render: async (folder, select, report) => {
+    const vectors = await renderVectors(folder);
+    if (vectors === undefined) return undefined;
+    const cases = vectors.cases.filter(({ name }) => select(name));
+    return runRenderVectors({ ...vectors, cases }, await releaseDir(), report);
+  },
+} as const satisfies Readonly<Record<string, Runner>>;
+
+type Kind = keyof typeof runners;
+
+const kinds = ["render"] as const satisfies readonly Kind[];
+
+function optionsOf(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      render: { type: "string" },
+      only: { type: "string", default: "" },
+      quiet: { type: "boolean", short: "q", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { only, quiet, render } = values;
+  return { only, quiet, folders: render === undefined ? {} : { render: resolve(render) } };
+}
+
+async function run({ folders, only, quiet }: Options): Promise<boolean> {
+  const named = Object.keys(folders).length > 0;
+  const report = (verdict: Verdict): void => {
+    if (!quiet || verdict.kind === "wrong") process.stdout.write(verdictLines(verdict));
+  };
+  const totals: string[] = [];
+  let isRight = true;
+  for (const kind of kinds) {
+    const folder = folders[kind];
+    if (named && folder === undefined) continue;
+    const result = await runners[kind](folder, (name) => name.includes(only), report);
+    if (result === undefined) {
+      totals.push(`${kind}: no vectors in ${folder ?? "the shared folder"}\n`);
+      isRight = false;
+      continue;
+    }
+    totals.push(totalLine(kind, result));
+    isRight &&= result.wrong === 0;
+  }
+  process.stdout.write(`\n${totals.join("")}`);
+  return isRight;
+}
+
+try {
+  const options = optionsOf(process.argv.slice(2));
+  if (options === undefined) process.stdout.write(`${usage}\n`);
+  else if (!(await run(options))) process.exitCode = 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
+  process.exitCode = 2;
+}
