@@ -33,7 +33,8 @@ export function differencesOf(
   if (one.objects === undefined) return errorDifferences(one, outcome);
   const { rendered, error } = outcome;
   if (rendered === undefined) {
-    return [{ defect: undefined, text: `is refused: ${error?.message ?? "no message"}` }];
+    const defect = errorDifference(one.expected, outcome);
+    return [{ defect, text: `is refused: ${error?.message ?? "no message"}` }];
   }
   const { version, paths } = rendered;
   const { targetVersion, statusManifests = [] } = one.expected;

@@ -35,6 +35,21 @@ const fieldRules: readonly FieldRule[] = [
       component.spec.config["config-features"] !== undefined,
   },
   {
+    // The replicas of a broker's workload override win over high availability, as they do for every other workload.
+    defect: "D-40",
+    applies: ({ id, path }, { component }) =>
+      /\|HorizontalPodAutoscaler\|.*\|broker-(?:ingress|filter)-hpa$/.test(id) &&
+      ["spec.minReplicas", "spec.maxReplicas"].includes(path.join(".")) &&
+      component.spec?.["high-availability"] !== undefined,
+  },
+  {
+    // An override without a name hits nothing.
+    defect: "D-38",
+    applies: ({ id }, { component: { spec } }) =>
+      id.startsWith("batch|Job|") &&
+      [...(spec?.deployments ?? []), ...(spec?.workloads ?? [])].some(({ name }) => name === ""),
+  },
+  {
     defect: "N-4",
     applies: ({ id, path }) =>
       id.endsWith("|pingsource-mt-adapter") && path.includes("K_OBSERVABILITY_CONFIG"),
@@ -62,6 +77,12 @@ const errorRules: readonly ErrorRule[] = [
     defect: "D-35",
     applies: (_, { component, rendered }) =>
       rendered !== undefined && component.spec?.version === `v${rendered.version}`,
+  },
+  {
+    // A probe without a handler, which an API server refuses, is refused here.
+    defect: "D-39",
+    applies: ({ error }, outcome) =>
+      error === undefined && /Probe in its container/.test(outcome.error?.message ?? ""),
   },
   { defect: "N-1", applies: ({ error = "" }) => error.startsWith(".rules accessor error") },
   {

@@ -17,6 +17,14 @@ const implemented = new Set([
   "source",
   "security",
   "clusterProfileRef",
+  "high-availability",
+  "registry",
+  "resources",
+  "deployments",
+  "workloads",
+  "services",
+  "podDisruptionBudgets",
+  "controller-custom-certs",
 ]);
 
 /** Parts of implemented fields that have no transform yet. */
@@ -26,7 +34,6 @@ const pending = new Set([
   "eventing-default-broker-class-and-namespaced-class",
   "eventing-error-default-broker-bad-yaml",
   "eventing-error-default-broker-empty",
-  "serving-env-min-version",
 ]);
 
 const check = componentCheck();
