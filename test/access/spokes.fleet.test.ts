@@ -145,7 +145,7 @@ describe("a ClusterProfile", () => {
     });
     const connection = await connectionTo(profile);
     await profile.update({ healthy: false });
-    expect(await refusalOf(profile)).toBe("ClusterProfileNotReady");
+    await expect.poll(() => refusalOf(profile), patience).toBe("ClusterProfileNotReady");
     expect(connection.signal.aborted).toBe(false);
     await profile.update({ healthy: true });
     await vi.waitFor(() => expect(spokes.state(profile)?.kind).toBe("connected"), patience);
