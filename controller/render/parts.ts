@@ -35,6 +35,11 @@ export function ingressesOf(spec: KnativeServing["spec"]): readonly IngressName[
   return ingressNames.filter((name) => ingress[name]?.enabled === true);
 }
 
+/** Whether a component of Serving has the security guard. */
+export function isGuarded(spec: KnativeServing["spec"]): boolean {
+  return spec?.security?.securityGuard.enabled === true;
+}
+
 /**
  * The parts for one version. `newest` is the newest numbered version, which stands for `latest` where a number is needed.
  * Throws FleetError ReleaseNotFound when the version has no security guard. Spec: knative-operator.md 2.4.
@@ -51,7 +56,7 @@ export function partsOf(component: Component, version: string, newest: string): 
   const extensions = ingressOrder
     .filter((name) => ingresses.includes(name))
     .map((name) => `ingress/${minor}/${name}`);
-  return component.spec?.security?.securityGuard.enabled === true
+  return isGuarded(component.spec)
     ? { component: main, extensions, guard: guardOf(version === "latest" ? newest : version) }
     : { component: main, extensions };
 }

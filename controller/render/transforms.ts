@@ -1,20 +1,30 @@
-import { type Component, componentKinds, type KnativeServing } from "../../api/component.ts";
+import {
+  type Component,
+  componentKinds,
+  type KnativeEventing,
+  type KnativeServing,
+} from "../../api/component.ts";
 import type { resourceFinder } from "../../api/resources.ts";
 import { componentLabel } from "./component-label.ts";
 import { configMaps } from "./config-maps.ts";
 import { customCerts } from "./custom-certs.ts";
+import { defaultBroker } from "./default-broker.ts";
 import { deprecatedResources } from "./deprecated-resources.ts";
 import { gatewayServices } from "./gateway-services.ts";
 import { highAvailability } from "./high-availability.ts";
 import { images } from "./images.ts";
+import { ingressClass } from "./ingress-class.ts";
+import { istioGateways } from "./istio-gateways.ts";
 import { jobs, withoutGenerateName } from "./jobs.ts";
 import { kourier } from "./kourier.ts";
 import { kubernetesMinVersion } from "./kubernetes-min-version.ts";
+import { namespaceInTexts } from "./namespace-in-texts.ts";
 import { namespaceLabels } from "./namespace-labels.ts";
 import { inNamespace } from "./namespace.ts";
-import { ingressesOf } from "./parts.ts";
+import { ingressesOf, isGuarded } from "./parts.ts";
 import { podDisruptionBudgets } from "./pod-disruption-budgets.ts";
 import { services } from "./services.ts";
+import { sinkBindingMode } from "./sink-binding-mode.ts";
 import { inOrder, type Transform } from "./transform.ts";
 import { workloads } from "./workloads.ts";
 
@@ -37,6 +47,7 @@ export function transformOf(component: Component, target: Target): Transform {
   const { label, short } = componentKinds[component.kind];
   return inOrder([
     inNamespace(namespace, target.resourceOf), // 1
+    ...(component.kind === "KnativeEventing" ? [namespaceInTexts(namespace)] : []),
     namespaceLabels([spec.namespaceConfiguration, spec.namespace]), // 2
     highAvailability(spec["high-availability"]?.replicas, overrides), // 3
     images(spec.registry), // 4
@@ -49,22 +60,33 @@ export function transformOf(component: Component, target: Target): Transform {
     podDisruptionBudgets(spec.podDisruptionBudgets), // 11
     customCerts(component), // 14 of Serving
     componentLabel(label), // 15 of Serving, 17 of Eventing
-    ...(component.kind === "KnativeServing" ? servingTransforms(component) : []),
+    ...(component.kind === "KnativeServing"
+      ? servingTransforms(component)
+      : eventingTransforms(component)),
     withoutGenerateName,
   ]);
 }
 
 function servingTransforms({ spec, metadata }: KnativeServing): readonly Transform[] {
   const { namespace } = metadata;
-  const config = spec?.config ?? {};
-  const guarded = spec?.security?.securityGuard.enabled === true;
+  const { istio, kourier: kourierOptions = {} } = spec?.ingress ?? {};
+  const ingresses = ingressesOf(spec);
   return [
-    ...(ingressesOf(spec).includes("kourier")
-      ? [kourier(spec?.ingress?.kourier ?? {}, namespace)] // 17
-      : []),
-    gatewayServices({ config, istio: spec?.ingress?.istio, namespace }), // 18
-    ...(guarded
-      ? [configMaps({ "config-features": { "queueproxy.mount-podinfo": "allowed" } })] // 19
-      : []),
+    ingressClass(spec),
+    ...(ingresses.includes("istio") ? [istioGateways(istio ?? {})] : []), // 17
+    ...(ingresses.includes("kourier") ? [kourier(kourierOptions, namespace)] : []), // 17
+    gatewayServices({ config: spec?.config ?? {}, istio, namespace }), // 18
+    ...(isGuarded(spec) ? [configMaps(guardFeatures)] : []), // 19
+  ];
+}
+
+/** The guard reads where a pod's service account is mounted. Spec: knative-operator.md 3.17. */
+const guardFeatures = { "config-features": { "queueproxy.mount-podinfo": "allowed" } };
+
+function eventingTransforms({ spec = {} }: KnativeEventing): readonly Transform[] {
+  return [
+    defaultBroker(spec.defaultBrokerClass, spec.config ?? {}), // 14
+    sinkBindingMode(spec), // 15
+    // 16, the PingSource adapter, is a matter of who owns its fields on the cluster: apply/hand-over.ts.
   ];
 }
