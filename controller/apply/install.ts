@@ -51,6 +51,8 @@ export async function install(
 ): Promise<ChangeSet> {
   const { component, target, memory } = request;
   const desired = deps.preparations.of(request.rendered);
+  // Far more likely a mistake than a wish; what is installed and its inventory stay.
+  if (desired.objects.length === 0) return untouched(desired);
   const work: Work = { ...request, desired, deps };
   const isRecorded = (): boolean => memory.isStored(memory.inventoryOf(desired, true));
   if (memory.inventory !== undefined) {

@@ -63,7 +63,7 @@ function mayBeAbsent(key: ObjectKey): boolean {
   return outlives(key) || (key.kind === "Job" && key.apiVersion.startsWith("batch/"));
 }
 
-// An empty set is far more likely a mistake than a wish, and uninstalling has its own way (finalize.ts).
+// Nothing desired: see install.ts. Uninstalling has its own way (finalize.ts).
 function obsolete(
   desired: readonly Prepared[],
   entries: readonly InventoryEntry[],

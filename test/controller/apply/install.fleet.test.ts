@@ -118,13 +118,12 @@ describe.each([
 
 describe("an installed component", () => {
   const namespace = "drifting";
-  const component = eventing({ version }, { namespace });
+  const drifting = eventing({ version }, { namespace });
 
   test("loses what it does not want any more, but no CRD", async () => {
     const spoke = fleet().spoke(0);
-    await using opened = await openInstaller(spoke, {
-      component: eventing({ version }, { namespace: "pruned" }),
-    });
+    const component = eventing({ version }, { namespace: "pruned" });
+    await using opened = await openInstaller(spoke, { component });
     const { installer } = opened;
     const rendered = await installer.rendered();
     await installer.install();
@@ -140,7 +139,9 @@ describe("an installed component", () => {
     const none = await installer.install({
       rendered: { ...rendered, manifests: [], hash: "none" },
     });
-    expect(none.pruned).toEqual([]);
+    expect(none).toMatchObject({ applied: [], pruned: [] });
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    expect(root?.inventory?.entries.length).toBeGreaterThan(100);
     expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
     await installer.install({ rendered });
     expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
@@ -148,7 +149,7 @@ describe("an installed component", () => {
 
   test("gets back what somebody deleted or changed, and nothing else", async () => {
     const spoke = fleet().spoke(0);
-    await using opened = await openInstaller(spoke, { component });
+    await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;
     await installer.install();
     await installer.observation.synced(AbortSignal.timeout(10_000));
@@ -181,7 +182,7 @@ describe("an installed component", () => {
 
   test("does not run a finished Job again", async () => {
     const spoke = fleet().spoke(0);
-    await using opened = await openInstaller(spoke, { component });
+    await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;
     await installer.install();
     const jobs = (await installer.rendered()).manifests.filter(({ kind }) => kind === "Job");
@@ -203,7 +204,7 @@ describe("an installed component", () => {
 
   test("leaves to the PingSource controller what that has taken over", async () => {
     const spoke = fleet().spoke(0);
-    await using opened = await openInstaller(spoke, { component });
+    await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;
     await installer.install();
     await installer.observation.synced(AbortSignal.timeout(10_000));

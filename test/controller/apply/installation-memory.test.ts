@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+
+import type { Root } from "../../../controller/apply/anchor.ts";
+import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
+import { encodeInventory, type Inventory } from "../../../controller/apply/inventory.ts";
+import { prepare } from "../../../controller/apply/prepare.ts";
+import { manifestOf } from "./prepared.ts";
+
+const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };
+const manifests = [manifestOf("v1 ConfigMap knative/a")];
+const desired = prepare({ version: "1.0.0", manifests, paths: [], hash: "" });
+const before: Inventory = {
+  version: "1.0.0",
+  complete: true,
+  entries: [{ ...config, hash: "old" }],
+};
+const accepted = { ...config, hash: "new", fingerprint: "f" };
+
+function rootWith(inventory: Inventory, uid = "root-uid"): Root {
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "root" };
+  const metadata = { namespace: "knative", name: "root", uid, resourceVersion: "1" };
+  const data = { inventory: encodeInventory(inventory) };
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid };
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+  return { key, uid, resourceVersion: "1", inventory, owner, object, isMarked: true };
+}
+
+function remembering(): InstallationMemory {
+  const memory = new InstallationMemory();
+  memory.recall(rootWith(before));
+  memory.record(accepted);
+  return memory;
+}
+
+describe("what is known of an installation", () => {
+  test("is nothing at first", () => {
+    const memory = new InstallationMemory();
+    expect(memory.inventory).toBeUndefined();
+    expect(memory.inventoryOf(desired, true).entries).toEqual([{ ...config, hash: "" }]);
+    expect(memory.isStored({ ...before, entries: [] })).toBe(false);
+  });
+
+  test("is newer than the root while that says what it last said", () => {
+    const memory = remembering();
+    memory.recall(rootWith(before));
+    expect(memory.inventory?.entries).toEqual([accepted]);
+    expect(memory.isStored(memory.inventoryOf(desired, true))).toBe(false);
+  });
+
+  test("is stored when the root was written with it", () => {
+    const memory = remembering();
+    const inventory = memory.inventoryOf(desired, true);
+    memory.stored(rootWith(inventory));
+    expect(memory.isStored(inventory)).toBe(true);
+    expect(memory.isStored({ ...inventory, complete: false })).toBe(false);
+  });
+
+  test.each([
+    { name: "is another one", root: rootWith(before, "other-uid"), entries: before.entries },
+    {
+      name: "was written by somebody else",
+      root: rootWith({ ...before, version: "1.1.0" }),
+      entries: before.entries,
+    },
+    { name: "is gone", root: undefined, entries: undefined },
+  ])("is what the root says when that $name", ({ root, entries }) => {
+    const memory = remembering();
+    memory.recall(root);
+    expect(memory.inventory?.entries).toEqual(entries);
+  });
+});
