@@ -50,7 +50,7 @@ function withClass(text: string, brokerClass: string): string {
 
 function parsed(text: string): unknown {
   try {
-    return parse(text, { logLevel: "silent" });
+    return parse(text, { logLevel: "error" });
   } catch (cause) {
     throw invalid(
       `Failed to parse the entry: key ${key} of ConfigMap ${mapName} is not valid YAML`,

@@ -30,9 +30,10 @@ export async function render(
   assertEligible({ kind, installed: status?.version, target: version });
   if (kubernetesVersion !== undefined) assertKubernetesVersion(kubernetesVersion, environment);
   if (!isCustom(component) && !available.includes(version)) {
+    // Texts that upstream has, too, are upstream's to the letter: programs look for them in the conditions.
     throw new FleetError(
       "ReleaseNotFound",
-      `The manifests of the target version ${version} are not available to this release`,
+      `the manifests of the target version ${version} are not available to this release`,
     );
   }
   const custom = await userTextsOf(spec?.manifests, version, manifestText);

@@ -60,7 +60,7 @@ export async function userManifestsOf(
   if (manifests.length === 0) {
     throw new FleetError(
       "ManifestInvalid",
-      `There is no resource available in the target manifests ${urls.join(",")}`,
+      `there is no resource available in the target manifests ${urls.join(",")}`,
     );
   }
   assertVersionLabels(manifests, version);

@@ -13,7 +13,7 @@ export function assertVersionLabels(manifests: readonly Manifest[], target: stri
     if (label === undefined || minorOf(label) === minorOf(target)) continue;
     throw new FleetError(
       "ManifestInvalid",
-      `The version of the manifests ${tagOf(label)} of the component ${manifest.metadata.name ?? ""} does not match the target version of the operator CR ${tagOf(target)}`,
+      `the version of the manifests ${tagOf(label)} of the component ${manifest.metadata.name ?? ""} does not match the target version of the operator CR ${tagOf(target)}`,
     );
   }
 }

@@ -4,7 +4,12 @@ import { parse } from "yaml";
 
 import { groupOf, identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
 import { type Fields, isFields } from "../../controller/render/fields.ts";
-import { errorDifference, type FieldDifference, fieldDifference } from "./differences.ts";
+import {
+  errorDifference,
+  type FieldDifference,
+  fieldDifference,
+  isForeignClusterKind,
+} from "./differences.ts";
 import type { CaseOutcome } from "./render-case.ts";
 import type { RenderCase, RenderVectors } from "./render-cases.ts";
 
@@ -44,16 +49,15 @@ export function differencesOf(
   const upstreamPaths = guarded
     ? paths.filter((path) => !path.startsWith("security-guard/"))
     : paths;
+  const actual = folded(rendered.objects.map(normalize), { guarded: false });
+  // An additional object that upstream keeps beside its twin takes its place here (D-20).
+  const added = hasAdditions(outcome) ? actual.byId : undefined;
   return [
     ...(version === targetVersion ? [] : [wrong("version", targetVersion, version)]),
     ...(isDeepStrictEqual(upstreamPaths.map(withoutCase), wantedPaths.map(withoutCase))
       ? []
       : [wrong("status.manifests", wantedPaths, paths)]),
-    ...objectDifferences(
-      folded(one.objects.map(normalize), { guarded }),
-      folded(rendered.objects.map(normalize), { guarded: false }),
-      outcome,
-    ),
+    ...objectDifferences(folded(one.objects.map(normalize), { guarded, added }), actual, outcome),
   ];
 }
 
@@ -80,6 +84,10 @@ function wrong(what: string, expected: unknown, actual: unknown): Difference {
   return { defect: undefined, text };
 }
 
+function hasAdditions({ component }: CaseOutcome): boolean {
+  return (component.spec?.additionalManifests?.length ?? 0) > 0;
+}
+
 function isGuarded({ component }: CaseOutcome): boolean {
   const { kind, spec } = component;
   return kind === "KnativeServing" && spec?.security?.securityGuard.enabled === true;
@@ -92,20 +100,33 @@ interface Folded {
 }
 
 /** Objects by identity. Of upstream's twins the first stands, but for the guard's and user's objects; Namespaces are merged. */
-function folded(objects: readonly Manifest[], { guarded }: { readonly guarded: boolean }): Folded {
+function folded(
+  objects: readonly Manifest[],
+  { guarded, added }: { readonly guarded: boolean; readonly added?: ReadonlyMap<string, Manifest> },
+): Folded {
   const byId = new Map<string, Manifest>();
   const twins: Difference[] = [];
   for (const object of objects.map(comparableForm)) {
     const id = identityOf(keyOf(object));
     const first = byId.get(id);
     const isGuards = guarded && object.metadata.name === "config-deployment";
-    if (first === undefined || isGuards) byId.set(id, object);
-    else if (isNamespace(object)) byId.set(id, merged(first, object));
+    const isUsers = isDeepStrictEqual(added?.get(id), object);
+    if (first === undefined) byId.set(id, object);
+    else byId.set(id, isGuards || isUsers ? object : standing(first, object));
     if (first === undefined || isDeepStrictEqual(first, object)) continue;
-    const defect = isNamespace(object) ? "D-18" : isGuards ? "D-10" : "D-09";
+    const defect = isUsers ? "D-20" : twinDefect(object, isGuards);
     twins.push({ defect, text: `${id} occurs more than once with other content` });
   }
   return { byId, twins };
+}
+
+function standing(first: Manifest, second: Manifest): Manifest {
+  return isNamespace(first) ? merged(first, second) : first;
+}
+
+function twinDefect(object: Manifest, isGuards: boolean): string {
+  if (isNamespace(object)) return "D-18";
+  return isGuards ? "D-10" : "D-09";
 }
 
 function isNamespace({ apiVersion, kind }: Manifest): boolean {
@@ -123,11 +144,17 @@ function merged(first: Manifest, second: Manifest): Manifest {
 function comparableForm(object: Manifest): Manifest {
   const { generateName: _, ...metadata } = object.metadata;
   const isJob = object.kind === "Job" && groupOf(object.apiVersion) === "batch";
-  const form: Manifest = isJob ? { ...object, metadata } : object;
+  const form: Manifest = isJob ? { ...object, metadata } : withoutWrongNamespace(object);
   // Upstream writes this text anew, with sorted fields.
   if (metadata.name !== "config-br-defaults" || !isFields(form["data"])) return form;
   const { "default-br-config": text, ...data } = form["data"];
   return { ...form, data: { ...data, "default-br-config": parse(String(text)) } };
+}
+
+function withoutWrongNamespace(object: Manifest): Manifest {
+  if (!isForeignClusterKind(identityOf(keyOf(object)))) return object;
+  const { namespace: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 function objectDifferences(
