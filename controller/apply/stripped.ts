@@ -1,5 +1,6 @@
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import { changeField, isFields } from "../render/fields.ts";
+import { withUniqueEntries } from "./unique-entries.ts";
 
 type Strip = (manifest: Manifest) => Manifest;
 
@@ -66,15 +67,15 @@ const withoutGeneratedData: Strip = (manifest) =>
 
 const withoutAssignedAddresses: Strip = (manifest) => {
   if (!isOf(manifest, "", ["Service"])) return manifest;
-  const bare = changeField(manifest, ["spec"], (spec) =>
+  return changeField(manifest, ["spec"], (spec) =>
     // A headless Service says so with its address.
     isFields(spec) && spec["clusterIP"] === "None"
       ? spec
       : without(spec, ["clusterIP", "clusterIPs"]),
   );
-  return changeField(bare, ["spec", "ports", "*"], (port) => without(port, ["nodePort"]));
 };
 
+// A node port in a manifest is one that a user chose, such as `spec.ingress.kourier.http-port`: it is sent.
 const always: readonly Strip[] = [
   withoutServerFields,
   withoutAggregatedRules,
@@ -82,6 +83,7 @@ const always: readonly Strip[] = [
   withoutConversionBundle,
   withoutGeneratedData,
   withoutAssignedAddresses,
+  withUniqueEntries,
 ];
 
 function withoutScaledReplicas(manifests: readonly Manifest[]): Strip {

@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     after: { type: "Opaque" },
   },
   {
-    name: "addresses and node ports of a Service",
+    name: "addresses of a Service, but not the node ports that a user chose,",
     before: manifestOf("v1 Service knative/s", {
       spec: {
         clusterIP: "10.0.0.1",
@@ -76,7 +76,7 @@ const cases: readonly Case[] = [
         ports: [{ port: 80, nodePort: 30_000 }],
       },
     }),
-    after: { spec: { ports: [{ port: 80 }] } },
+    after: { spec: { ports: [{ port: 80, nodePort: 30_000 }] } },
   },
   {
     name: "replicas of a Deployment that is scaled",
