@@ -13,11 +13,12 @@ export class InstallationMemory {
   #text = "";
   #version = "";
   #complete = false;
-  #entries: Map<string, InventoryEntry> | undefined;
+  #isKnown = false;
+  #entries = new Map<string, InventoryEntry>();
 
   /** Undefined while nothing is known. */
   get inventory(): Inventory | undefined {
-    if (this.#entries === undefined) return undefined;
+    if (!this.#isKnown) return undefined;
     return {
       version: this.#version,
       complete: this.#complete,
@@ -29,22 +30,24 @@ export class InstallationMemory {
   recall(root: Root | undefined): void {
     const text = root === undefined ? "" : inventoryTextOf(root.object);
     const isKnown = root !== undefined && root.uid === this.#rootUid && text === this.#text;
-    if (!isKnown) this.#take(root, text);
+    if (isKnown) return;
+    this.#entries.clear();
+    this.#take(root, text);
   }
 
-  /** Takes in what was written. */
+  /** Takes in what was written; what was recorded meanwhile is newer. */
   stored(root: Root): void {
     this.#take(root, inventoryTextOf(root.object));
   }
 
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
-    this.#entries?.set(identityOf(entry), entry);
+    this.#entries.set(identityOf(entry), entry);
   }
 
   /** The inventory of a set with what is known of each object. */
   inventoryOf({ objects, version }: Desired, complete: boolean): Inventory {
-    const entries = objects.map(({ id, key }) => this.#entries?.get(id) ?? { ...key, hash: "" });
+    const entries = objects.map(({ id, key }) => this.#entries.get(id) ?? { ...key, hash: "" });
     return { version, complete, entries };
   }
 
@@ -59,7 +62,8 @@ export class InstallationMemory {
     this.#text = text;
     this.#version = inventory?.version ?? "";
     this.#complete = inventory?.complete ?? false;
-    this.#entries =
-      inventory && new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
+    this.#isKnown = inventory !== undefined;
+    const named = inventory?.entries.map((entry) => [identityOf(entry), entry] as const) ?? [];
+    this.#entries = new Map(named.map(([id, entry]) => [id, this.#entries.get(id) ?? entry]));
   }
 }
