@@ -9,5 +9,16 @@ await runCommand(async (signal) => {
   const { runCli } = await import("./kubectl/cli.ts");
   const { env, stdout, stderr } = process;
   const args = process.argv.slice(2);
-  return await runCli({ args, env, stdout, stderr, now: () => new Date() }, signal);
+  const terminal = {
+    args,
+    env,
+    stdout,
+    stderr,
+    now: () => new Date(),
+    // Opened only by a command that reads it.
+    get stdin() {
+      return process.stdin;
+    },
+  };
+  return await runCli(terminal, signal);
 });

@@ -32,6 +32,8 @@ export interface Flags {
   readonly namespace: string | null | undefined;
   readonly selector: string | undefined;
   readonly output: OutputFormat;
+  /** False: `output` is the default of most commands, and another command may have its own. */
+  readonly outputGiven: boolean;
   readonly headers: boolean;
   readonly color: ColourMode;
   readonly quiet: boolean;
@@ -143,6 +145,7 @@ export function readFlags(raw: RawFlags, env: Readonly<Record<string, string | u
     namespace: raw.allNamespaces === true ? undefined : (raw.namespace ?? null),
     selector: raw.selector,
     output: oneOf(raw.output ?? "table", outputFormats, "--output"),
+    outputGiven: raw.output !== undefined,
     headers: raw.headers ?? true,
     color: oneOf(raw.color ?? "auto", ["auto", "always", "never"], "--color"),
     quiet: raw.quiet ?? false,

@@ -29,8 +29,8 @@ export function shortHelp(description: string, examples: Examples): string {
 const exitCodeText = [
   "Exit codes:",
   "  0    fine",
-  "  1    something is not healthy, or what was named does not exist",
-  "  2    the command could not do its work: usage, kubeconfig, hub unreachable or forbidden",
+  "  1    something is not healthy, is refused or differs, or what was named does not exist",
+  "  2    the command could not do its work: usage, input, kubeconfig, hub unreachable or forbidden",
   "  3    incomplete: something could not be read and nothing worse was found",
   "  130  interrupted",
 ].join("\n");

@@ -1,9 +1,11 @@
 import { Command, Option } from "commander";
 
 import type { Action, ActionInput } from "./action.ts";
+import type { CommandEntry } from "./command-entry.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { commonOptions, ignoredOptions, readFlags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
+import { renderEntry } from "./render/render-entry.ts";
 import type { Terminal } from "./terminal.ts";
 
 const description =
@@ -16,17 +18,6 @@ const programExamples: Examples = [
   ["kubectl knfleet deployments -A -o wide", "the Knative deployments of all spokes, with images"],
   ["kubectl knfleet version", "versions of this program, the hub and all installations"],
 ];
-
-/** A command before it is loaded: what help shows, and how to get at the code. */
-interface CommandEntry {
-  readonly name: string;
-  readonly args: string;
-  readonly summary: string;
-  readonly text: string;
-  readonly examples: Examples;
-  readonly options: readonly Option[];
-  readonly load: () => Promise<Action<object>>;
-}
 
 const selectionText =
   "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";
@@ -61,6 +52,7 @@ const entries = (): readonly CommandEntry[] => [
     options: [],
     load: async () => (await import("./deployments-action.ts")).runDeployments,
   },
+  renderEntry(),
   {
     name: "version",
     args: "",
@@ -99,7 +91,7 @@ export function createProgram(terminal: Terminal, run: Run): Command {
       .summary(entry.summary)
       .description(entry.text)
       .configureHelp({ showGlobalOptions: true, formatHelp: formatHelp(entry.examples) });
-    if (entry.args !== "") command.argument("[names...]");
+    if (entry.args.includes("NAME")) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
       const flags = readFlags(program.opts<RawFlags>(), terminal.env);

@@ -1,3 +1,5 @@
+import type { Readable } from "node:stream";
+
 /** A stream that a command writes to. */
 export interface Output {
   readonly isTTY?: boolean;
@@ -9,6 +11,8 @@ export interface Terminal {
   /** Arguments after the program's name. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absent: there is nothing to read. */
+  readonly stdin?: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly now: () => Date;

@@ -1,18 +1,49 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { addAbortSignal, type Readable } from "node:stream";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { isFields } from "../../../controller/render/fields.ts";
 import { InputError } from "./input-error.ts";
 import { yamlDocuments } from "./yaml-documents.ts";
 
-/** Text of a file that a flag names. Throws InputError with the flag and the system's reason. */
-export async function inputFile(path: string, flag: string): Promise<string> {
+const mostBytes = 16 * 1024 * 1024;
+
+/** Text of a file that a flag names, or of a stream instead of it. Throws InputError with the flag and the system's reason. */
+export async function inputText(
+  {
+    path,
+    flag,
+    stream,
+  }: { readonly path: string; readonly flag: string; readonly stream?: Readable },
+  signal: AbortSignal,
+): Promise<string> {
+  const source = stream ?? createReadStream(path);
+  addAbortSignal(signal, source);
   try {
-    return await readFile(path, "utf8");
+    return await boundedText(source);
   } catch (error) {
+    if (isTimeout(signal.reason)) throw new InputError([`${flag} ${path}: did not end in time`]);
+    signal.throwIfAborted();
+    if (error instanceof InputError) throw new InputError([`${flag} ${path}: ${error.message}`]);
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
     throw new InputError([`${flag} ${path}: cannot be read (${code})`]);
   }
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
+}
+
+async function boundedText(source: Readable): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    const part: Uint8Array = Buffer.from(chunk);
+    bytes += part.length;
+    if (bytes > mostBytes) throw new InputError(["is larger than 16 MiB"]);
+    chunks.push(part);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** The objects of a YAML or JSON text. Throws InputError. */
