@@ -11,75 +11,14 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join, resolve } from "node:path";
-import { text } from "node:stream/consumers";
+import { join, resolve } from "node:path";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { valueAt } from "./fleet/json-record.ts";
+import { ended } from "./support/ended.ts";
 
 const root = resolve(import.meta.dirname, "..");
-const pathOfUser = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .filter((folder) => !folder.includes("node_modules"))
-  .join(delimiter);
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-describe("the bootstrap in a clean clone", () => {
-  let folder: string;
-  let clone: string;
-  let first: Ended;
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "knfleet bootstrap "));
-    clone = join(folder, "a clean clone");
-    const cloned = await ended(spawn("git", ["clone", "--quiet", root, clone]));
-    if (cloned.code !== 0) throw new Error(`git clone failed: ${cloned.stderr}`);
-    await writeFile(join(clone, "hello.ts"), hello);
-    first = await ended(inClone(["run", "hello.ts", "two words", "*"]));
-  }, 300_000);
-
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  test("installs with an empty npm cache and runs a file under Node 24", () => {
-    expect(first.stderr).toMatch(/^Installing dependencies/);
-    const told: unknown = JSON.parse(first.stdout);
-    expect(told).toMatchObject({ words: ["two words", "*"], one: 1 });
-    expect(valueAt(told, "version")).toMatch(/^v24\./);
-    expect(first.code).toBe(7);
-  });
-
-  test("installs only once", async () => {
-    expect(await ended(inClone(["run", "hello.ts"]))).toMatchObject({ code: 7, stderr: "" });
-  });
-
-  /** Runs the clone's bootstrap under the Node of this machine, as somebody would who was never here. */
-  function inClone(args: readonly string[]): ChildProcess {
-    // Left by the npm that runs these tests; it would be asked to install, and in another folder.
-    const { npm_execpath: _path, npm_config_local_prefix: _prefix, ...environment } = process.env;
-    return spawn("node", [join(clone, "bootstrap.js"), ...args], {
-      cwd: clone,
-      env: {
-        ...environment,
-        PATH: pathOfUser,
-        npm_config_cache: join(folder, "npm cache"),
-        KNFLEET_CACHE_DIR: join(folder, "knfleet cache"),
-      },
-    });
-  }
-});
-
-const hello = `
-import { parse } from "yaml";
-const [, , ...words]: readonly string[] = process.argv;
-console.log(JSON.stringify({ version: process.version, words, one: parse("1") }));
-process.exitCode = 7;
-`;
 
 describe("the bootstrap", () => {
   let folder: string;
@@ -259,13 +198,4 @@ function reachable(path: string, name: string): readonly string[] {
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? { ...value } : {};
-}
-
-async function ended(child: ChildProcess): Promise<Ended> {
-  const [stdout, stderr, [code]] = await Promise.all([
-    child.stdout === null ? "" : text(child.stdout),
-    child.stderr === null ? "" : text(child.stderr),
-    once(child, "close"),
-  ]);
-  return { code: typeof code === "number" ? code : null, stdout, stderr };
 }

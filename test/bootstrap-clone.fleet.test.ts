@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { mirrorOf } from "../cmd/release-files.ts";
+import { valueAt } from "./fleet/json-record.ts";
+import { ended, type Ended } from "./support/ended.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const pathOfUser = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .filter((folder) => !folder.includes("node_modules"))
+  .join(delimiter);
+
+describe("the bootstrap in a clean clone", () => {
+  let folder: string;
+  let clone: string;
+  let first: Ended;
+  // The clone is elsewhere, so that the mirror beside this checkout is not beside it.
+  let mirror: string | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "knfleet bootstrap "));
+    clone = join(folder, "a clean clone");
+    mirror = await mirrorOf(process.env, root);
+    const cloned = await ended(spawn("git", ["clone", "--quiet", root, clone]));
+    if (cloned.code !== 0) throw new Error(`git clone failed: ${cloned.stderr}`);
+    await writeFile(join(clone, "hello.ts"), hello);
+    first = await ended(inClone(["run", "hello.ts", "two words", "*"]));
+  }, 300_000);
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test("installs with an empty npm cache and runs a file under Node 24", () => {
+    expect(first.stderr).toMatch(/^Installing dependencies/);
+    const told: unknown = JSON.parse(first.stdout);
+    expect(told).toMatchObject({ words: ["two words", "*"], one: 1 });
+    expect(valueAt(told, "version")).toMatch(/^v24\./);
+    expect(first.code).toBe(7);
+  });
+
+  test("installs only once", async () => {
+    expect(await ended(inClone(["run", "hello.ts"]))).toMatchObject({ code: 7, stderr: "" });
+  });
+
+  test("builds the fleet into an empty cache, fetches the releases and passes a test on real control planes", async () => {
+    const { code, stdout, stderr } = await ended(
+      inClone(["test", "test/fleet/cluster.fleet.test.ts", "-t", "two replicas"]),
+    );
+    expect(stderr).toMatch(/building kube-apiserver/i);
+    expect(stdout).toMatch(/^1 passed, 0 failed/m);
+    expect(code).toBe(0);
+  }, 1_500_000);
+
+  /** Runs the clone's bootstrap under the Node of this machine, as somebody would who was never here. */
+  function inClone(args: readonly string[]): ChildProcess {
+    // Left by the npm that runs these tests; it would be asked to install, and in another folder.
+    const { npm_execpath: _path, npm_config_local_prefix: _prefix, ...environment } = process.env;
+    return spawn("node", [join(clone, "bootstrap.js"), ...args], {
+      cwd: clone,
+      env: {
+        ...environment,
+        PATH: pathOfUser,
+        npm_config_cache: join(folder, "npm cache"),
+        KNFLEET_CACHE_DIR: join(folder, "knfleet cache"),
+        ...(mirror === undefined ? {} : { KNFLEET_RELEASE_MIRROR: mirror }),
+      },
+    });
+  }
+});
+
+const hello = `
+import { parse } from "yaml";
+const [, , ...words]: readonly string[] = process.argv;
+console.log(JSON.stringify({ version: process.version, words, one: parse("1") }));
+process.exitCode = 7;
+`;
