@@ -119,22 +119,32 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Answer> {
     const { credentials } = this.#options;
-    const credential = await credentials.current(signal);
+    const credential = await this.#credential(signal);
     const answer = await use(this.#transportFor(credential), withHeaders(request, credential));
     if (answer.status !== 401) return answer;
     credentials.reject(credential);
     // 401 is answered before a request is looked at, so repeating it is safe.
-    const fresh = await credentials.current(signal);
+    const fresh = await this.#credential(signal);
     const second = await use(this.#transportFor(fresh), withHeaders(request, fresh));
     if (second.status !== 401) return second;
     credentials.reject(fresh);
     throw this.#rejected();
   }
 
+  async #credential(signal: AbortSignal): Promise<Credential> {
+    try {
+      return await this.#options.credentials.current(signal);
+    } catch (error) {
+      // While new attempts are held back, the cause is still the same and so is what is said of it.
+      const held = error instanceof FleetError && error.code === "CredentialRejected";
+      throw held ? this.#rejected() : error;
+    }
+  }
+
   #rejected(): FleetError {
     const error = new FleetError(
       "AccessProviderFailed",
-      `${this.server} does not accept the credential`,
+      `${this.server} does not accept the credential, also not a fresh one`,
       { code: "CredentialRejected" },
     );
     this.#options.onTrouble?.(error);

@@ -1,12 +1,12 @@
-import { Pool, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 
-import { abortable } from "./abortable.ts";
 import { ConnectionError } from "./api-error.ts";
-import { codeOf, connectionErrorOf } from "./connection-failure.ts";
-import { type ClientCertificate, connectorOf, http1OnlyCode } from "./connector.ts";
+import { connectionErrorOf } from "./connection-failure.ts";
+import type { ClientCertificate } from "./connector.ts";
 import { Deadline } from "./deadline.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { surviveStreamErrors } from "./http2-errors.ts";
+import { Lane, laneSize } from "./lane.ts";
 import type { Silence } from "./liveness.ts";
 import type { RequestCounters } from "./request-counters.ts";
 import { Window } from "./window.ts";
@@ -48,16 +48,24 @@ export interface TransportOptions {
   readonly onBroken?: (error: Error) => void;
 }
 
-// Spec: engine-facts.md, table C. 64 + 32 stays below the 100 streams that a server admits.
-const maxRequestsInFlight = 64;
-const maxStreams = 32;
+// A server admits 100 streams on a connection: 40 of them may be watches, which stay; more watches get connections of
+// their own. Spec: engine-facts.md, table C.
+const streamsPerLane = 40;
+const maxRequestsInFlight = laneSize - streamsPerLane;
+const maxStreams = 16 * streamsPerLane;
 const connectTimeoutMs = 5_000;
 const progressTimeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
 
+interface Way {
+  readonly lane: Lane;
+  readonly deadline: Deadline;
+  readonly bodyTimeout: number;
+}
+
 /**
- * One HTTP/2 connection to one API server under one TLS identity: deadlines, limits, counters, and notice of a dead
- * connection. Knows no credentials and repeats nothing. Throws `ConnectionError`, or the reason of the signal.
+ * The connection to one API server under one TLS identity, HTTP/2 where possible: deadlines, limits, counters, and notice
+ * of a dead connection. Many watches take more than one. Knows no credentials and repeats nothing. Throws `ConnectionError`, or the reason of the signal.
  */
 export class Transport implements AsyncDisposable {
   readonly #options: TransportOptions;
@@ -66,8 +74,8 @@ export class Transport implements AsyncDisposable {
   readonly #requests = new Window(maxRequestsInFlight);
   readonly #streams = new Window(maxStreams);
   readonly #end = new AbortController();
-  #pool: Pool;
-  #http2: boolean;
+  /** Ordinary requests take the first one; watches the first that has a place. */
+  readonly #lanes: [Lane, ...Lane[]];
 
   constructor(options: TransportOptions) {
     surviveStreamErrors();
@@ -75,15 +83,15 @@ export class Transport implements AsyncDisposable {
     const url = new URL(options.endpoint.server);
     this.#origin = url.origin;
     this.#prefix = url.pathname.replace(/\/$/, "");
-    this.#http2 = url.protocol === "https:";
-    this.#pool = this.#newPool();
+    this.#lanes = [this.#newLane()];
   }
 
   /** Sends a request and reads the whole answer: at most 32 MiB, and 10 s without progress. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
-    const answer = await this.#open(request, deadline, progressTimeoutMs);
+    const [lane] = this.#lanes;
+    const answer = await this.#open(request, { lane, deadline, bodyTimeout: progressTimeoutMs });
     try {
       const text = await this.#readAll(request, answer.body);
       if (answer.status === 429) this.#requests.shrink();
@@ -102,12 +110,18 @@ export class Transport implements AsyncDisposable {
   ): Promise<TransportStream & Disposable> {
     const place = await this.#streams.enter(signal);
     const deadline = new Deadline(signal, request.timeoutMs);
+    const lane = this.#laneForStream();
+    lane.streams += 1;
+    let ended = false;
     const dispose = (): void => {
+      if (ended) return;
+      ended = true;
+      lane.streams -= 1;
       place[Symbol.dispose]();
       deadline[Symbol.dispose]();
     };
     try {
-      const answer = await this.#open(request, deadline, silenceMs);
+      const answer = await this.#open(request, { lane, deadline, bodyTimeout: silenceMs });
       const body = this.#readOn(request, answer.body, signal);
       return { ...answer, body, [Symbol.dispose]: dispose };
     } catch (error) {
@@ -120,26 +134,37 @@ export class Transport implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // Without it the end would wait for a connection that is being made to a server that does not answer.
     this.#end.abort();
-    await this.#pool.destroy(Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" }));
+    const closed = Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" });
+    await Promise.all(this.#lanes.map((lane) => lane.destroy(closed)));
   }
 
   /** Takes no new requests and ends the connection when the running ones are done, at the latest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     const late = setTimeout(() => void this[Symbol.asyncDispose](), timeoutMs);
-    await this.#pool.close().catch(() => undefined);
+    await Promise.all(this.#lanes.map((lane) => lane.close())).catch(() => undefined);
     clearTimeout(late);
   }
 
   async #open(
     request: TransportRequest,
-    deadline: Deadline,
-    bodyTimeout: number,
+    { lane, deadline, bodyTimeout }: Way,
   ): Promise<Omit<TransportStream, "body"> & { body: Dispatcher.ResponseData["body"] }> {
     const count = this.#options.counters.of(request.verb);
     count.requests += 1;
     count.sentBytes += request.body === undefined ? 0 : Buffer.byteLength(request.body);
     try {
-      const answer = await this.#dispatch(request, deadline.signal, bodyTimeout);
+      const answer = await lane.request(
+        {
+          method: request.method,
+          path: this.#prefix + request.path,
+          headers: { ...request.headers, "user-agent": this.#options.userAgent },
+          body: request.body ?? null,
+          signal: deadline.signal,
+          headersTimeout: request.timeoutMs,
+          bodyTimeout,
+        },
+        deadline.signal,
+      );
       deadline.clear();
       const { statusCode: status, headers, body } = answer;
       if (status >= 300 && status < 400) {
@@ -156,62 +181,23 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  async #dispatch(
-    request: TransportRequest,
-    signal: AbortSignal,
-    bodyTimeout: number,
-  ): Promise<Dispatcher.ResponseData> {
-    const pool = this.#pool;
-    const options = {
-      method: request.method,
-      path: this.#prefix + request.path,
-      headers: { ...request.headers, "user-agent": this.#options.userAgent },
-      body: request.body ?? null,
-      signal,
-      headersTimeout: request.timeoutMs,
-      bodyTimeout,
-    };
-    try {
-      // undici looks at the signal only when it has a connection.
-      return await abortable(pool.request(options), signal);
-    } catch (error) {
-      if (codeOf(error) !== http1OnlyCode) throw error;
-      // Nothing was sent. Such a server gets ordinary connections instead, as many as requests need.
-      if (pool === this.#pool) {
-        this.#http2 = false;
-        this.#pool = this.#newPool();
-        // Empty by now; its end is of no interest.
-        void pool.destroy();
-      }
-      return abortable(this.#pool.request(options), signal);
-    }
+  #laneForStream(): Lane {
+    const free = this.#lanes.find((lane) => lane.streams < streamsPerLane);
+    if (free !== undefined) return free;
+    const lane = this.#newLane();
+    this.#lanes.push(lane);
+    return lane;
   }
 
-  #newPool(): Pool {
+  #newLane(): Lane {
     const { endpoint, certificate, silence, onBroken = () => undefined } = this.#options;
-    const http2 = this.#http2;
-    return new Pool(this.#origin, {
-      allowH2: http2,
-      connections: http2 ? 1 : maxRequestsInFlight + maxStreams,
-      // More than one, or new requests hang behind old streams after a GOAWAY. Spec: engine-facts.md 2.
-      pipelining: http2 ? 100 : 1,
-      keepAliveTimeout: 80_000,
-      keepAliveMaxTimeout: 80_000,
-      maxHeaderSize: 16 * 1024,
-      h2Options: {
-        maxConcurrentStreams: 100,
-        connectionWindowSize: 16 * 1024 * 1024,
-        pingInterval: 4_000,
-      },
-      connect: connectorOf({
-        endpoint,
-        http2,
-        connectTimeoutMs,
-        signal: this.#end.signal,
-        onBroken,
-        ...(certificate === undefined ? {} : { certificate }),
-        ...(silence === undefined ? {} : { silence }),
-      }),
+    return new Lane(this.#origin, {
+      endpoint,
+      connectTimeoutMs,
+      signal: this.#end.signal,
+      onBroken,
+      ...(certificate === undefined ? {} : { certificate }),
+      ...(silence === undefined ? {} : { silence }),
     });
   }
 

@@ -34,6 +34,21 @@ describe("a connection", () => {
     );
   });
 
+  test("is one for forty watches and the requests beside them, two for more watches", async () => {
+    const api = await stub((times) => ({ open: times <= 41 }));
+    const requester = requesterTo(api);
+    const watch = { ...get, verb: "watch" };
+    const watches = await Promise.all(
+      Array.from({ length: 40 }, () => requester.stream(watch, 5_000, signal)),
+    );
+    expect(api.connections).toBe(1);
+    watches.push(await requester.stream(watch, 5_000, signal));
+    expect(api.connections).toBe(2);
+    await Promise.all(Array.from({ length: 100 }, () => requester.send(get, signal)));
+    expect(api.connections).toBe(2);
+    for (const stream of watches) stream[Symbol.dispose]();
+  });
+
   test("goes below the server's path prefix", async () => {
     const api = await stub();
     await requesterTo({ server: `${api.server}/v1/projects/1` }).send(get, signal);

@@ -1,0 +1,79 @@
+import { type Dispatcher, Pool } from "undici";
+
+import { abortable } from "./abortable.ts";
+import { codeOf } from "./connection-failure.ts";
+import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.ts";
+
+/** How many requests a lane may have in flight: what it is a connection for each of them to a server without HTTP/2. */
+export const laneSize = 96;
+
+/**
+ * One HTTP/2 connection to one server, opened when it is first needed and again after it broke; ordinary connections when
+ * the server speaks only HTTP/1.1.
+ */
+export class Lane {
+  readonly #origin: string;
+  readonly #options: Omit<ConnectorOptions, "http2">;
+  #pool: Pool;
+  #http2: boolean;
+  /** Streams that run in it, counted by its owner. */
+  streams = 0;
+
+  constructor(origin: string, options: Omit<ConnectorOptions, "http2">) {
+    this.#origin = origin;
+    this.#options = options;
+    this.#http2 = origin.startsWith("https:");
+    this.#pool = this.#newPool();
+  }
+
+  /** Rejects with undici's error, or the reason of the signal. */
+  async request(
+    options: Dispatcher.RequestOptions,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const pool = this.#pool;
+    try {
+      // undici looks at the signal only when it has a connection.
+      return await abortable(pool.request(options), signal);
+    } catch (error) {
+      if (codeOf(error) !== http1OnlyCode) throw error;
+      // Nothing was sent. Such a server gets ordinary connections instead, as many as requests need.
+      if (pool === this.#pool) {
+        this.#http2 = false;
+        this.#pool = this.#newPool();
+        // Empty by now; its end is of no interest.
+        void pool.destroy();
+      }
+      return abortable(this.#pool.request(options), signal);
+    }
+  }
+
+  /** Ends the connection at once. */
+  destroy(error: Error): Promise<void> {
+    return this.#pool.destroy(error);
+  }
+
+  /** Ends the connection when what runs on it is done. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  #newPool(): Pool {
+    const http2 = this.#http2;
+    return new Pool(this.#origin, {
+      allowH2: http2,
+      connections: http2 ? 1 : laneSize,
+      // More than one, or new requests hang behind old streams after a GOAWAY. Spec: engine-facts.md 2.
+      pipelining: http2 ? 100 : 1,
+      keepAliveTimeout: 80_000,
+      keepAliveMaxTimeout: 80_000,
+      maxHeaderSize: 16 * 1024,
+      h2Options: {
+        maxConcurrentStreams: 100,
+        connectionWindowSize: 16 * 1024 * 1024,
+        pingInterval: 4_000,
+      },
+      connect: connectorOf({ ...this.#options, http2 }),
+    });
+  }
+}
