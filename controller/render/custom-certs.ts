@@ -32,18 +32,23 @@ function sourceOf({ type, name }: CustomCerts): Fields {
 
 function mounted(manifest: Manifest, volume: string, source: Fields): Manifest {
   const withVolume = appendToPod(manifest, "volumes", [{ name: volume, ...source }]);
-  return changeField(withVolume, ["spec", "template", "spec", "containers"], (containers) => {
-    const list: readonly unknown[] = Array.isArray(containers) ? containers : [];
-    const [first, ...rest] = list;
-    if (!isFields(first)) throw invalidManifest(manifest, "has no container for certificates");
-    const mount = { name: volume, mountPath: directory };
-    const variable = { name: "SSL_CERT_DIR", value: directory };
-    const volumeMounts = [...listIn(first, "volumeMounts", manifest), mount];
-    return [
-      { ...first, volumeMounts, env: [...listIn(first, "env", manifest), variable] },
-      ...rest,
-    ];
+  const path = ["spec", "template", "spec", "containers"];
+  const result = changeField(withVolume, path, (containers) => {
+    const [first, ...rest]: readonly unknown[] = Array.isArray(containers) ? containers : [];
+    return isFields(first) ? [withMount(first, volume, manifest), ...rest] : containers;
   });
+  if (result !== withVolume) return result;
+  throw invalidManifest(manifest, "has no container to mount certificates in");
+}
+
+function withMount(container: Fields, volume: string, manifest: Manifest): Fields {
+  const mount = { name: volume, mountPath: directory };
+  const variable = { name: "SSL_CERT_DIR", value: directory };
+  return {
+    ...container,
+    volumeMounts: [...listIn(container, "volumeMounts", manifest), mount],
+    env: [...listIn(container, "env", manifest), variable],
+  };
 }
 
 function invalid(problem: string): FleetError {
