@@ -300,33 +300,3 @@ async function startForwarder(target: number): Promise<{ readonly port: number; 
   });
   return forwarder;
 }
-
-test("ninety watches run at once, and requests beside them", async () => {
-  const seen: string[] = [];
-  const reflectors = Array.from(
-    { length: 90 },
-    (_, index) =>
-      new Reflector(
-        { client, ref: { resource, namespace } },
-        {
-          onChange: ({ metadata }) => {
-            if (metadata.name === "seen-by-all") seen.push(String(index));
-          },
-          onDelete: () => undefined,
-        },
-        soon(),
-      ),
-  );
-  onTestFinished(() => {
-    for (const reflector of reflectors) reflector[Symbol.dispose]();
-  });
-  await Promise.all(reflectors.map(({ synced }) => synced));
-  await Promise.all(Array.from({ length: 60 }, () => client.get(refOf("absent"), {}, soon())));
-  const body = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { namespace, name: "seen-by-all" },
-  };
-  await client.create({ resource, namespace }, body, { fieldManager }, soon());
-  await vi.waitFor(() => expect(new Set(seen).size).toBe(90), { timeout: 10_000, interval: 50 });
-});
