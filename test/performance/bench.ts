@@ -2,15 +2,16 @@ import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
 import { measureInstall, type InstallResult } from "./install-part.ts";
-import { installReport, steadyReport } from "./report.ts";
+import { measureRender } from "./render-part.ts";
+import { installReport, renderReport, steadyReport } from "./report.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
 import { startWorkbench } from "./workbench.ts";
 
-const parts = ["eventing", "serving", "steady"] as const;
+const parts = ["eventing", "serving", "steady", "render"] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
-  --only NAME   one part: installs of Eventing, installs of Serving + Kourier, or the steady state
+  --only NAME   one part: installs of Eventing, installs of Serving + Kourier, the steady state, or rendering (without any cluster)
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 3)
   --rtt LIST    round-trip times in ms (default 0,50,200)`;
@@ -52,6 +53,26 @@ async function bench({ only, json, runs, rtts }: Options): Promise<void> {
     const elapsed = Math.round((performance.now() - startedAt) / 1000);
     process.stderr.write(`[${String(elapsed).padStart(4)} s] ${line}\n`);
   };
+  const renders = only === undefined || only === "render" ? await measureRender(runs, say) : [];
+  if (renders.length > 0) process.stdout.write(`${renderReport(renders)}\n\n`);
+  const fleet = only === "render" ? noFleet : await measureFleet({ only, runs, rtts }, say);
+  if (json !== undefined) {
+    const { installs, steady = null } = fleet;
+    await writeFile(json, `${JSON.stringify({ installs, steady, renders }, undefined, 2)}\n`);
+  }
+}
+
+interface FleetResult {
+  readonly installs: readonly InstallResult[];
+  readonly steady?: SteadyResult;
+}
+
+const noFleet: FleetResult = { installs: [] };
+
+async function measureFleet(
+  { only, runs, rtts }: Omit<Options, "json">,
+  say: (line: string) => void,
+): Promise<FleetResult> {
   await using workbench = await startWorkbench(say);
   const installs: InstallResult[] = [];
   for (const subject of workbench.subjects) {
@@ -64,12 +85,7 @@ async function bench({ only, json, runs, rtts }: Options): Promise<void> {
   if (only === undefined || only === "steady") steady = await measureSteady(workbench, say);
   if (installs.length > 0) process.stdout.write(`${installReport(installs)}\n`);
   if (steady !== undefined) process.stdout.write(`\n${steadyReport(steady)}\n`);
-  if (json !== undefined) {
-    await writeFile(
-      json,
-      `${JSON.stringify({ installs, steady: steady ?? null }, undefined, 2)}\n`,
-    );
-  }
+  return steady === undefined ? { installs } : { installs, steady };
 }
 
 try {
