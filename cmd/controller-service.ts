@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 
 import { connectHub } from "../access/hub.ts";
+import { ManifestSource } from "../access/manifest-source.ts";
 import { openSpokes } from "../access/open-spokes.ts";
 import { RequestCounters } from "../access/request-counters.ts";
 import { systemClock } from "../controller/clock.ts";
@@ -51,9 +52,12 @@ export async function startControllerService(
   const provider = providerFile === undefined ? {} : { providerFile };
   const access = { hub: hub.client, environment: forPlugins, log, ...provider, ...client };
   const spokes = opened.use(await openSpokes(access, signal));
+  const sources = { sources: flags.manifestSource, now: () => performance.now() };
+  const manifests = opened.use(new ManifestSource({ ...client, ...sources }));
+  const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const namespace = flags.leaderElectionNamespace ?? (await namespaceOf(environment));
-  const election = { namespace, name: leaseName, identity, clock: systemClock, log };
-  const isAlone = flags.disableHa || !flags.leaderElection;
+  const lease = { client: hub.client, namespace, name: leaseName, identity };
+  const election = { ...lease, clock: systemClock, log };
   const controller = opened.use(
     await startController(
       {
@@ -61,10 +65,8 @@ export async function startControllerService(
         hubAsTarget: hubAsTarget.client,
         spokes,
         releases,
-        lead: (until) =>
-          isAlone
-            ? Promise.resolve(soleLeadership())
-            : lead({ client: hub.client, ...election }, until),
+        rendering,
+        lead: async (until) => (isAlone(flags) ? soleLeadership() : lead(election, until)),
         requests: () => counters.snapshot(),
         clock: systemClock,
         random: Math.random,
@@ -76,6 +78,10 @@ export async function startControllerService(
   );
   const running = opened.move();
   return { failed: controller.failed, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function isAlone({ disableHa, leaderElection }: ControllerFlags): boolean {
+  return disableHa || !leaderElection;
 }
 
 /** The pod's own namespace, or the usual one outside a pod. */

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
+import { type AllowedSource, allowedSourceOf } from "../access/manifest-url.ts";
 import type { ListenAddress } from "../controller/health.ts";
 import { goDurationMs } from "./go-duration.ts";
 
@@ -10,6 +11,7 @@ export const logFormats = ["json", "text"] as const;
 export interface ControllerFlags {
   readonly kubeconfig: string | undefined;
   readonly releaseDir: string;
+  readonly manifestSource: readonly AllowedSource[];
   readonly clusterprofileProviderFile: string | undefined;
   /** As given; see `pollIntervalOf`. */
   readonly remoteDeploymentsPollInterval: number;
@@ -80,6 +82,12 @@ function clusterOptions(): readonly Option[] {
       "access providers for ClusterProfiles, JSON; without it only the hub itself is served",
     ),
     new Option("--release-dir <dir>", "Knative release files").default("/var/lib/knfleet/releases"),
+    new Option(
+      "--manifest-source <url>",
+      "https prefix from which components may take manifests; can be given several times",
+    )
+      .argParser(withSource)
+      .default([], "none"),
   ];
 }
 
@@ -125,6 +133,12 @@ function processOptions(): readonly Option[] {
 /** The pace in milliseconds: less than a second means 10 s, as upstream has it. Spec: knative-operator.md 6.2. */
 export function pollIntervalOf(wantedMs: number): number {
   return wantedMs < 1_000 ? 10_000 : wantedMs;
+}
+
+function withSource(text: string, before: readonly AllowedSource[]): readonly AllowedSource[] {
+  const source = allowedSourceOf(text);
+  if (source !== undefined) return [...before, source];
+  throw new InvalidArgumentError("Want https://host/path/, without a query.");
 }
 
 function durationOf(text: string): number {

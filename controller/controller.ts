@@ -2,6 +2,7 @@ import type { KubeClient } from "../access/kube-client.ts";
 import type { Spokes } from "../access/spokes.ts";
 import { Preparations } from "./apply/prepare.ts";
 import type { Clock } from "./clock.ts";
+import { ClusterVersions } from "./cluster-versions.ts";
 import { Components } from "./components.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
@@ -10,6 +11,7 @@ import { hubIdOf } from "./hub-id.ts";
 import type { Leadership } from "./leader.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics.ts";
+import type { ReconcileDeps } from "./reconcile-deps.ts";
 import type { Releases } from "./render/release.ts";
 
 export interface ControllerSettings {
@@ -27,6 +29,7 @@ export interface ControllerDeps {
   readonly hubAsTarget: KubeClient;
   readonly spokes: Spokes;
   readonly releases: Releases;
+  readonly rendering: ReconcileDeps["rendering"];
   /** Waits until this process may work. */
   readonly lead: (signal: AbortSignal) => Promise<Leadership>;
   readonly requests: MetricSources["requests"];
@@ -155,8 +158,8 @@ class FleetController implements Controller {
     const { pollMs } = this.#settings;
     const components = this.#components;
     const events = new EventRecorder({ client: hub, clock, log });
-    const preparations = new Preparations();
-    const shared = { components, events, preparations, hubId, pollMs, metrics: this.#metrics };
+    const memory = { preparations: new Preparations(), versions: new ClusterVersions() };
+    const shared = { components, events, ...memory, hubId, pollMs, metrics: this.#metrics };
     const mayWrite = (): boolean => leadership.mayWrite();
     this.#dispatcher.start({ deps: { ...this.#deps, ...shared }, mayWrite });
     log.info({ components: [...components.all()].length }, "Reconciling");

@@ -3,12 +3,14 @@ import type { Spokes } from "../access/spokes.ts";
 import type { Component } from "../api/component.ts";
 import type { Preparations } from "./apply/prepare.ts";
 import type { Clock } from "./clock.ts";
+import type { ClusterVersions } from "./cluster-versions.ts";
 import type { EventRecorder } from "./events.ts";
 import type { Installation } from "./installation.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import type { Releases } from "./render/release.ts";
+import type { RenderOptions } from "./render/render-options.ts";
 
 /** What the reconciles of all components share. */
 export interface ReconcileDeps {
@@ -20,6 +22,9 @@ export interface ReconcileDeps {
   readonly hubId: string;
   readonly spokes: Pick<Spokes, "acquire">;
   readonly releases: Releases;
+  /** What rendering depends on besides component, releases and target. */
+  readonly rendering: Pick<RenderOptions, "environment" | "manifestText">;
+  readonly versions: ClusterVersions;
   readonly preparations: Preparations;
   readonly components: { all(): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record">;

@@ -3,6 +3,7 @@ import { FleetError } from "../api/errors.ts";
 import { keyOf } from "../api/kubernetes.ts";
 import type { ChangeSet } from "./apply/change-set.ts";
 import { install } from "./apply/install.ts";
+import type { Target } from "./apply/target.ts";
 import { assertOnlyOne } from "./duplicate.ts";
 import { fleetErrorOf } from "./failure.ts";
 import { addFinalizer, hasFinalizer } from "./finalizer.ts";
@@ -13,6 +14,7 @@ import { readinessOf } from "./observe/readiness.ts";
 import type { Outcome, Steps } from "./outcome.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { assertKubernetesVersion } from "./render/kubernetes-version.ts";
 import { render, type Rendered } from "./render/render.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
 import { clusterNameOf, type Resolved, resolveTarget } from "./resolve.ts";
@@ -99,18 +101,43 @@ async function prepare(
   { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
   signal: AbortSignal,
 ): Promise<Prepared> {
-  const resolving = resolveTarget(component, deps, signal);
+  const resolving = versioned(component, deps, signal);
   // Awaited below; a rendering that fails first must not leave a rejection behind.
   resolving.catch(() => undefined);
   try {
-    const rendered = await render(component, deps.releases);
+    const rendered = await render(component, deps.releases, deps.rendering);
     steps.eligible = true;
-    const resolved = await resolving;
+    const { target, connection, version } = await resolving;
     steps.resolved = true;
-    return { rendered, resolved };
+    assertVersion({ target, version }, deps);
+    return { rendered, resolved: { target, connection } };
   } catch (error) {
     const isOfVersion = error instanceof FleetError && error.reason === "VersionNotEligible";
     steps.eligible ||= error instanceof FleetError && !isOfVersion;
+    throw error;
+  }
+}
+
+/** The target and its Kubernetes version, which is asked for while the manifests are rendered. */
+async function versioned(
+  component: Component,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<Resolved & { readonly version: string | undefined }> {
+  const { target, connection } = await resolveTarget(component, deps, signal);
+  const either = AbortSignal.any([signal, connection.signal]);
+  return { target, connection, version: await deps.versions.of(target.client, either) };
+}
+
+function assertVersion(
+  { target, version }: { readonly target: Target; readonly version: string | undefined },
+  { rendering, versions }: ReconcileDeps,
+): void {
+  if (version === undefined) return;
+  try {
+    assertKubernetesVersion(version, rendering.environment ?? {});
+  } catch (error) {
+    versions.forget(target.client);
     throw error;
   }
 }

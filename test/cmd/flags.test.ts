@@ -8,6 +8,7 @@ describe("readControllerFlags", () => {
   test("has a default for everything", () => {
     expect(read()).toEqual({
       releaseDir: "/var/lib/knfleet/releases",
+      manifestSource: [],
       remoteDeploymentsPollInterval: 10_000,
       concurrency: 16,
       leaderElection: true,
@@ -32,6 +33,15 @@ describe("readControllerFlags", () => {
     [["--health-address=:9090"], { healthAddress: { port: 9090 } }],
     [["--kubeconfig", "a", "--release-dir=b"], { kubeconfig: "a", releaseDir: "b" }],
     [["--clusterprofile-provider-file=p"], { clusterprofileProviderFile: "p" }],
+    [
+      ["--manifest-source=https://a.example", "--manifest-source", "https://b.example:8443/k/"],
+      {
+        manifestSource: [
+          { origin: "https://a.example", path: "/" },
+          { origin: "https://b.example:8443", path: "/k/" },
+        ],
+      },
+    ],
     [["--log-level=debug", "--log-format=text"], { logLevel: "debug", logFormat: "text" }],
   ])("reads %j", (args, flags) => expect(read(...args)).toMatchObject(flags));
 
@@ -46,6 +56,8 @@ describe("readControllerFlags", () => {
     [["--health-address=:80800"], "--health-address"],
     [["--log-level=loud"], "--log-level"],
     [["--kubeconfig"], "--kubeconfig"],
+    [["--manifest-source=http://a.example/"], "--manifest-source"],
+    [["--manifest-source=/srv/manifests"], "--manifest-source"],
   ])("refuses %j with one line that names it", (args, name) => {
     const refusal = read(...args);
     expect(refusal).toMatchObject({ exitCode: 1, text: expect.stringContaining(name) });

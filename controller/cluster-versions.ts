@@ -1,0 +1,40 @@
+import { ApiError } from "../access/api-error.ts";
+import type { KubeClient } from "../access/kube-client.ts";
+
+/** Kubernetes versions of the targets, asked for once a connection. */
+export class ClusterVersions {
+  readonly #known = new WeakMap<object, string>();
+
+  /**
+   * `gitVersion` of the cluster behind a client; undefined when the cluster does not say. Rejects when it cannot be reached, and
+   * with the reason of the signal.
+   */
+  async of(client: Pick<KubeClient, "request">, signal: AbortSignal): Promise<string | undefined> {
+    const known = this.#known.get(client);
+    if (known !== undefined) return known;
+    const version = await versionOf(client, signal);
+    if (version !== undefined) this.#known.set(client, version);
+    return version;
+  }
+
+  /** Asks again the next time: a version that is too old may be a newer one by then. */
+  forget(client: Pick<KubeClient, "request">): void {
+    this.#known.delete(client);
+  }
+}
+
+async function versionOf(
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const answer = await client.request("GET", "/version", undefined, signal);
+    if (typeof answer !== "object" || answer === null || !("gitVersion" in answer))
+      return undefined;
+    return typeof answer.gitVersion === "string" ? answer.gitVersion : undefined;
+  } catch (error) {
+    // Not everybody may ask; what is too old says so itself then.
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
