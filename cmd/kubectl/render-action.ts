@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { newestFirst } from "../../controller/render/version.ts";
@@ -9,7 +11,7 @@ import { renderJson } from "./print/structured.ts";
 import type { ComponentDocument } from "./render/component-documents.ts";
 import { InputError } from "./render/input-error.ts";
 import { objectDiff } from "./render/object-diff.ts";
-import { yamlOf, yamlOfObject } from "./render/objects-text.ts";
+import { jsonOf, yamlOf, yamlOfObject } from "./render/objects-text.ts";
 import {
   type RenderedComponent,
   type RenderSettings,
@@ -24,6 +26,7 @@ import {
   selected,
   selectorsOf,
 } from "./render/render-flags.ts";
+import { writeAll } from "./render/write-all.ts";
 
 /**
  * `kubectl knfleet render`: prints what would be applied. Input that cannot be used is explained with one line for each problem and exit code 2, a
@@ -42,6 +45,11 @@ export async function runRender(
     if (error instanceof InputError) {
       const lines = error.problems.map((problem) => ({ error: problem, causes: [], next: [] }));
       stderr.write(lines.map(renderFailure).join(""));
+      return exitCodes.failed;
+    }
+    if (error instanceof DOMException && error.name === "TimeoutError") {
+      const next = ["give it more time with --timeout"];
+      stderr.write(renderFailure({ error: "The command did not end in time", causes: [], next }));
       return exitCodes.failed;
     }
     if (!(error instanceof RefusedError)) throw error;
@@ -66,10 +74,14 @@ async function printObjects(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { components, settings, format } = await gathered(input, signal);
-  const all = objectsOf(await rendered(components, settings));
+  const all = objectsOf(await rendered(components, settings, signal));
   const objects = selected(all, selectorsOf(input.options));
   if (objects.length === 0) return nothingSelected(input);
-  input.terminal.stdout.write(format === "json" ? renderJson(objects) : yamlOf(objects));
+  await writeAll(
+    input.terminal.stdout,
+    format === "json" ? jsonOf(objects) : yamlOf(objects),
+    signal,
+  );
   return exitCodes.fine;
 }
 
@@ -80,8 +92,8 @@ async function printDiff(
 ): Promise<ExitCode> {
   const { components, settings, format, read } = await gathered(input, signal);
   const others = await diffComponents(wanted, components, read);
-  const here = sideOf(await rendered(components, settings), input);
-  const there = sideOf(await rendered(others.components, settings), input);
+  const here = sideOf(await rendered(components, settings, signal), input);
+  const there = sideOf(await rendered(others.components, settings, signal), input);
   if (here.objects.length + there.objects.length === 0) return nothingSelected(input);
   const label = others.isVersion ? there.label : wanted;
   const hereLabel = others.isVersion ? here.label : filesOf(input.options).join(",");
@@ -114,10 +126,14 @@ async function gathered(input: ActionInput<RenderFlags>, signal: AbortSignal) {
 async function rendered(
   components: readonly ComponentDocument[],
   settings: RenderSettings,
+  signal: AbortSignal,
 ): Promise<readonly RenderedComponent[]> {
   const results: RenderedComponent[] = [];
   const failures: FleetError[] = [];
   for (const { where, component } of components) {
+    // A file may hold a fleet: an interruption is heard in between.
+    await setImmediate();
+    signal.throwIfAborted();
     try {
       results.push(await renderComponent(component, settings));
     } catch (error) {

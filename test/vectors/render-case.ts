@@ -10,6 +10,7 @@ import {
   renderComponent,
 } from "../../cmd/kubectl/render/render-component.ts";
 import { yamlDocuments } from "../../cmd/kubectl/render/yaml-documents.ts";
+import { Preparations } from "../../controller/apply/prepare.ts";
 import type { Releases } from "../../controller/render/release.ts";
 import { caseFile, type RenderCase } from "./render-cases.ts";
 
@@ -46,6 +47,7 @@ export async function runCase(
   try {
     const rendered = await renderComponent(component, {
       releases,
+      preparations: new Preparations(),
       anchorUid,
       kubernetesVersion: undefined,
       live: live === undefined ? [] : objectsOf(live, "live.yaml"),

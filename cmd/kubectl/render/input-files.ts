@@ -22,16 +22,11 @@ export async function inputText(
   try {
     return await boundedText(source);
   } catch (error) {
-    if (isTimeout(signal.reason)) throw new InputError([`${flag} ${path}: did not end in time`]);
     signal.throwIfAborted();
     if (error instanceof InputError) throw new InputError([`${flag} ${path}: ${error.message}`]);
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
     throw new InputError([`${flag} ${path}: cannot be read (${code})`]);
   }
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof DOMException && reason.name === "TimeoutError";
 }
 
 async function boundedText(source: Readable): Promise<string> {

@@ -1,6 +1,7 @@
 import { anchorNameOf } from "../../../api/anchor.ts";
 import type { Component } from "../../../api/component.ts";
 import type { Manifest, OwnerReference } from "../../../api/kubernetes.ts";
+import type { Preparations } from "../../../controller/apply/prepare.ts";
 import { owned } from "../../../controller/render/owner.ts";
 import type { Releases } from "../../../controller/render/release.ts";
 import { render } from "../../../controller/render/render.ts";
@@ -10,6 +11,8 @@ import { withLiveFields } from "./live-fields.ts";
 /** What takes the place of the cluster and of the controller's process. */
 export interface RenderSettings {
   readonly releases: Releases;
+  /** Shared by all components that are rendered equal. */
+  readonly preparations: Preparations;
   /** uid of the anchor of a component on a spoke. */
   readonly anchorUid: string | undefined;
   /** Version of the cluster's API server. */
@@ -46,7 +49,9 @@ export async function renderComponent(
     owner === undefined
       ? (manifest: Manifest) => manifest
       : owned(owner, component.metadata.namespace);
-  const objects = inApplyOrder(rendered).map(withLiveFields(settings.live)).map(withOwner);
+  const objects = inApplyOrder(rendered, settings.preparations)
+    .map(withLiveFields(settings.live))
+    .map(withOwner);
   return { version: rendered.version, paths: rendered.paths, objects };
 }
 

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 
 import type { Component } from "../../../api/component.ts";
+import { Preparations } from "../../../controller/apply/prepare.ts";
 import { openReleases } from "../../../controller/render/release.ts";
 import { ensureReleases } from "../../release-files.ts";
 import type { ActionInput } from "../action.ts";
@@ -65,6 +66,7 @@ export async function renderSettings(
     live: live === undefined ? [] : objectsOf(await file(live, "--live"), live),
     environment:
       envFile === undefined ? {} : environmentOf(await file(envFile, "--env-file"), envFile),
+    preparations: new Preparations(),
     releases: await openReleases(await releaseDir(options, terminal.env, signal)),
     anchorUid,
     kubernetesVersion,
