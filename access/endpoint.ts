@@ -21,7 +21,7 @@ export interface Endpoint {
   /** Trust anchors in PEM; absent: those of the system. */
   readonly caPem?: string;
   readonly tlsServerName?: string;
-  /** Only ever true for a hub whose kubeconfig says so. */
+  /** Only true for a hub whose kubeconfig says so, and for a spoke whose provider sets `allowInsecure`. */
   readonly insecureSkipTlsVerify?: boolean;
   readonly proxy?: EndpointProxy;
 }
@@ -29,6 +29,8 @@ export interface Endpoint {
 export interface EndpointOptions {
   /** Trust the system's certificate authorities when the profile brings none, for gateways with public certificates. */
   readonly systemRoots?: boolean;
+  /** Accept a server with http, and one that is not verified when the profile says so. */
+  readonly allowInsecure?: boolean;
 }
 
 const maxCaBytes = 256 * 1024;
@@ -44,19 +46,13 @@ export function endpointOf(
   options: EndpointOptions = {},
 ): Endpoint {
   if (cluster === null || cluster === undefined) throw invalid("cluster is missing");
-  const server = serverOf(textOf(cluster.server, "server"));
+  const server = serverOf(textOf(cluster.server, "server"), options.allowInsecure === true);
   const tlsServerName = tlsServerNameOf(textOf(cluster["tls-server-name"], "tls-server-name"));
-  refuseUntrusted(cluster);
-  const caPem = caOf(textOf(cluster["certificate-authority-data"], "certificate-authority-data"));
-  if (caPem === undefined && options.systemRoots !== true) {
-    throw invalid(
-      "certificate-authority-data is missing, and the provider does not set systemRoots: true",
-    );
-  }
+  const trust = trustOf(cluster, server, options);
   const proxy = proxyOf(textOf(cluster["proxy-url"], "proxy-url"));
   return Object.freeze({
     server,
-    ...(caPem === undefined ? {} : { caPem }),
+    ...trust,
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
     ...(proxy === undefined ? {} : { proxy }),
   });
@@ -69,11 +65,13 @@ function textOf(value: unknown, field: string): string {
   return value;
 }
 
-function serverOf(text: string): string {
+function serverOf(text: string, allowHttp: boolean): string {
   if (text === "") throw invalid("server is empty");
   const url = urlOf(text, "server");
-  if (url.protocol !== "https:") throw invalid("server has to begin with https://");
-  if (!/^https:\/\/[^/]/i.test(text)) throw invalid("server has no host");
+  if (url.protocol !== "https:" && !(allowHttp && url.protocol === "http:")) {
+    throw invalid("server has to begin with https://");
+  }
+  if (!/^https?:\/\/[^/]/i.test(text)) throw invalid("server has no host");
   if (url.username !== "" || url.password !== "") throw invalid("server holds a user name");
   if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
     throw invalid("server has a query or a fragment");
@@ -102,14 +100,34 @@ function tlsServerNameOf(text: string): string | undefined {
   return text;
 }
 
-function refuseUntrusted(cluster: AccessCluster): void {
+/** What the server is verified with. */
+function trustOf(
+  cluster: AccessCluster,
+  server: string,
+  options: EndpointOptions,
+): Pick<Endpoint, "caPem" | "insecureSkipTlsVerify"> {
+  const insecureSkipTlsVerify = isUnverified(cluster, options);
+  const caPem = caOf(textOf(cluster["certificate-authority-data"], "certificate-authority-data"));
+  if (insecureSkipTlsVerify) {
+    if (caPem === undefined) return { insecureSkipTlsVerify };
+    throw invalid("insecure-skip-tls-verify and certificate-authority-data exclude each other");
+  }
+  if (caPem !== undefined) return { caPem };
+  if (server.startsWith("http:") || options.systemRoots === true) return {};
+  throw invalid(
+    "certificate-authority-data is missing, and the provider does not set systemRoots: true",
+  );
+}
+
+function isUnverified(cluster: AccessCluster, { allowInsecure }: EndpointOptions): boolean {
   const insecure: unknown = cluster["insecure-skip-tls-verify"];
   if (insecure !== undefined && insecure !== null && typeof insecure !== "boolean") {
     throw invalid("insecure-skip-tls-verify is not a boolean");
   }
-  if (insecure === true) {
+  if (insecure === true && allowInsecure !== true) {
     throw invalid("insecure-skip-tls-verify is set; the API server has to be verified");
   }
+  return insecure === true;
 }
 
 function caOf(base64: string): string | undefined {

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 
-import type { AccessCluster } from "../api/cluster-profile.ts";
+import type { AccessCluster, ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { isRecord } from "./json.ts";
 import type { EnvironmentVariable, ExecApiVersion, Provider } from "./provider-config.ts";
+import { allowsVariable, type ProviderRules, refusedConfig } from "./provider-rules.ts";
 
 const execExtension = "client.authentication.k8s.io/exec";
 const argsExtension = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
@@ -23,7 +24,6 @@ export interface ExecPlan {
   readonly timeoutMs: number;
 }
 
-const defaultTimeoutMs = 30_000;
 const maxAdditions = 16;
 const maxAdditionCharacters = 1_024;
 
@@ -33,17 +33,22 @@ const maxAdditionCharacters = 1_024;
  * Throws `FleetError` `AccessProviderFailed` with code `ProviderInvalid` or `ExtensionInvalid`; messages hold nothing of
  * the profile's data. Spec: cluster-inventory.md 2.4, 3.1; security.md T-17.
  */
-export function execPlan(provider: Provider, cluster: AccessCluster): ExecPlan {
-  const { exec } = provider;
+export function execPlan(
+  provider: Provider,
+  { profile, cluster }: { readonly profile: ClusterProfile; readonly cluster: AccessCluster },
+): ExecPlan {
+  const { exec, rules } = provider;
   if (exec === undefined) throw failed("ProviderInvalid", provider.problem ?? "has no execConfig");
   const extensions = extensionsOf(cluster);
+  const refusal = refusedConfig(extensions.get(execExtension), profile, rules);
+  if (refusal !== undefined) throw failed("ExtensionInvalid", refusal);
   const args =
     provider.argsPolicy === "Append" && extensions.has(argsExtension)
       ? argumentsOf(extensions.get(argsExtension))
       : [];
   const added =
     provider.envPolicy !== "Ignore" && extensions.has(envExtension)
-      ? variablesOf(extensions.get(envExtension))
+      ? variablesOf(extensions.get(envExtension), rules)
       : new Map<string, string>();
   return Object.freeze({
     provider: provider.name,
@@ -55,7 +60,7 @@ export function execPlan(provider: Provider, cluster: AccessCluster): ExecPlan {
       ? { cluster: clusterInfo(cluster, extensions.get(execExtension)) }
       : {}),
     installHint: exec.installHint,
-    timeoutMs: defaultTimeoutMs,
+    timeoutMs: exec.timeoutMs,
   });
 }
 
@@ -87,14 +92,20 @@ function extensionsOf(cluster: AccessCluster): ReadonlyMap<string, unknown> {
   return found;
 }
 
+/** A list, or `{"args": [...]}`: the CRD of the Cluster Inventory API stores nothing but objects in an extension. */
 function argumentsOf(extension: unknown): readonly string[] {
-  if (!Array.isArray(extension) || extension.length > maxAdditions) {
-    throw failed("ExtensionInvalid", `${argsExtension} is not a list of at most ${maxAdditions}`);
+  const isObjectForm = isRecord(extension) && Object.keys(extension).join() === "args";
+  const list: unknown = isObjectForm ? extension["args"] : extension;
+  if (!Array.isArray(list) || list.length > maxAdditions) {
+    throw failed(
+      "ExtensionInvalid",
+      `${argsExtension} is neither a list of at most ${maxAdditions} nor an object with such a list in args alone`,
+    );
   }
-  return extension.map((item: unknown) => scalarText(item, argsExtension));
+  return list.map((item: unknown) => scalarText(item, argsExtension));
 }
 
-function variablesOf(extension: unknown): ReadonlyMap<string, string> {
+function variablesOf(extension: unknown, rules: ProviderRules): ReadonlyMap<string, string> {
   if (!isRecord(extension) || Object.keys(extension).length > maxAdditions) {
     throw failed("ExtensionInvalid", `${envExtension} is not a map of at most ${maxAdditions}`);
   }
@@ -103,6 +114,12 @@ function variablesOf(extension: unknown): ReadonlyMap<string, string> {
       throw failed(
         "ExtensionInvalid",
         `${envExtension} sets a variable that a profile may not set`,
+      );
+    }
+    if (!allowsVariable(rules, name)) {
+      throw failed(
+        "ExtensionInvalid",
+        `${envExtension} sets a variable that allowedEnvNames does not hold`,
       );
     }
     return [name, scalarText(value, envExtension)];
@@ -162,6 +179,7 @@ function clusterInfo(cluster: AccessCluster, config: unknown): Readonly<Record<s
   return Object.freeze({
     server: cluster.server ?? "",
     "tls-server-name": unlessEmpty(cluster["tls-server-name"]),
+    "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"] === true ? true : undefined,
     "certificate-authority-data": unlessEmpty(cluster["certificate-authority-data"]),
     "proxy-url": unlessEmpty(cluster["proxy-url"]),
     "disable-compression": cluster["disable-compression"] === true ? true : undefined,

@@ -16,6 +16,15 @@ export function parseJson(text: string): unknown {
   return /\d{16}/.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
 }
 
+/** Parses JSON that never went through an API server: every number that would be written otherwise keeps its text. */
+export function parseExactJson(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
+    const source = context?.source;
+    const isExact = typeof value !== "number" || source === undefined || String(value) === source;
+    return isExact ? value : JSON.rawJSON(source);
+  });
+}
+
 function exactInteger(
   _key: string,
   value: unknown,

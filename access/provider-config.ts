@@ -1,15 +1,17 @@
-import { Ajv } from "ajv";
-import { parseDocument } from "yaml";
+import { Ajv, type ValidateFunction } from "ajv";
 
 import { FleetError } from "../api/errors.ts";
-import { jsonErrorPosition } from "./json-position.ts";
+import { isRecord } from "./json.ts";
+import { ContentError, providerDocument } from "./provider-document.ts";
 import { canonicalKeys } from "./provider-keys.ts";
+import { impossibleRule, type ProviderRules, providerRules } from "./provider-rules.ts";
 import {
-  providerFileSchema,
+  providerFileKeys,
+  providerSchema,
   type RawExec,
   type RawProvider,
-  type RawProviderFile,
 } from "./provider-schema.ts";
+import { timeoutMsOf } from "./provider-timeout.ts";
 
 export const execApiVersions = [
   "client.authentication.k8s.io/v1",
@@ -30,6 +32,7 @@ export interface ExecSettings {
   readonly env: readonly EnvironmentVariable[];
   readonly provideClusterInfo: boolean;
   readonly installHint: string;
+  readonly timeoutMs: number;
 }
 
 const argsPolicies = ["Ignore", "Append"] as const;
@@ -44,6 +47,11 @@ export interface Provider {
   readonly envPolicy: (typeof envPolicies)[number];
   /** Ours, ignored by Go: trust the system's certificate authorities when the profile brings none. */
   readonly systemRoots: boolean;
+  /** Ours: an http server, and an unverified one when the profile asks for it. */
+  readonly allowInsecure: boolean;
+  readonly rules: ProviderRules;
+  /** Ours: how many of its plugins run at the same time; absent: as many as run at all. */
+  readonly maxConcurrency?: number;
 }
 
 /** A provider file: the ways in that this consumer knows, in order of preference. Spec: cluster-inventory.md 2.2. */
@@ -59,8 +67,6 @@ export interface ProviderFileSource {
   readonly format: "json" | "yaml";
 }
 
-const maxCharacters = 256 * 1024;
-
 /**
  * Reads the text of a provider file as tolerantly as the Go loader: keys match in any case, unknown keys are ignored. A
  * provider that cannot work is marked, the others stay usable. The result is deeply frozen.
@@ -68,107 +74,144 @@ const maxCharacters = 256 * 1024;
  * Throws `FleetError` `ConfigInvalid` with code `ProviderFileInvalid`; its message has the position and never the text.
  */
 export function parseProviderFile(content: string, source: ProviderFileSource): ProviderFile {
-  const { file, warnings } = readRaw(content, source);
-  const providers = (file.providers ?? []).map((raw, index) => providerOf(raw, index));
-  return Object.freeze({
-    providers: Object.freeze(providers),
-    warnings: Object.freeze([...warnings, ...oddities(file.providers ?? [])]),
-  });
-}
-
-interface RawFile {
-  readonly file: RawProviderFile;
-  readonly warnings: readonly string[];
-}
-
-function readRaw(content: string, { path, format }: ProviderFileSource): RawFile {
   try {
-    if (content.length > maxCharacters) throw new ContentError("it is larger than 256 KiB");
-    const parsed = format === "yaml" ? parseYaml(content) : parseStrictJson(content);
-    return checked(parsed ?? {});
+    return providerFile(content, source);
   } catch (error) {
     // A RangeError is the stack of a parser that followed a nesting without end.
     const known = error instanceof ContentError || error instanceof RangeError;
     if (!known) throw error;
     const what = error instanceof ContentError ? error.message : "it is nested too deeply";
-    throw new FleetError("ConfigInvalid", `The provider file ${path} is not usable: ${what}`, {
-      code: "ProviderFileInvalid",
-    });
+    throw new FleetError(
+      "ConfigInvalid",
+      `The provider file ${source.path} is not usable: ${what}`,
+      {
+        code: "ProviderFileInvalid",
+      },
+    );
   }
 }
 
-/** What is wrong with the content, as the end of a sentence; never quotes it. */
-class ContentError extends Error {}
+/** Says where a field stands. */
+type PositionOf = (path: string) => string;
 
-function parseStrictJson(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    throw new ContentError(`it is not JSON at ${jsonErrorPosition(content)}`);
+function providerFile(content: string, { format }: ProviderFileSource): ProviderFile {
+  const read = canonicalKeys(providerDocument(content, format), providerFileKeys);
+  const { positionOf } = read;
+  const top = read.value ?? {};
+  if (!isRecord(top)) throw new ContentError(`the top level must be object (${positionOf("")})`);
+  const listed = top["providers"] ?? [];
+  if (!Array.isArray(listed)) {
+    throw new ContentError(`providers must be array (${positionOf("providers")})`);
   }
-}
-
-function parseYaml(content: string): unknown {
-  const document = parseDocument(content, { prettyErrors: true, logLevel: "silent" });
-  const [problem] = document.errors;
-  if (problem !== undefined) {
-    const start = problem.linePos?.[0];
-    const place = start === undefined ? "" : ` at line ${start.line}, column ${start.col}`;
-    throw new ContentError(`it is not YAML${place} (${problem.code})`);
-  }
-  try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch {
-    throw new ContentError("it has too many aliases");
-  }
-}
-
-function checked(parsed: unknown): RawFile {
-  const { value, warnings } = canonicalKeys(parsed, providerFileSchema);
-  const validate = new Ajv().compile<RawProviderFile>(providerFileSchema);
-  if (validate(value)) return { file: value, warnings };
-  const problem = validate.errors?.[0];
-  const path = (problem?.instancePath ?? "").replace(/\/(\d+)/g, "[$1]").replaceAll("/", ".");
-  throw new ContentError(
-    `${path.replace(/^\./, "") || "the top level"} ${problem?.message ?? "is wrong"}`,
+  const validate = new Ajv().compile<RawProvider>(providerSchema);
+  const entries = listed.map((entry: unknown, index) =>
+    entryOf(entry, { path: `providers[${index}]`, validate, positionOf }),
   );
+  return Object.freeze({
+    providers: Object.freeze(entries.map(({ provider }) => provider)),
+    warnings: Object.freeze([...read.warnings, ...oddities(entries, positionOf)]),
+  });
 }
 
-function providerOf(raw: RawProvider, index: number): Provider {
-  const name = raw.name ?? "";
+interface Entry {
+  readonly provider: Provider;
+  /** Undefined when it is not even of the right shape. */
+  readonly raw: RawProvider | undefined;
+}
+
+interface EntrySource {
+  readonly path: string;
+  readonly validate: ValidateFunction<RawProvider>;
+  readonly positionOf: PositionOf;
+}
+
+function entryOf(entry: unknown, { path, validate, positionOf }: EntrySource): Entry {
+  if (validate(entry)) return { provider: providerOf(entry, path, positionOf), raw: entry };
+  const wrong = validate.errors?.[0];
+  const inside = (wrong?.instancePath ?? "").replace(/\/(\d+)/g, "[$1]").replaceAll("/", ".");
+  const place = `${path}${inside}`;
+  const name = isRecord(entry) && typeof entry["name"] === "string" ? entry["name"] : "";
+  return {
+    raw: undefined,
+    provider: Object.freeze({
+      ...plainProvider,
+      name,
+      problem: `${place} (${positionOf(place)}): ${wrong?.message ?? "is wrong"}`,
+    }),
+  };
+}
+
+const plainProvider = Object.freeze({
+  argsPolicy: "Ignore",
+  envPolicy: "Ignore",
+  systemRoots: false,
+  allowInsecure: false,
+  rules: Object.freeze({}),
+} as const satisfies Partial<Provider>);
+
+function providerOf(raw: RawProvider, path: string, positionOf: PositionOf): Provider {
+  const { name = "", systemRoots = false, allowInsecure = false, maxConcurrency } = raw;
   const argsPolicy = wordOf(raw.profileSourcedCLIArgsPolicy, argsPolicies);
   const envPolicy = wordOf(raw.profileSourcedEnvVarsPolicy, envPolicies);
+  const rules = providerRules(raw);
   const common = {
     name,
     argsPolicy: argsPolicy ?? "Ignore",
     envPolicy: envPolicy ?? "Ignore",
-    systemRoots: raw.systemRoots ?? false,
+    systemRoots,
+    allowInsecure,
+    rules,
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
   };
-  const problem =
-    (argsPolicy === undefined ? "profileSourcedCLIArgsPolicy is not a known word" : undefined) ??
-    (envPolicy === undefined ? "profileSourcedEnvVarsPolicy is not a known word" : undefined);
-  const exec = problem ?? execOf(raw.execConfig);
-  return Object.freeze(
-    typeof exec === "string"
-      ? { ...common, problem: `providers[${index}]: ${exec}` }
-      : { ...common, exec },
-  );
+  const exec = wordProblem(argsPolicy, envPolicy) ?? impossibleRule(rules) ?? execOf(raw);
+  if (!isProblem(exec)) return Object.freeze({ ...common, exec });
+  const [key, what] = exec;
+  const place = `${path}.${key}`;
+  return Object.freeze({ ...common, problem: `${place} (${positionOf(place)}): ${what}` });
+}
+
+/** A key of a provider and what is wrong with it. */
+type Problem = readonly [key: string, what: string];
+
+function wordProblem(
+  argsPolicy: string | undefined,
+  envPolicy: string | undefined,
+): Problem | undefined {
+  const what = "is not a known word";
+  if (argsPolicy === undefined) return problem("profileSourcedCLIArgsPolicy", what);
+  return envPolicy === undefined ? problem("profileSourcedEnvVarsPolicy", what) : undefined;
+}
+
+function problem(key: string, what: string): Problem {
+  return [key, what];
+}
+
+function isProblem(value: ExecSettings | Problem): value is Problem {
+  return Array.isArray(value);
 }
 
 /** The settings, or why there are none. */
-function execOf(raw: RawExec | undefined): ExecSettings | string {
-  if (raw === undefined) return "execConfig is missing";
+function execOf({ execConfig: raw, timeout }: RawProvider): ExecSettings | Problem {
+  if (raw === undefined) return problem("execConfig", "is missing");
   const apiVersion = execApiVersions.find((version) => version === raw.apiVersion);
   if (apiVersion === undefined) {
-    return `execConfig.apiVersion has to be ${execApiVersions.join(" or ")}`;
+    return problem("execConfig.apiVersion", `has to be ${execApiVersions.join(" or ")}`);
   }
-  if (raw.command === undefined || raw.command === "") return "execConfig.command is missing";
+  if (raw.command === undefined || raw.command === "") {
+    return problem("execConfig.command", "is missing");
+  }
+  const timeoutMs = timeoutMsOf(timeout);
+  if (timeoutMs === undefined) {
+    return problem("timeout", 'has to be a duration from 1s to 5m, such as "30s"');
+  }
   const env = (raw.env ?? []).flatMap(({ name = "", value = "" }) =>
     name === "" ? [] : [Object.freeze({ name, value })],
   );
   const args = Object.freeze([...(raw.args ?? [])]);
-  const problem = impossible(args, env);
-  if (problem !== undefined) return problem;
+  const texts = [raw.command, ...args, ...env.flatMap(({ name, value }) => [name, value])];
+  if (texts.some((text) => text.includes("\0"))) {
+    return problem("execConfig", "holds a NUL character in command, args or env");
+  }
   return Object.freeze({
     apiVersion,
     command: raw.command,
@@ -176,19 +219,8 @@ function execOf(raw: RawExec | undefined): ExecSettings | string {
     env: Object.freeze(env),
     provideClusterInfo: raw.provideClusterInfo ?? false,
     installHint: raw.installHint ?? "",
+    timeoutMs,
   });
-}
-
-/** Why no process can be started with these, if so. */
-function impossible(
-  args: readonly string[],
-  env: readonly EnvironmentVariable[],
-): string | undefined {
-  const texts = [...args, ...env.flatMap(({ name, value }) => [name, value])];
-  if (texts.some((text) => text.includes("\0"))) {
-    return "execConfig.args or env holds a NUL character";
-  }
-  return undefined;
 }
 
 function wordOf<Word extends string>(
@@ -199,32 +231,38 @@ function wordOf<Word extends string>(
   return words.find((word) => word === given);
 }
 
-function oddities(providers: readonly RawProvider[]): readonly string[] {
-  const names = providers.map(({ name = "" }) => name);
-  return providers.flatMap(({ execConfig = {} }, index) => {
-    const place = `providers[${index}]`;
-    const repeated = names.indexOf(names[index] ?? "") < index;
-    return [
-      ...(repeated ? [`${place}: the name is declared before; the first one is used`] : []),
-      ...execOddities(execConfig).map((oddity) => `${place}.execConfig.${oddity}`),
-    ];
+function oddities(entries: readonly Entry[], positionOf: PositionOf): readonly string[] {
+  const names = entries.map(({ provider }) => provider.name);
+  return entries.flatMap(({ raw }, index) => {
+    const path = `providers[${index}]`;
+    const repeated: readonly Problem[] =
+      names.indexOf(names[index] ?? "") < index
+        ? [["name", "declared before; the first one is used"]]
+        : [];
+    return [...repeated, ...execOddities(raw?.execConfig ?? {})].map(([key, what]) => {
+      const place = `${path}.${key}`;
+      return `${place} (${positionOf(place)}): ${what}`;
+    });
   });
 }
 
-function execOddities(exec: RawExec): readonly string[] {
+function execOddities(exec: RawExec): readonly Problem[] {
   const { command = "", env = [], interactiveMode = "" } = exec;
   const variables = env.map(({ name = "" }) => name);
-  const found: readonly (readonly [boolean, string])[] = [
-    [command !== "" && !command.startsWith("/"), "command: not an absolute path"],
-    [variables.includes(""), "env: an entry without a name is ignored"],
+  const isRelative = command !== "" && !command.startsWith("/") && !command.startsWith("builtin:");
+  const found: readonly (readonly [boolean, string, string])[] = [
+    [isRelative, "command", "not an absolute path"],
+    [variables.includes(""), "env", "an entry without a name is ignored"],
     [
       new Set(variables).size < variables.length,
-      "env: a name is declared more than once; the last one is used",
+      "env",
+      "a name is declared more than once; the last one is used",
     ],
     [
       interactiveMode !== "" && interactiveMode !== "Never",
-      "interactiveMode: treated as Never, nobody is there to answer",
+      "interactiveMode",
+      "treated as Never, nobody is there to answer",
     ],
   ];
-  return found.flatMap(([isOdd, oddity]) => (isOdd ? [oddity] : []));
+  return found.flatMap(([isOdd, key, what]) => (isOdd ? [problem(`execConfig.${key}`, what)] : []));
 }

@@ -1,62 +1,118 @@
+import { isAlias, isMap, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
+
 import { isRecord } from "./json.ts";
+import { ContentError, type ProviderDocument } from "./provider-document.ts";
 import type { KeySchema } from "./provider-schema.ts";
 
 /** A value with the keys that a schema knows in their canonical case, and what was odd about the others. */
 export interface CanonicalValue {
   readonly value: unknown;
   readonly warnings: readonly string[];
+  /** Where a field stands, by a path such as `providers[0].name`; of the nearest part around it when it is absent. */
+  readonly positionOf: (path: string) => string;
 }
 
 /**
- * Matches keys as Go does: in any case, later ones over earlier ones, objects merged, null as if absent. Unknown keys are
- * left out with a warning.
+ * Matches keys as Go does: in any case, later ones over earlier ones, objects and the elements of lists merged, null as if
+ * absent. Unknown keys are left out with a warning. Spec: cluster-inventory.md 2.2, 11.
  */
-export function canonicalKeys(value: unknown, schema: KeySchema): CanonicalValue {
-  const warnings: string[] = [];
-  return { value: canonical(value, schema, ""), warnings };
+export function canonicalKeys(source: ProviderDocument, schema: KeySchema): CanonicalValue {
+  const reader = new KeyReader(source);
+  const { contents } = source.document;
+  const value = reader.read(contents, undefined, { shape: schema, path: "" });
+  return { value, warnings: reader.warnings, positionOf: (path) => reader.positionOf(path) };
+}
 
-  function canonical(part: unknown, shape: KeySchema, path: string): unknown {
-    if (Array.isArray(part) && shape.items !== undefined) {
-      const { items } = shape;
-      // Go reads null as the zero value of the element.
-      const zero = items.properties === undefined ? "" : {};
-      return part.map((item: unknown, index) =>
-        canonical(item ?? zero, items, `${path}[${index}]`),
-      );
-    }
-    if (!isRecord(part) || shape.properties === undefined) return part;
-    const result: Record<string, unknown> = {};
-    for (const [key, field] of Object.entries(part)) {
-      take(key, field, { shape: shape.properties, path, result });
-    }
+interface Place {
+  readonly shape: KeySchema;
+  readonly path: string;
+}
+
+// More than what the schema can ask for; an alias that holds itself ends here.
+const maxPathLength = 256;
+// A key such as __proto__ is a key like any other.
+const ordinary = { configurable: true, enumerable: true, writable: true } as const;
+
+class KeyReader {
+  readonly warnings: string[] = [];
+  readonly #source: ProviderDocument;
+  readonly #positions = new Map<string, string>();
+
+  constructor(source: ProviderDocument) {
+    this.#source = source;
+  }
+
+  /** The value of a part of the document; `before` is what an earlier key of the same name had. */
+  read(part: unknown, before: unknown, place: Place): unknown {
+    if (place.path.length > maxPathLength) throw new ContentError("it is nested too deeply");
+    const node = isAlias(part) ? part.resolve(this.#source.document) : part;
+    this.#positions.set(place.path, this.#source.positionOf(node));
+    if (isSeq(node)) return this.#list(node, before, place);
+    if (isMap(node)) return this.#map(node, before, place);
+    const scalar: unknown = isScalar(node) ? node.value : null;
+    return typeof scalar === "string" ? scalar.toWellFormed() : scalar;
+  }
+
+  positionOf(path: string): string {
+    const known = this.#positions.get(path);
+    if (known !== undefined || path === "") return known ?? "line 1, column 1";
+    return this.positionOf(path.replace(/(?:^|\.)[^.[]+$|\[\d+\]$/, ""));
+  }
+
+  #list(node: YAMLSeq, before: unknown, { shape, path }: Place): unknown {
+    const { items } = shape;
+    if (items === undefined) return [];
+    const earlier: readonly unknown[] = Array.isArray(before) ? before : [];
+    return node.items.map((item, index) => {
+      const known = earlier[index];
+      // Go reads null as what was there, or as the zero value of the element.
+      const zero = items.type === "object" ? {} : "";
+      return this.read(item, known, { shape: items, path: `${path}[${index}]` }) ?? known ?? zero;
+    });
+  }
+
+  #map(node: YAMLMap, before: unknown, place: Place): unknown {
+    const result: Record<string, unknown> = isRecord(before) ? { ...before } : {};
+    for (const pair of pairsOf(node, this.#source)) this.#take(pair, place, result);
     return result;
   }
 
-  function take(
-    key: string,
-    field: unknown,
-    into: {
-      readonly shape: Readonly<Record<string, KeySchema>>;
-      readonly path: string;
-      readonly result: Record<string, unknown>;
-    },
-  ): void {
-    const name = Object.keys(into.shape).find((known) => folded(known) === folded(key));
-    const shape = name === undefined ? undefined : into.shape[name];
-    const place = into.path === "" ? key : `${into.path}.${key}`;
-    if (name === undefined || shape === undefined) {
-      warnings.push(`${place}: the key is not known and is ignored`);
-      return;
-    }
-    if (name !== key) warnings.push(`${place}: the key should be written ${name}`);
-    if (field === null) return;
-    const next = canonical(field, shape, into.path === "" ? name : `${into.path}.${name}`);
-    const before = into.result[name];
-    into.result[name] = isRecord(before) && isRecord(next) ? { ...before, ...next } : next;
+  #take(pair: Pair, { shape, path }: Place, result: Record<string, unknown>): void {
+    const key = isScalar(pair.key) ? String(pair.key.value) : "";
+    const { properties = {}, additionalProperties } = shape;
+    const found = Object.keys(properties).find((known) => folded(known) === folded(key));
+    const known = found === undefined ? additionalProperties : properties[found];
+    const above = path === "" ? "" : `${path}.`;
+    const warn = (what: string): void => {
+      const position = this.#source.positionOf(pair.key);
+      this.warnings.push(`${above}${shown(key)} (${position}): ${what}`);
+    };
+    if (known === undefined) return warn("the key is not known and is ignored");
+    const name = found ?? key;
+    if (name !== key) warn(`the key should be written ${name}`);
+    const next = this.read(pair.value, result[name], { shape: known, path: `${above}${name}` });
+    if (next !== null) Object.defineProperty(result, name, { value: next, ...ordinary });
+    // Go: null takes back a list or an object, and leaves a text or a boolean as it was.
+    else if (["object", "array"].includes(known.type)) Reflect.deleteProperty(result, name);
   }
+}
+
+/** The entries of a map, after those that YAML merges into it. */
+function pairsOf(map: YAMLMap, { document, merges }: ProviderDocument): readonly Pair[] {
+  const isMerge = ({ key }: Pair): boolean => merges && isScalar(key) && key.source === "<<";
+  const merged = map.items.filter(isMerge).flatMap(({ value }) => {
+    const target = isAlias(value) ? value.resolve(document) : value;
+    return isMap(target) ? target.items : [];
+  });
+  return [...merged, ...map.items.filter((pair) => !isMerge(pair))];
 }
 
 // Upper case first: Go folds the long s and the Kelvin sign too.
 function folded(key: string): string {
   return key.toUpperCase().toLowerCase();
+}
+
+/** A key for a message: only what looks like one, since any text may stand where a key should. */
+function shown(key: string): string {
+  return /^[\w.-]{1,64}$/.test(key) ? key : "(a key)";
 }

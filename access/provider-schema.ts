@@ -1,46 +1,53 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 const text = { type: "string" } as const;
+const texts = { type: "array", items: text } as const;
 
 /**
- * Shape of a provider file after its keys have got their canonical case. Unknown keys are allowed everywhere.
- * Spec: cluster-inventory.md 2.2; `systemRoots` is ours and ignored by Go.
+ * Shape of one provider after its keys have got their canonical case. Unknown keys are allowed everywhere. From `timeout`
+ * on the keys are ours and ignored by Go. Spec: cluster-inventory.md 2.2.
  */
-export const providerFileSchema = {
+export const providerSchema = {
   type: "object",
   properties: {
-    providers: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: {
-          name: text,
-          execConfig: {
-            type: "object",
-            properties: {
-              apiVersion: text,
-              command: text,
-              args: { type: "array", items: text },
-              env: {
-                type: "array",
-                items: { type: "object", properties: { name: text, value: text } },
-              },
-              provideClusterInfo: { type: "boolean" },
-              installHint: text,
-              interactiveMode: text,
-            },
-          },
-          profileSourcedCLIArgsPolicy: text,
-          profileSourcedEnvVarsPolicy: text,
-          systemRoots: { type: "boolean" },
+    name: text,
+    execConfig: {
+      type: "object",
+      properties: {
+        apiVersion: text,
+        command: text,
+        args: texts,
+        env: {
+          type: "array",
+          items: { type: "object", properties: { name: text, value: text } },
         },
+        provideClusterInfo: { type: "boolean" },
+        installHint: text,
+        interactiveMode: text,
       },
     },
+    profileSourcedCLIArgsPolicy: text,
+    profileSourcedEnvVarsPolicy: text,
+    timeout: text,
+    maxConcurrency: { type: "integer", minimum: 1, maximum: 64 },
+    systemRoots: { type: "boolean" },
+    allowInsecure: { type: "boolean" },
+    allowedNamespaces: texts,
+    allowedClusterManagers: texts,
+    allowedServers: texts,
+    allowedConfigKeys: texts,
+    allowedEnvNames: texts,
+    requiredConfig: { type: "object", additionalProperties: text },
   },
 } as const;
 
-export type RawProviderFile = FromSchema<typeof providerFileSchema>;
-export type RawProvider = NonNullable<RawProviderFile["providers"]>[number];
+/** Keys of a provider file by where they may stand. */
+export const providerFileKeys: KeySchema = {
+  type: "object",
+  properties: { providers: { type: "array", items: providerSchema } },
+};
+
+export type RawProvider = FromSchema<typeof providerSchema>;
 export type RawExec = NonNullable<RawProvider["execConfig"]>;
 
 /** The part of JSON Schema that the provider file uses, as seen by the key matcher. */
@@ -48,4 +55,6 @@ export interface KeySchema {
   readonly type: string;
   readonly properties?: Readonly<Record<string, KeySchema>>;
   readonly items?: KeySchema;
+  /** Any key, written as it is meant. */
+  readonly additionalProperties?: KeySchema;
 }

@@ -4,6 +4,7 @@ import { describe } from "../api/kubernetes.ts";
 import { type Endpoint, endpointOf } from "./endpoint.ts";
 import { type ExecPlan, execPlan, fingerprint } from "./exec-plan.ts";
 import type { ProviderFile } from "./provider-config.ts";
+import { allowsServer } from "./provider-rules.ts";
 import { isHealthy, selectProvider } from "./select-provider.ts";
 
 /** All that is needed to reach the cluster of a profile. */
@@ -17,6 +18,8 @@ export interface ResolvedAccess {
   readonly source: "accessProviders" | "credentialProviders";
   /** Matching providers that were passed over because the provider file does not make them usable. */
   readonly skipped: readonly string[];
+  /** How many plugins of the provider may run at the same time. */
+  readonly maxConcurrency?: number;
 }
 
 /**
@@ -38,9 +41,16 @@ export function resolveAccess(
     );
   }
   const { provider, entry, source, skipped } = selectProvider(profile, providers);
-  const { systemRoots } = provider;
-  const endpoint = endpointOf(entry.cluster, { systemRoots });
-  const plan = execPlan(provider, entry.cluster ?? {});
+  const { systemRoots, allowInsecure, maxConcurrency } = provider;
+  const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure });
+  if (!allowsServer(provider.rules, endpoint.server)) {
+    throw new FleetError(
+      "RemoteClientCreationFailed",
+      `allowedServers of the provider ${JSON.stringify(provider.name)} does not hold the server of the profile`,
+      { code: "EndpointInvalid" },
+    );
+  }
+  const plan = execPlan(provider, { profile, cluster: entry.cluster ?? {} });
   return Object.freeze({
     profile: Object.freeze({ namespace, name, uid }),
     provider: provider.name,
@@ -49,6 +59,7 @@ export function resolveAccess(
     fingerprint: fingerprint(endpoint, plan),
     source,
     skipped,
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
   });
 }
 

@@ -3,13 +3,14 @@ import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
 import { isRecord } from "./json.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
+import { refusedProfile } from "./provider-rules.ts";
 
 /** The provider of the file that a profile is reached with, and the profile's entry for it. */
 export interface SelectedProvider {
   readonly provider: Provider;
   readonly entry: AccessProvider;
   readonly source: "accessProviders" | "credentialProviders";
-  /** Providers that came earlier in the file and matched, but cannot be used; with the reason. */
+  /** Providers that came earlier in the file and matched, but cannot be used or not by this profile; with the reason. */
   readonly skipped: readonly string[];
 }
 
@@ -34,8 +35,12 @@ export function selectProvider(profile: ClusterProfile, file: ProviderFile): Sel
     // Of several providers with one name only the first counts, also when it is unusable.
     if (offer === undefined || seen.has(provider.name)) continue;
     seen.add(provider.name);
-    if (provider.exec === undefined) {
-      skipped.push(`${quoted(provider.name)}: ${provider.problem ?? "not usable"}`);
+    const problem =
+      provider.exec === undefined
+        ? (provider.problem ?? "not usable")
+        : refusedProfile(profile, provider.rules);
+    if (problem !== undefined) {
+      skipped.push(`${quoted(provider.name)}: ${problem}`);
       continue;
     }
     return { provider, ...offer, skipped };
@@ -44,7 +49,7 @@ export function selectProvider(profile: ClusterProfile, file: ProviderFile): Sel
   if (skipped.length > 0) {
     throw new FleetError(
       "AccessProviderFailed",
-      `Every provider that ${name} offers is unusable in the provider file: ${skipped.join("; ")}`,
+      `Every provider that ${name} offers is unusable for it in the provider file: ${skipped.join("; ")}`,
       { code: "ProviderInvalid" },
     );
   }

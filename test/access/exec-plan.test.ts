@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import { endpointOf } from "../../access/endpoint.ts";
 import { execPlan, fingerprint, type ExecPlan } from "../../access/exec-plan.ts";
 import { parseJson } from "../../access/json.ts";
+import type { Provider } from "../../access/provider-config.ts";
 import { selectProvider } from "../../access/select-provider.ts";
+import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 
@@ -22,7 +24,7 @@ function planFrom(file: ReturnType<typeof fileOf>, extensions: readonly Extensio
   const named = extensions.map(([name, extension]) => ({ name, extension }));
   const profile = profileOf({ accessProviders: [entryOf("sr", { extensions: named })] });
   const { provider, entry } = selectProvider(profile, file);
-  return execPlan(provider, entry.cluster ?? {});
+  return execPlan(provider, { profile, cluster: entry.cluster ?? {} });
 }
 
 function pairs({ env }: ExecPlan): readonly string[] {
@@ -56,6 +58,7 @@ describe("additional arguments", () => {
     { name: "are ignored without a policy", policy: "", given: ["b"], is: ["a"] },
     { name: "are ignored, even garbage", policy: "Ignore", given: "garbage", is: ["a"] },
     { name: "are appended in order", policy: "Append", given: ["b", "c"], is: ["a", "b", "c"] },
+    { name: "may be in an object", policy: "Append", given: { args: ["b"] }, is: ["a", "b"] },
     {
       name: "may be numbers and booleans",
       policy: "Append",
@@ -69,7 +72,7 @@ describe("additional arguments", () => {
   test.each([
     { name: "null items", given: [null] },
     { name: "nested lists", given: [["b"]] },
-    { name: "an object", given: { args: ["b"] } },
+    { name: "an object", given: { args: ["b"], other: [] } },
     { name: "line breaks", given: ["a\nb"] },
     { name: "too many", given: Array.from({ length: 17 }, () => "x") },
     { name: "a long one", given: ["x".repeat(1_025)] },
@@ -151,8 +154,10 @@ describe("the fingerprint", () => {
     const [provider] = fileOf(rawProvider("sr")).providers;
     if (provider === undefined) throw new Error("No provider");
     const extensions = [{ name: exec, extension }];
-    return fingerprint(endpointOf(changed), execPlan(provider, { ...changed, extensions }));
+    return fingerprint(endpointOf(changed), planWith(provider, { ...changed, extensions }));
   };
+  const planWith = (provider: Provider, changed: AccessCluster): ExecPlan =>
+    execPlan(provider, { profile: profileOf(), cluster: changed });
   const plain = print({});
 
   test("is the same for the same way, whatever the order of keys", () => {

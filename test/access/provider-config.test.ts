@@ -75,12 +75,8 @@ test.each([
 
 test.each([
   { name: "a list at the top", content: "[]" },
-  { name: "a name that is a number", content: '{"providers": [{"name": 1}]}' },
   { name: "providers as an object", content: '{"providers": {}}' },
-  {
-    name: "args as a string",
-    content: JSON.stringify({ providers: [rawProvider("sr", {}, { args: "a" })] }),
-  },
+  { name: "a text at the top", content: '"providers"' },
 ])("$name is refused", ({ content }) => {
   expect(refusalOf(content).code).toBe("ProviderFileInvalid");
 });
@@ -97,6 +93,19 @@ test.each([
     raw: rawProvider("sr", {}, { apiVersion: "client.authentication.k8s.io/v1alpha1" }),
   },
   { name: "no command", raw: rawProvider("sr", {}, { command: "" }) },
+  { name: "args as a string", raw: rawProvider("sr", {}, { args: "a" }) },
+  { name: "a name that is a number", raw: rawProvider("sr", { name: 1 }) },
+  { name: "a timeout that is no duration", raw: rawProvider("sr", { timeout: "soon" }) },
+  { name: "a timeout of an hour", raw: rawProvider("sr", { timeout: "1h" }) },
+  { name: "no room for a plugin", raw: rawProvider("sr", { maxConcurrency: 0 }) },
+  {
+    name: "a server rule that is a URL",
+    raw: rawProvider("sr", { allowedServers: ["https://a"] }),
+  },
+  {
+    name: "a field of the profile that nobody knows",
+    raw: rawProvider("sr", { requiredConfig: { clusterName: "spec.displayName" } }),
+  },
   { name: "an unknown policy", raw: rawProvider("sr", { profileSourcedCLIArgsPolicy: "Merge" }) },
   {
     name: "a policy in another case",
@@ -108,7 +117,7 @@ test.each([
     json,
   );
   expect(providers[0]?.exec).toBeUndefined();
-  expect(providers[0]?.problem).toContain("providers[0]");
+  expect(providers[0]?.problem).toMatch(/^providers\[0\][\w.]* \(line 1, column \d+\): /);
   expect(providers[1]?.exec).toBeDefined();
 });
 

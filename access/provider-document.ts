@@ -1,0 +1,59 @@
+import { type Document, LineCounter, type Node, parseDocument } from "yaml";
+
+import { jsonErrorPosition } from "./json-position.ts";
+
+/** A parsed text whose parts still know where they stand. Keys that occur twice are still there twice. */
+export interface ProviderDocument {
+  readonly document: Document;
+  /** `<<` is the merge key of YAML. */
+  readonly merges: boolean;
+  /** Where a part stands, as `line 3, column 7`. */
+  readonly positionOf: (node: unknown) => string;
+}
+
+/** What is wrong with the content of a provider file, as the end of a sentence; never quotes it. */
+export class ContentError extends Error {}
+
+const maxCharacters = 256 * 1024;
+
+/** Parses the text of a provider file. Throws ContentError with the position of what is wrong. */
+export function providerDocument(content: string, format: "json" | "yaml"): ProviderDocument {
+  if (content.length > maxCharacters) throw new ContentError("it is larger than 256 KiB");
+  try {
+    if (format === "json") JSON.parse(content);
+  } catch {
+    throw new ContentError(`it is not JSON at ${jsonErrorPosition(content)}`);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(content, {
+    lineCounter: lines,
+    logLevel: "silent",
+    uniqueKeys: false,
+    merge: format === "yaml",
+    // JSON that passed the strict parser above has no error here that matters, such as a key that is very long.
+    strict: format === "yaml",
+  });
+  const [problem] = document.errors;
+  if (format === "yaml" && problem !== undefined) {
+    const [offset] = problem.pos;
+    throw new ContentError(`it is not YAML at ${placeOf(lines, offset)} (${problem.code})`);
+  }
+  return {
+    document,
+    merges: format === "yaml",
+    positionOf: (node) => placeOf(lines, offsetOf(node)),
+  };
+}
+
+function offsetOf(node: unknown): number {
+  return isNode(node) ? (node.range?.[0] ?? 0) : 0;
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "range" in value;
+}
+
+function placeOf(lines: LineCounter, offset: number): string {
+  const { line, col } = lines.linePos(offset);
+  return `line ${Math.max(line, 1)}, column ${Math.max(col, 1)}`;
+}
