@@ -85,7 +85,8 @@ function imageFor(
 ): string | undefined {
   for (const name of names) {
     const exact = overrideOf(name, registry);
-    if (exact !== undefined) return exact;
+    // A pod without an image cannot be; an empty override keeps the release's.
+    if (exact !== undefined) return exact === "" ? undefined : exact;
   }
   const template = registry.default ?? "";
   const base = typeof image === "string" ? baseNameOf(image) : "";

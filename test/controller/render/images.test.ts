@@ -48,6 +48,7 @@ describe("images", () => {
     { override: { c: "2", a: "3" }, after: "2" },
     { override: { a: "3", "b/c": "4", C: "5" }, after: "default" },
     { override: { constructor: "6" }, after: "default" },
+    { override: { c: "" }, after: "x/y" },
   ])("of $override for container c of a are $after", ({ override, after }) => {
     expect(images({ default: "default", override })(withContainer("a", { image: "x/y" }))).toEqual(
       withContainer("a", { image: after }),
