@@ -46,7 +46,13 @@ function withBootstrap(manifest: Manifest, options: KourierOptions): Manifest {
   const name = options["bootstrap-configmap"] ?? "";
   if (name === "") return manifest;
   return changeField(manifest, ["spec", "template", "spec", "volumes", "*"], (volume) => {
-    if (!isFields(volume) || !isFields(volume["configMap"])) return volume;
+    if (!isFields(volume) || !isFields(volume["configMap"])) {
+      // Upstream crashes (D-37).
+      throw optionError(
+        "cannot take bootstrap-configmap, a volume of the gateway is",
+        "no ConfigMap",
+      );
+    }
     return volume["configMap"]["name"] === bootstrapName
       ? { ...volume, configMap: { name } }
       : volume;

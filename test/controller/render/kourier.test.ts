@@ -62,7 +62,6 @@ describe("Kourier", () => {
       volumes: [
         { name: "config", configMap: { name: "kourier-bootstrap", defaultMode: 420 } },
         { name: "other", configMap: { name: "other" } },
-        { name: "secret", secret: { secretName: "kourier-bootstrap" } },
       ],
     });
     expect(kourier({ "bootstrap-configmap": "mine" }, "here")(gateway)).toMatchObject({
@@ -72,13 +71,25 @@ describe("Kourier", () => {
             volumes: [
               { name: "config", configMap: { name: "mine" } },
               { name: "other", configMap: { name: "other" } },
-              { name: "secret", secret: { secretName: "kourier-bootstrap" } },
             ],
           },
         },
       },
     });
     expect(kourier({}, "here")(gateway)).toBe(gateway);
+  });
+
+  test("cannot change the bootstrap of a gateway with other volumes", () => {
+    const gateway = deployment("3scale-kourier-gateway", {
+      volumes: [{ name: "a", emptyDir: {} }],
+    });
+    expect(kourier({}, "here")(gateway)).toBe(gateway);
+    expect(() => kourier({ "bootstrap-configmap": "mine" }, "here")(gateway)).toThrow(
+      expect.objectContaining({
+        reason: "ManifestInvalid",
+        message: expect.stringContaining("bootstrap-configmap"),
+      }),
+    );
   });
 
   test.each([
