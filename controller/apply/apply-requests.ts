@@ -2,13 +2,12 @@ import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ApplyRequests } from "./apply.ts";
 import { isHandedOver, withoutHandedOver } from "./hand-over.ts";
-import { bodyOf, type Installation, outlives, type Prepared } from "./prepare.ts";
+import { bodyOf, type Installation, type Prepared } from "./prepare.ts";
 
 export interface RequestDeps {
   readonly client: Pick<KubeClient, "get" | "apply" | "remove">;
   readonly fieldManager: string;
-  /** What is not part of the objects that outlive it, which are sent before it is known. */
-  readonly installation: Promise<Installation>;
+  readonly installation: Installation;
   /** Objects may be there already, so that fields may have been handed over. */
   readonly mayExist: boolean;
 }
@@ -19,7 +18,7 @@ export function applyRequests(deps: RequestDeps): ApplyRequests {
   const options = { fieldManager, force: true, metadataOnly: true };
   return {
     send: async (object, signal): Promise<KubeObject> => {
-      const body = outlives(object.key) ? object.manifest : bodyOf(object, await installation);
+      const body = bodyOf(object, installation);
       const ref = refOf(object);
       const live =
         mayExist && isHandedOver(body)

@@ -5,7 +5,7 @@ import { type Clock, delay } from "../clock.ts";
 import { type Refusal, refusalOf } from "./apply-error.ts";
 import type { Progress, Trouble } from "./change-set.ts";
 import type { Gated } from "./gates.ts";
-import { outlives, type Prepared } from "./prepare.ts";
+import type { Prepared } from "./prepare.ts";
 
 /** The two requests that an apply is made of. */
 export interface ApplyRequests {
@@ -19,8 +19,6 @@ export interface ApplyDeps {
   readonly requests: ApplyRequests;
   readonly clock: Clock;
   readonly installNamespace: string;
-  /** What has to be done before anything that goes with the installation is sent; what outlives it needs not wait. */
-  readonly beginning?: Promise<unknown>;
   /** Told of each answer at once, before the next object is sent. */
   readonly onApplied?: (object: Prepared, answer: KubeObject) => void;
   readonly onRefused?: (object: Prepared, error: ApiError) => void;
@@ -39,7 +37,7 @@ export interface Applied {
  * while without holding a place; when nothing has been accepted for two minutes it is parked. An object that fails holds only those that
  * wait for its answer, and only until it is given up.
  *
- * Throws when the connection or the beginning fails, `ClusterBusy` when the namespace goes away, and the reason of the signal; no request is left running then.
+ * Throws when the connection fails, `ClusterBusy` when the namespace goes away, and the reason of the signal; no request is left running then.
  */
 export function apply(
   objects: readonly Gated[],
@@ -69,7 +67,6 @@ class ApplyRun {
   readonly #open: Set<string>;
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
-  #hasBegun: boolean;
   readonly #attempts = new Map<string, number>();
   readonly #replaced = new Set<string>();
   readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
@@ -80,7 +77,6 @@ class ApplyRun {
     this.#deps = deps;
     this.#signal = AbortSignal.any([signal, this.#stop.signal]);
     this.#waiting = objects;
-    this.#hasBegun = deps.beginning === undefined;
     this.#total = objects.length;
     this.#open = new Set(objects.map(({ object }) => object.id));
     this.#result = { applied: [], parked: [], failed: [] };
@@ -90,7 +86,7 @@ class ApplyRun {
 
   async finished(): Promise<Applied> {
     try {
-      if (this.#deps.beginning !== undefined) this.#track(this.#begin(this.#deps.beginning));
+      this.#signal.throwIfAborted();
       this.#start();
       while (this.#running.size > 0) await Promise.race(this.#running);
       this.#signal.throwIfAborted();
@@ -102,30 +98,16 @@ class ApplyRun {
     }
   }
 
-  async #begin(beginning: Promise<unknown>): Promise<void> {
-    await beginning;
-    this.#hasBegun = true;
-    this.#start();
-  }
-
   #start(): void {
     while (this.#inFlight < maxInFlight && !this.#signal.aborted) {
-      const next = this.#waiting.find((gated) => this.#maySend(gated));
+      const next = this.#waiting.find(({ after }) => after.every((id) => !this.#open.has(id)));
       if (next === undefined) return;
       this.#waiting = this.#waiting.filter((gated) => gated !== next);
-      this.#track(this.#run(next));
+      const running: Promise<void> = this.#run(next).finally(() => this.#running.delete(running));
+      // Raced above and awaited in the end.
+      running.catch(() => undefined);
+      this.#running.add(running);
     }
-  }
-
-  #maySend({ object, after }: Gated): boolean {
-    return (this.#hasBegun || outlives(object.key)) && after.every((id) => !this.#open.has(id));
-  }
-
-  #track(work: Promise<void>): void {
-    const running: Promise<void> = work.finally(() => this.#running.delete(running));
-    // Raced above and awaited in the end.
-    running.catch(() => undefined);
-    this.#running.add(running);
   }
 
   async #run(gated: Gated): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Component } from "../../api/component.ts";
-import { describe, identityOf, type Manifest } from "../../api/kubernetes.ts";
+import { describe, identityOf } from "../../api/kubernetes.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -38,10 +38,10 @@ export interface InstallDeps {
 }
 
 /**
- * Brings the target to what was rendered: reads the root, records the intent, applies what differs (CRDs, which stay anyway, meanwhile), prunes what is obsolete, records the
+ * Brings the target to what was rendered: reads the root, records the intent, applies what differs, prunes what is obsolete, records the
  * completion. Sends nothing when nothing differs. Can be stopped at any point and begun again.
  *
- * Throws FleetError `AnchorConflict` (nothing was touched, unless the other one came at the same moment), `ClusterBusy`, `ManifestInvalid`, the error of the connection, or ApiError when the
+ * Throws FleetError `AnchorConflict` (nothing was touched), `ClusterBusy`, `ManifestInvalid`, the error of the connection, or ApiError when the
  * server refuses the root or the namespace.
  */
 export async function install(
@@ -67,13 +67,14 @@ export async function install(
   const plan = await planned(work, signal);
   const isMarked = before?.isMarked === true && missing.length === 0;
   if (isMarked && isSettled(plan) && isRecorded()) return untouched(desired);
-  const beginning = begin({ before, missing }, work, signal);
-  return carriedOut(plan, { ...work, beginning, mayExist: before !== undefined }, signal);
+  await createNamespaces(target, missing, signal);
+  const root = await withIntent(before, work, signal);
+  return carriedOut(plan, { ...work, root, mayExist: before !== undefined }, signal);
 }
 
+/** Work whose intent is recorded. */
 interface Begun extends Work {
-  /** Resolves when the intent is recorded. */
-  readonly beginning: Promise<Root>;
+  readonly root: Root;
   /** Something may have been installed before. */
   readonly mayExist: boolean;
 }
@@ -97,15 +98,6 @@ async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
   observation.watch(watchedKinds(desired, inventory));
   await observation.synced(signal);
   return planApply(desired.objects, { inventory, observed: observation.objects() });
-}
-
-async function begin(
-  found: { readonly before: Root | undefined; readonly missing: readonly Manifest[] },
-  work: Work,
-  signal: AbortSignal,
-): Promise<Root> {
-  await createNamespaces(work.target, found.missing, signal);
-  return withIntent(found.before, work, signal);
 }
 
 /** Makes the root name everything that is about to be written, so that a crash orphans nothing. */
@@ -152,25 +144,20 @@ async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pr
 
 async function record(
   inventory: Inventory,
-  { component, target, memory, beginning }: Begun,
+  { component, target, memory, root }: Begun,
   signal: AbortSignal,
 ): Promise<void> {
   if (memory.isStored(inventory)) return;
-  const before = await beginning;
-  memory.stored(await writeRoot({ component, target, before }, inventory, signal));
+  memory.stored(await writeRoot({ component, target, before: root }, inventory, signal));
 }
 
 function applyDeps(work: Begun): ApplyDeps {
-  const { component, target, beginning, memory, observation, mayExist } = work;
+  const { component, target, root, memory, observation, mayExist } = work;
   const { clock, log, onProgress } = work.deps;
   const { client, namespace, fieldManager } = target;
-  const componentUid = component.metadata.uid;
-  const installation = beginning.then(({ owner }) => ({ owner, namespace, componentUid }));
-  // Who awaits it hears of its failure.
-  installation.catch(() => undefined);
+  const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
   return {
     clock,
-    beginning,
     installNamespace: namespace,
     ...(onProgress === undefined ? {} : { onProgress }),
     requests: applyRequests({ client, fieldManager, installation, mayExist }),

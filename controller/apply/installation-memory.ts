@@ -13,12 +13,11 @@ export class InstallationMemory {
   #text = "";
   #version = "";
   #complete = false;
-  #isKnown = false;
-  #entries = new Map<string, InventoryEntry>();
+  #entries: Map<string, InventoryEntry> | undefined;
 
   /** Undefined while nothing is known. */
   get inventory(): Inventory | undefined {
-    if (!this.#isKnown) return undefined;
+    if (this.#entries === undefined) return undefined;
     return {
       version: this.#version,
       complete: this.#complete,
@@ -30,24 +29,22 @@ export class InstallationMemory {
   recall(root: Root | undefined): void {
     const text = root === undefined ? "" : inventoryTextOf(root.object);
     const isKnown = root !== undefined && root.uid === this.#rootUid && text === this.#text;
-    if (isKnown) return;
-    this.#entries.clear();
-    this.#take(root, text);
+    if (!isKnown) this.#take(root, text);
   }
 
-  /** Takes in what was written; what was recorded meanwhile is newer. */
+  /** Takes in what was written. */
   stored(root: Root): void {
     this.#take(root, inventoryTextOf(root.object));
   }
 
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
-    this.#entries.set(identityOf(entry), entry);
+    this.#entries?.set(identityOf(entry), entry);
   }
 
   /** The inventory of a set with what is known of each object. */
   inventoryOf({ objects, version }: Desired, complete: boolean): Inventory {
-    const entries = objects.map(({ id, key }) => this.#entries.get(id) ?? { ...key, hash: "" });
+    const entries = objects.map(({ id, key }) => this.#entries?.get(id) ?? { ...key, hash: "" });
     return { version, complete, entries };
   }
 
@@ -62,8 +59,7 @@ export class InstallationMemory {
     this.#text = text;
     this.#version = inventory?.version ?? "";
     this.#complete = inventory?.complete ?? false;
-    this.#isKnown = inventory !== undefined;
-    const named = inventory?.entries.map((entry) => [identityOf(entry), entry] as const) ?? [];
-    this.#entries = new Map(named.map(([id, entry]) => [id, this.#entries.get(id) ?? entry]));
+    this.#entries =
+      inventory && new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
   }
 }

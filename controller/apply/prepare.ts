@@ -72,14 +72,15 @@ export interface Installation {
   readonly componentUid: string;
 }
 
-/** What is sent of an object that goes with its installation: the manifest with its owner and the label by which it is found. */
+/** The body of a request: the manifest with its owner and the label by which the installation is found. */
 export function bodyOf({ manifest }: Prepared, installation: Installation): Manifest {
   const result = owned(installation.owner, installation.namespace)(manifest);
+  if (outlives(manifest)) return result;
   const labels = { ...result.metadata.labels, [componentUidLabel]: installation.componentUid };
   return { ...result, metadata: { ...result.metadata, labels } };
 }
 
-/** Whether objects of a kind stay when an installation goes; they are sent without its label, so that no selector matches them. */
+/** Whether objects of a kind stay when an installation goes; they do not carry its label, so that no selector matches them. */
 export function outlives({ kind }: Pick<ObjectKey, "kind">): boolean {
   return kind === "CustomResourceDefinition" || kind === "Namespace";
 }

@@ -30,7 +30,7 @@ describe("an install that is stopped half-way", () => {
       });
       await expect(half).rejects.toBe(reason);
       const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
-      expect(root?.inventory?.complete ?? false).toBe(false);
+      expect(root?.inventory?.complete).toBe(false);
       const named = new Set(root?.inventory?.entries.map(({ kind, name }) => `${kind} ${name}`));
       const written = (
         await Promise.all(

@@ -130,28 +130,6 @@ describe("an apply", () => {
     expect(namesOf(await result).applied).toEqual(["c", "things.test.dev", "one", "w"]);
   });
 
-  test("sends only CRDs before its beginning is done", async () => {
-    const server = new Server();
-    const beginning = Promise.withResolvers<void>();
-    const set = [...configs("c"), definitionOf("Thing")];
-    const { result } = start(set, server, { beginning: beginning.promise });
-    await settled();
-    expect(server.sent).toEqual(["things.test.dev"]);
-    beginning.resolve();
-    expect(namesOf(await result).applied).toEqual(["things.test.dev", "c"]);
-  });
-
-  test("fails with its beginning", async () => {
-    const server = new Server();
-    server.hold("things.test.dev");
-    const error = new Error("The root is another's");
-    const set = [...configs("c"), definitionOf("Thing")];
-    const { result } = start(set, server, { beginning: Promise.reject(error) });
-    await expect(result).rejects.toBe(error);
-    expect(server.sent).toEqual(["things.test.dev"]);
-    expect(server.running).toBe(0);
-  });
-
   test("opens the gates of what it gives up", async () => {
     const server = new Server();
     server.answer("things.test.dev", { status: 422 });

@@ -36,18 +36,12 @@ describe("what is sent of a rendered object", () => {
       { "knfleet.dev/component-uid": "component-uid" },
     ]);
   });
-});
 
-test.each([
-  { what: "A CRD", manifest: definitionOf("Thing"), stays: true },
-  { what: "A Namespace", manifest: manifestOf("v1 Namespace knative"), stays: true },
-  {
-    what: "A ClusterRole",
-    manifest: manifestOf("rbac.authorization.k8s.io/v1 ClusterRole a"),
-    stays: false,
-  },
-])("$what stays when the installation goes: $stays", ({ manifest, stays }) => {
-  expect(outlives(manifest)).toBe(stays);
+  test("has no label on a CRD, which stays when the installation goes", () => {
+    const [definition] = preparedOf([definitionOf("Thing")]);
+    expect(definition && bodyOf(definition, installation)).toEqual(definitionOf("Thing"));
+    expect(definition && outlives(definition.key)).toBe(true);
+  });
 });
 
 test("Namespaces are apart from the objects", () => {
