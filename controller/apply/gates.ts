@@ -14,15 +14,14 @@ export interface Gated {
 }
 
 /**
- * Puts objects in the order in which they are sent, with the gates that replace waves: a custom resource after its definition, webhook
- * configurations after all custom resources. Spec: engine-facts.md 1 and Algorithm.
+ * Puts objects in the order in which they are sent, with the gate that replaces waves: a custom resource after its definition. Webhook
+ * configurations come last, but wait for nothing: without `rules` (stripped.ts) they cannot refuse the custom resources. Spec:
+ * engine-facts.md 1 and Algorithm.
  */
 export function gated(objects: readonly Prepared[]): readonly Gated[] {
   const definitions = new Map(objects.flatMap(definedKind));
   const definitionOf = (object: Prepared): string | undefined => definitions.get(kindOf(object));
-  const customs = objects.filter((object) => definitionOf(object) !== undefined);
-  const needed = new Set(customs.map(definitionOf));
-  const customIds = customs.map(({ id }) => id);
+  const needed = new Set(objects.map(definitionOf));
   return objects
     .map((object): Gated => {
       const definition = definitionOf(object);
@@ -30,7 +29,7 @@ export function gated(objects: readonly Prepared[]): readonly Gated[] {
         return { object, rank: customRank, after: [definition], isOfNewKind: true };
       }
       const rank = needed.has(object.id) ? 1 : rankOf(object);
-      return { object, rank, after: rank === webhookRank ? customIds : [], isOfNewKind: false };
+      return { object, rank, after: [], isOfNewKind: false };
     })
     .toSorted((a, b) => a.rank - b.rank);
 }

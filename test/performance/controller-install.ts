@@ -7,7 +7,7 @@ import type { Subject, Workbench } from "./workbench.ts";
 
 /** One installation by the controller, from the creation of the component on the hub. */
 export interface ControllerRun {
-  /** To the answer of the last write that the spoke needed. */
+  /** To the answer of the write that applied the last object; the record of that on the anchor comes after it. */
   readonly appliedMs: number;
   /** To the answer of the status write that said Ready. */
   readonly readyMs: number;
@@ -39,7 +39,7 @@ export async function installWithController(
   const writes = requests.filter(({ verb, code }) => writing.includes(verb) && code < 300);
   const { bytesUp, bytesDown } = spoke.proxy.counts;
   return {
-    appliedMs: lastOf(writes).getTime() - created,
+    appliedMs: lastOf(writes.filter(isOfObject)).getTime() - created,
     readyMs: (await statusWrittenAt(hub, kind, since)) - created,
     requests: countByVerb(requests),
     mostWritesOfAnObject: mostWrites(writes),
@@ -90,10 +90,13 @@ function countByVerb(requests: readonly AuditedRequest[]): Readonly<Record<strin
   return counts;
 }
 
+function isOfObject({ name }: AuditedRequest): boolean {
+  return !name.endsWith("-root-owner");
+}
+
 function mostWrites(writes: readonly AuditedRequest[]): number {
   const counts = new Map<string, number>();
-  for (const { resource, namespace, name } of writes) {
-    if (name.endsWith("-root-owner")) continue;
+  for (const { resource, namespace, name } of writes.filter(isOfObject)) {
     const id = [resource, namespace, name].join("/");
     counts.set(id, (counts.get(id) ?? 0) + 1);
   }

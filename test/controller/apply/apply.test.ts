@@ -123,11 +123,11 @@ describe("an apply", () => {
     const set = [webhook, custom, ...configs("c"), definitionOf("Thing")];
     const { result } = start(set, server);
     await settled();
-    expect(server.sent).toEqual(["things.test.dev", "c"]);
+    expect(server.sent).toEqual(["things.test.dev", "c", "w"]);
     await server.release("things.test.dev");
-    expect(server.sent).toEqual(["things.test.dev", "c", "one"]);
+    expect(server.sent).toEqual(["things.test.dev", "c", "w", "one"]);
     await server.release("one");
-    expect(namesOf(await result).applied).toEqual(["c", "things.test.dev", "one", "w"]);
+    expect(namesOf(await result).applied).toEqual(["c", "w", "things.test.dev", "one"]);
   });
 
   test("opens the gates of what it gives up", async () => {

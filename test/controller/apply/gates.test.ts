@@ -26,14 +26,11 @@ test("objects go in the order of their ranks, and else in that of the release", 
   ]);
 });
 
-test("a custom resource waits for its definition, and webhook configurations for all of them", () => {
+test("a custom resource waits for its definition, and nothing else waits", () => {
   const gates = order.flatMap(({ object, after }) =>
     after.length > 0 ? [[object.key.name, after]] : [],
   );
-  expect(gates).toEqual([
-    ["one", [identityOf(keyOf(used))]],
-    ["w", [identityOf(keyOf(custom))]],
-  ]);
+  expect(gates).toEqual([["one", [identityOf(keyOf(used))]]]);
 });
 
 test("only a kind whose definition is sent too may not be served yet", () => {
