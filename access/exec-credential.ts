@@ -48,7 +48,11 @@ function credentialOf(output: unknown, apiVersion: string, now: Date): Credentia
   if (token === undefined && certificate === undefined) {
     throw new OutputError("has neither a token nor a certificate with its key");
   }
-  const expiresAtMs = earliest(expiryOf(status["expirationTimestamp"]), notAfter(certificate));
+  const expiresAtMs = earliest([
+    expiryOf(status["expirationTimestamp"]),
+    notAfter(certificate),
+    tokenExpiry(token),
+  ]);
   if (expiresAtMs !== undefined && expiresAtMs + clockSkewMs < now.getTime()) {
     throw new OutputError("has expired already");
   }
@@ -141,7 +145,21 @@ function expiryOf(value: unknown): number | undefined {
   return time;
 }
 
-function earliest(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return Math.min(a, b);
+/** When a token says that it ends: the claim `exp` of a JWT. The official plugins say nothing else about it. */
+function tokenExpiry(token: string | undefined): number | undefined {
+  const [, payload = "", signature] = token?.split(".") ?? [];
+  if (signature === undefined) return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    const seconds = isRecord(claims) ? claims["exp"] : undefined;
+    return typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : undefined;
+  } catch {
+    // Not a JWT after all.
+    return undefined;
+  }
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }

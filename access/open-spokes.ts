@@ -20,8 +20,8 @@ export interface SpokeLog {
   warn(facts: object, message: string): void;
 }
 
-export interface SpokesOptions extends Omit<SpokeDeps, "plugins"> {
-  readonly hub: Pick<KubeClient, "list" | "watch">;
+export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "hub"> {
+  readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
   readonly log?: SpokeLog;

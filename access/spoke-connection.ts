@@ -2,6 +2,7 @@ import type { ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
 import { ConnectionError } from "./api-error.ts";
+import { isBuiltIn, runBuiltIn } from "./built-in-plugins.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
 import { runExecPlugin } from "./exec-plugin.ts";
@@ -20,6 +21,8 @@ export interface SpokeDeps {
   /** Environment of our process; plugins see a part of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userAgent: string;
+  /** Where built-in readers read Secrets; without it they fail. */
+  readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
   /** Limits how many plugins run at the same time. */
   readonly plugins?: Window;
@@ -77,6 +80,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     };
     this.#credentials = new RenewingCredentials({
       obtain: async (signal) => {
+        if (isBuiltIn(access.plan.command)) {
+          return runBuiltIn(access.plan, { ...surroundings, hub: deps.hub }, signal);
+        }
         using _place = await plugins.enter(signal);
         return runExecPlugin(access.plan, surroundings, signal);
       },

@@ -1,5 +1,6 @@
 import { delimiter } from "node:path";
 
+import type { KubeClient } from "../../access/kube-client.ts";
 import type { KubeconfigSource } from "../../access/kubeconfig.ts";
 import { clientVersion } from "./client-version.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
@@ -31,11 +32,15 @@ export async function openClusterAccess(
   };
   const userAgent = `kubectl-knfleet/${clientVersion}`;
   const hub = await connectHub({ ...source, userAgent });
+  const { client, namespace } = hub;
   const reach =
     spokes && providerFile !== undefined
-      ? await openReach(providerFile, { source, pluginNamespace, userAgent, files }, signal)
+      ? await openReach(
+          providerFile,
+          { source, pluginNamespace, userAgent, files, hub: client },
+          signal,
+        )
       : undefined;
-  const { client, namespace } = hub;
   const kept = files.move();
   return {
     hub: client,
@@ -56,11 +61,13 @@ interface ReachOptions {
   readonly userAgent: string;
   /** Gets the files that have to be removed at the end. */
   readonly files: AsyncDisposableStack;
+  /** Where built-in readers read Secrets. */
+  readonly hub: KubeClient;
 }
 
 async function openReach(
   file: string,
-  { source, pluginNamespace, userAgent, files }: ReachOptions,
+  { source, pluginNamespace, userAgent, files, hub }: ReachOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess["reach"]> {
   const { loadProviderFile } = await import("../../access/provider-file.ts");
@@ -69,7 +76,7 @@ async function openReach(
   const environment = await pluginSurroundings({ source, pluginNamespace, files });
   // No limit on plugins but the number of spokes read at once: a plugin that hangs must not hold back other spokes.
   return (profile, deadline) =>
-    connectSpoke({ profile, providers }, { environment, userAgent }, deadline);
+    connectSpoke({ profile, providers }, { environment, userAgent, hub }, deadline);
 }
 
 // Inside a cluster, and with a single kubeconfig used as it is, plugins find the hub by themselves.
@@ -77,7 +84,7 @@ async function pluginSurroundings({
   source,
   pluginNamespace,
   files,
-}: Omit<ReachOptions, "userAgent">): Promise<Environment> {
+}: Omit<ReachOptions, "userAgent" | "hub">): Promise<Environment> {
   const { environment, kubeconfig, context } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const asIs = context === undefined && pluginNamespace === undefined;

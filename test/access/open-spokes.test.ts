@@ -27,7 +27,11 @@ afterEach(() => rm(folder, { recursive: true }));
 async function spokesOf(watch: () => AsyncGenerator<WatchEvent>): Promise<Spokes> {
   const providerFile = join(folder, "providers.json");
   await writeFile(providerFile, JSON.stringify({ providers: [rawProvider("sr")] }));
-  const hub = { watch, list: () => Promise.resolve({ items: [], resourceVersion: "1" }) };
+  const hub = {
+    get: unused,
+    watch,
+    list: () => Promise.resolve({ items: [], resourceVersion: "1" }),
+  };
   return untilTheEnd(
     await openSpokes({ hub, providerFile, environment: {}, userAgent: "test" }, signal),
   );
@@ -37,6 +41,10 @@ async function* profiles(...found: readonly ClusterProfile[]): AsyncGenerator<Wa
   for (const object of found) yield { type: "ADDED", object };
   yield { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: true };
   await new Promise((resolve) => signal.addEventListener("abort", resolve));
+}
+
+function unused(): Promise<never> {
+  return Promise.reject(new Error("Unused"));
 }
 
 async function refusalOf(spokes: Spokes): Promise<string> {
@@ -132,7 +140,7 @@ test("only what matters of a profile is told", async () => {
 test("a bad provider file is refused at the start, with its path", async () => {
   const providerFile = join(folder, "providers.json");
   await writeFile(providerFile, "[");
-  const hub = { watch: () => profiles(), list: () => Promise.reject(new Error("Unused")) };
+  const hub = { get: unused, watch: () => profiles(), list: unused };
   const opening = openSpokes({ hub, providerFile, environment: {}, userAgent: "test" }, signal);
   await expect(opening).rejects.toMatchObject({
     reason: "ConfigInvalid",

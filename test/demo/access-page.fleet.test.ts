@@ -75,7 +75,7 @@ describe("docs/access.md", () => {
 
   test("has provider files without anything odd in them", async () => {
     const shown = blocks.filter(({ language }) => language === "json");
-    expect(shown.length).toBe(1);
+    expect(shown.length).toBe(2);
     const written = await readFile(join(folder, "providers.json"), "utf8");
     for (const text of [...shown.map((block) => block.text), written]) {
       const { providers, warnings } = parseProviderFile(text, {
