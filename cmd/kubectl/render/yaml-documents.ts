@@ -38,7 +38,8 @@ const options: ParseOptions & DocumentOptions & SchemaOptions = {
 export function yamlDocuments(text: string, source: string): readonly InputDocument[] {
   if (text.length > mostCharacters) throw new InputError([`${source}: is larger than 16 MiB`]);
   const read = documentsOf(text, source);
-  const problems = read.flatMap((one) => one.problems);
+  // A parser that lost its way tells the same problem again and again.
+  const problems = [...new Set(read.flatMap((one) => one.problems))];
   if (problems.length > 0) throw new InputError(problems);
   return read.filter(({ value }) => value !== null && value !== undefined).flatMap(itemsOf);
 }
@@ -53,7 +54,7 @@ function documentsOf(text: string, source: string): readonly Read[] {
     const documents = Array.isArray(parsed) ? parsed : [];
     return documents.flatMap((document, index): readonly Read[] => {
       const where = documents.length === 1 ? source : `${source}, document ${index + 1}`;
-      const problems = document.errors.map(({ message }) => `${where}: ${firstLine(message)}`);
+      const problems = messagesOf(document.errors).map((message) => `${where}: ${message}`);
       if (problems.length > 0) return [{ where, value: undefined, problems }];
       return guarded(where, () => {
         // A document may be empty, which has no JSON.
@@ -80,6 +81,14 @@ function itemsOf(document: InputDocument): readonly InputDocument[] {
   if (typeof value["kind"] !== "string" || !value["kind"].endsWith("List")) return [document];
   const items: readonly unknown[] = value["items"];
   return items.map((item, index) => ({ where: `${where}, item ${index + 1}`, value: item }));
+}
+
+/** The parser reports the end of its stack as an error of the text, and others after it. */
+function messagesOf(errors: readonly Error[]): readonly string[] {
+  const messages = errors.map(({ message }) => firstLine(message));
+  return messages.some((message) => message.startsWith("Maximum call stack"))
+    ? ["is nested too deeply"]
+    : messages;
 }
 
 function messageOf(error: unknown): string {
