@@ -77,7 +77,19 @@ function serverOf(text: string, allowHttp: boolean): string {
     throw invalid("server has a query or a fragment");
   }
   if (url.port === "0") throw invalid("server has port 0");
-  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  return `${url.origin}${plainPath(url.pathname)}`;
+}
+
+/** A path prefix as Go's clients join it: escapes that need none are undone, slashes are single, none is at the end. */
+function plainPath(path: string): string {
+  try {
+    const decoded = decodeURIComponent(path).replace(/\/+/g, "/").replace(/\/$/, "");
+    return new URL(encodeURI(decoded).replace(/[?#]/g, encodeURIComponent), "https://a").pathname
+      .replace(/\/+/g, "/")
+      .replace(/\/$/, "");
+  } catch {
+    throw invalid("server has a path that cannot be decoded");
+  }
 }
 
 function urlOf(text: string, field: string): URL {

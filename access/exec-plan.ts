@@ -22,6 +22,8 @@ export interface ExecPlan {
   readonly cluster?: Readonly<Record<string, unknown>>;
   readonly installHint: string;
   readonly timeoutMs: number;
+  /** What the executable has to be, in lower-case hexadecimal. */
+  readonly sha256?: string;
 }
 
 const maxAdditions = 16;
@@ -49,7 +51,7 @@ export function execPlan(
   const added =
     provider.envPolicy !== "Ignore" && extensions.has(envExtension)
       ? variablesOf(extensions.get(envExtension), rules)
-      : new Map<string, string>();
+      : undefined;
   return Object.freeze({
     provider: provider.name,
     apiVersion: exec.apiVersion,
@@ -61,6 +63,7 @@ export function execPlan(
       : {}),
     installHint: exec.installHint,
     timeoutMs: exec.timeoutMs,
+    ...(exec.sha256 === undefined ? {} : { sha256: exec.sha256 }),
   });
 }
 
@@ -84,10 +87,15 @@ export function fingerprint(endpoint: Endpoint, plan: ExecPlan): string {
 
 function extensionsOf(cluster: AccessCluster): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
-  for (const { name, extension } of cluster.extensions ?? []) {
-    if (found.has(name))
+  const extensions: unknown = cluster.extensions ?? [];
+  if (!Array.isArray(extensions)) throw failed("ExtensionInvalid", "extensions is not a list");
+  for (const entry of extensions) {
+    if (!isRecord(entry)) throw failed("ExtensionInvalid", "an extension is not an object");
+    const name = typeof entry["name"] === "string" ? entry["name"] : "";
+    if (found.has(name)) {
       throw failed("ExtensionInvalid", "an extension of the profile occurs twice");
-    found.set(name, extension);
+    }
+    found.set(name, entry["extension"]);
   }
   return found;
 }
@@ -161,11 +169,16 @@ function isForbidden(name: string): boolean {
 /** Configured variables in their order, then new ones sorted by name. */
 function mergedEnv(
   configured: readonly EnvironmentVariable[],
-  added: ReadonlyMap<string, string>,
+  added: ReadonlyMap<string, string> | undefined,
   policy: Provider["envPolicy"],
 ): readonly EnvironmentVariable[] {
+  if (added === undefined) return configured;
   const names = new Set(configured.map(({ name }) => name));
-  const kept = configured.map(({ name, value }) =>
+  // Go merges into a map that the first of equal names has filled.
+  const first = configured.filter(
+    ({ name }, index) => configured.findIndex((other) => other.name === name) === index,
+  );
+  const kept = first.map(({ name, value }) =>
     Object.freeze({ name, value: (policy === "Replace" ? added.get(name) : undefined) ?? value }),
   );
   const fresh = [...added]

@@ -33,6 +33,8 @@ export interface ExecSettings {
   readonly provideClusterInfo: boolean;
   readonly installHint: string;
   readonly timeoutMs: number;
+  /** Ours: SHA-256 of the executable in lower-case hexadecimal. */
+  readonly sha256?: string;
 }
 
 const argsPolicies = ["Ignore", "Append"] as const;
@@ -163,7 +165,11 @@ function providerOf(raw: RawProvider, path: string, positionOf: PositionOf): Pro
     rules,
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
   };
-  const exec = wordProblem(argsPolicy, envPolicy) ?? impossibleRule(rules) ?? execOf(raw);
+  const exec =
+    wordProblem(argsPolicy, envPolicy) ??
+    impossibleRule(rules) ??
+    digestProblem(raw) ??
+    execOf(raw);
   if (!isProblem(exec)) return Object.freeze({ ...common, exec });
   const [key, what] = exec;
   const place = `${path}.${key}`;
@@ -182,6 +188,11 @@ function wordProblem(
   return envPolicy === undefined ? problem("profileSourcedEnvVarsPolicy", what) : undefined;
 }
 
+function digestProblem({ sha256 = "0".repeat(64) }: RawProvider): Problem | undefined {
+  if (/^[0-9a-f]{64}$/i.test(sha256)) return undefined;
+  return problem("sha256", "has to be 64 hexadecimal digits");
+}
+
 function problem(key: string, what: string): Problem {
   return [key, what];
 }
@@ -191,7 +202,7 @@ function isProblem(value: ExecSettings | Problem): value is Problem {
 }
 
 /** The settings, or why there are none. */
-function execOf({ execConfig: raw, timeout }: RawProvider): ExecSettings | Problem {
+function execOf({ execConfig: raw, timeout, sha256 }: RawProvider): ExecSettings | Problem {
   if (raw === undefined) return problem("execConfig", "is missing");
   const apiVersion = execApiVersions.find((version) => version === raw.apiVersion);
   if (apiVersion === undefined) {
@@ -220,6 +231,7 @@ function execOf({ execConfig: raw, timeout }: RawProvider): ExecSettings | Probl
     provideClusterInfo: raw.provideClusterInfo ?? false,
     installHint: raw.installHint ?? "",
     timeoutMs,
+    ...(sha256 === undefined ? {} : { sha256: sha256.toLowerCase() }),
   });
 }
 

@@ -15,6 +15,8 @@ export interface ProviderDocument {
 export class ContentError extends Error {}
 
 const maxCharacters = 256 * 1024;
+// That of Go's parser.
+const maxDepth = 10_000;
 
 /** Parses the text of a provider file. Throws ContentError with the position of what is wrong. */
 export function providerDocument(content: string, format: "json" | "yaml"): ProviderDocument {
@@ -24,6 +26,7 @@ export function providerDocument(content: string, format: "json" | "yaml"): Prov
   } catch {
     throw new ContentError(`it is not JSON at ${jsonErrorPosition(content)}`);
   }
+  if (depthOf(content) > maxDepth) throw new ContentError("it is nested too deeply");
   const lines = new LineCounter();
   const document = parseDocument(content, {
     lineCounter: lines,
@@ -43,6 +46,17 @@ export function providerDocument(content: string, format: "json" | "yaml"): Prov
     merges: format === "yaml",
     positionOf: (node) => placeOf(lines, offsetOf(node)),
   };
+}
+
+function depthOf(content: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [token] of content.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (token === "[" || token === "{") depth += 1;
+    else if (token === "]" || token === "}") depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 function offsetOf(node: unknown): number {

@@ -29,6 +29,7 @@ export const providerSchema = {
     profileSourcedCLIArgsPolicy: text,
     profileSourcedEnvVarsPolicy: text,
     timeout: text,
+    sha256: text,
     maxConcurrency: { type: "integer", minimum: 1, maximum: 64 },
     systemRoots: { type: "boolean" },
     allowInsecure: { type: "boolean" },

@@ -16,8 +16,9 @@ export interface SelectedProvider {
 
 /** True when the cluster manager says that the control plane of the cluster is healthy. */
 export function isHealthy(profile: ClusterProfile): boolean {
-  const conditions = profile.status?.conditions ?? [];
-  return conditions.some(({ type, status }) => type === "ControlPlaneHealthy" && status === "True");
+  return listOf(profile.status?.conditions).some(
+    (condition) => condition?.type === "ControlPlaneHealthy" && condition.status === "True",
+  );
 }
 
 /**
@@ -67,12 +68,17 @@ function offeredBy(profile: ClusterProfile): ReadonlyMap<string, Offer> {
   const offers = new Map<string, Offer>();
   // The deprecated list first, so that equal names of the new one win.
   for (const source of ["credentialProviders", "accessProviders"] as const) {
-    for (const entry of profile.status?.[source] ?? []) {
+    for (const entry of listOf(profile.status?.[source])) {
       // The CRD forbids null and a missing name; other stores may not.
       if (isRecord(entry)) offers.set(textOf(entry.name), { entry, source });
     }
   }
   return offers;
+}
+
+// The CRD says that it is one; other stores may not.
+function listOf<Item>(list: readonly Item[] | null | undefined): readonly (Item | undefined)[] {
+  return Array.isArray(list) ? list : [];
 }
 
 function textOf(name: unknown): string {
