@@ -49,6 +49,7 @@ export class ManifestSource implements AsyncDisposable {
     this.#options = options;
     this.#agent = new Agent({
       maxResponseSize: maxBytes,
+      connections: 8,
       connect: {
         timeout: 5_000,
         // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.

@@ -1,3 +1,4 @@
+import { abortable } from "../access/abortable.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { keyOf } from "../api/kubernetes.ts";
@@ -105,7 +106,9 @@ async function prepare(
   // Awaited below; a rendering that fails first must not leave a rejection behind.
   resolving.catch(() => undefined);
   try {
-    const rendered = await render(component, deps.releases, deps.rendering);
+    // A source of manifests may take its time.
+    const rendering = render(component, deps.releases, deps.rendering);
+    const rendered = await abortable(rendering, signal);
     steps.eligible = true;
     const { target, connection, version } = await resolving;
     steps.resolved = true;

@@ -42,10 +42,13 @@ function withClass(text: string, brokerClass: string): string {
   if (!isFields(defaults) || !isFields(defaults["clusterDefault"])) {
     throw invalid(`Key ${key} of ConfigMap ${mapName} has no clusterDefault`);
   }
+  const { namespaceDefaults, ...rest } = defaults;
+  const hasNamespaces = isFields(namespaceDefaults) && Object.keys(namespaceDefaults).length > 0;
   const clusterDefault = { ...defaults["clusterDefault"], brokerClass };
   // In the form in which upstream writes it, so that a change of operators changes nothing.
   const form = { sortMapEntries: true, lineWidth: 0, indentSeq: false } as const;
-  return stringify({ ...defaults, clusterDefault }, form);
+  const all = { ...rest, clusterDefault, ...(hasNamespaces ? { namespaceDefaults } : {}) };
+  return stringify(all, form);
 }
 
 function parsed(text: string): unknown {

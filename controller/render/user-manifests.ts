@@ -30,9 +30,7 @@ export async function userTextsOf(
   if (urls.length > maxUrls) {
     throw new FleetError("ManifestInvalid", `The spec names more than ${maxUrls} manifests`);
   }
-  const texts: string[] = [];
-  // One after the other: a hundred components may ask the same server at the same time already.
-  for (const url of urls) texts.push(await textAt(url, manifestText));
+  const texts = await Promise.all(urls.map((url) => textAt(url, manifestText)));
   return { urls, texts };
 }
 

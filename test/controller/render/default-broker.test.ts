@@ -27,6 +27,12 @@ describe("the default broker", () => {
     });
   });
 
+  test.each(["namespaceDefaults: {}", "namespaceDefaults:"])("has no use for %s", (line) => {
+    expect(textAfter(`clusterDefault: {a: b}\n${line}\n`)).toEqual({
+      [key]: "clusterDefault:\n  a: b\n  brokerClass: MTChannelBasedBroker\n",
+    });
+  });
+
   test.each<{ config: Config }>([
     { config: { "br-defaults": { [key]: "clusterDefault: {brokerClass: A}" } } },
     { config: { "config-br-defaults": { [key]: "namespaceDefaults: {x: {brokerClass: A}}" } } },
