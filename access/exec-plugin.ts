@@ -7,15 +7,19 @@ import type { Code } from "../api/reasons.ts";
 import type { Credential } from "./credential.ts";
 import { parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
+import { type PluginPolicy, refusedPlugin } from "./plugin-policy.ts";
 
 /** What a plugin process gets from its surroundings. */
 export interface PluginSurroundings {
   /** Environment that every plugin sees; `PATH` of it is also where commands are looked up. */
   readonly environment: Readonly<Record<string, string>>;
   readonly now: () => Date;
+  /** Absent: the command comes from the user's own kubeconfig and is his to choose. */
+  readonly policy?: PluginPolicy;
 }
 
 const maxStdoutBytes = 1024 * 1024;
+const maxStderrBytes = 64 * 1024;
 const stderrTailBytes = 4 * 1024;
 // Linux: one environment string may have 131,071 bytes, name and `=` included.
 const maxInputBytes = 131_050;
@@ -26,7 +30,7 @@ const pipesTimeoutMs = 500;
  * then the whole group is killed, as it is when the signal aborts. What it said on stderr is only in `cause`.
  *
  * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed`, `PluginTimeout`,
- * `PluginOutputInvalid` or `PluginInputTooLarge`. Spec: cluster-inventory.md 3; security.md T-40 to T-44.
+ * `PluginNotAllowed`, `PluginOutputInvalid` or `PluginInputTooLarge`. Spec: cluster-inventory.md 3; security.md T-40 to T-44.
  */
 export async function runExecPlugin(
   plan: ExecPlan,
@@ -44,6 +48,9 @@ export async function runExecPlugin(
     const hint = plan.installHint === "" ? "" : `; ${plan.installHint}`;
     throw failed(plan, "PluginNotFound", `there is no such executable file${hint}`);
   }
+  const { policy } = surroundings;
+  const refusal = policy && (await refusedPlugin(file, policy, plan.sha256));
+  if (refusal !== undefined) throw failed(plan, "PluginNotAllowed", refusal);
   signal.throwIfAborted();
   const env = {
     ...surroundings.environment,
@@ -102,7 +109,7 @@ async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Prom
   const timer = setTimeout(() => {
     giveUp(failed(plan, "PluginTimeout", `it did not end within ${plan.timeoutMs / 1_000} s`));
   }, plan.timeoutMs);
-  output.onFlood(() => giveUp(failed(plan, "PluginOutputInvalid", "it printed more than 1 MiB")));
+  output.onFlood((what) => giveUp(failed(plan, "PluginOutputInvalid", `it printed ${what}`)));
   try {
     const end = await Promise.race([failure.promise, endOf(child)]);
     if (end.error !== undefined) throw notStarted(plan, end.error);
@@ -113,6 +120,8 @@ async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Prom
     }
     return output.stdout();
   } finally {
+    // Nothing that it started lives on.
+    killGroup(child);
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
     child.stdout?.destroy();
@@ -160,20 +169,23 @@ function endOf(child: ChildProcess): Promise<ProcessEnd> {
 interface Output {
   readonly stdout: () => string;
   readonly stderr: () => string;
-  readonly onFlood: (listener: () => void) => void;
+  readonly onFlood: (listener: (what: string) => void) => void;
 }
 
 function collect(child: ChildProcess): Output {
   const chunks: Buffer[] = [];
   let bytes = 0;
   let tail = Buffer.alloc(0);
-  let flood: (() => void) | undefined;
+  let said = 0;
+  let flood: ((what: string) => void) | undefined;
   child.stdout?.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > maxStdoutBytes) return flood?.();
+    if (bytes > maxStdoutBytes) return flood?.("more than 1 MiB");
     chunks.push(chunk);
   });
   child.stderr?.on("data", (chunk: Buffer) => {
+    said += chunk.length;
+    if (said > maxStderrBytes) return flood?.("more than 64 KiB on standard error");
     tail = Buffer.concat([tail, chunk]).subarray(-stderrTailBytes);
   });
   return {

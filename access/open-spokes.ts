@@ -6,11 +6,12 @@ import { describe, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { abortable } from "./abortable.ts";
 import type { KubeClient } from "./kube-client.ts";
+import { PluginLimits } from "./plugin-limits.ts";
 import type { ProviderFile } from "./provider-config.ts";
 import { loadProviderFile, watchProviderFile } from "./provider-file.ts";
 import { Reflector, reflectorKey } from "./reflector.ts";
 import { notConfigured, resolveAccess } from "./resolved-access.ts";
-import { pluginLimit, type SpokeDeps } from "./spoke-connection.ts";
+import type { SpokeDeps } from "./spoke-connection.ts";
 import { type Outlook, SpokeKeeper } from "./spoke-keeper.ts";
 import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
 
@@ -57,7 +58,7 @@ class SpokeFleet implements Spokes {
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
     const { hub, providerFile } = options;
     this.#options = options;
-    this.#deps = { ...options, plugins: pluginLimit() };
+    this.#deps = { ...options, plugins: new PluginLimits() };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (providerFile === undefined || providers === undefined) return;

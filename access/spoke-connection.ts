@@ -10,12 +10,12 @@ import { Gate } from "./gate.ts";
 import type { KubeClient } from "./kube-client.ts";
 import type { Silence } from "./liveness.ts";
 import { pluginEnvironment } from "./plugin-environment.ts";
+import { PluginLimits } from "./plugin-limits.ts";
 import type { ProviderFile } from "./provider-config.ts";
 import { RequestCounters } from "./request-counters.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeConnection } from "./spokes.ts";
-import { Window } from "./window.ts";
 
 export interface SpokeDeps {
   /** Environment of our process; plugins see a part of it. */
@@ -24,18 +24,14 @@ export interface SpokeDeps {
   /** Where built-in readers read Secrets; without it they fail. */
   readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
+  /** Folders below which the plugins' real paths have to be; absent or empty: anywhere. */
+  readonly pluginRoots?: readonly string[];
   /** Limits how many plugins run at the same time. */
-  readonly plugins?: Window;
+  readonly plugins?: PluginLimits;
   readonly silence?: Silence;
 }
 
-const maxPlugins = 8;
 const probeTimeoutMs = 10_000;
-
-/** A limit for plugins that run at the same time, to be shared by all spokes of a process. */
-export function pluginLimit(): Window {
-  return new Window(maxPlugins);
-}
 
 /**
  * Connects to the cluster of a profile once: resolve, plugin, `GET /version`. For programs that do not stay.
@@ -73,17 +69,18 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.profile = access.profile;
     this.provider = access.provider;
     this.fingerprint = access.fingerprint;
-    const plugins = deps.plugins ?? pluginLimit();
+    const plugins = deps.plugins ?? new PluginLimits();
     const surroundings = {
       environment: pluginEnvironment(deps.environment),
       now: () => new Date(),
+      policy: { roots: deps.pluginRoots ?? [] },
     };
     this.#credentials = new RenewingCredentials({
       obtain: async (signal) => {
         if (isBuiltIn(access.plan.command)) {
           return runBuiltIn(access.plan, { ...surroundings, hub: deps.hub }, signal);
         }
-        using _place = await plugins.enter(signal);
+        using _place = await plugins.enter(access, signal);
         return runExecPlugin(access.plan, surroundings, signal);
       },
       now: Date.now,

@@ -143,6 +143,7 @@ export const codes = [
   "ExtensionInvalid",
   "EndpointInvalid",
   "PluginNotFound",
+  "PluginNotAllowed",
   "PluginFailed",
   "PluginTimeout",
   "PluginOutputInvalid",

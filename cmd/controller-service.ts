@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 import { connectHub } from "../access/hub.ts";
 import { ManifestSource } from "../access/manifest-source.ts";
-import { openSpokes } from "../access/open-spokes.ts";
+import { openSpokes, type SpokesOptions } from "../access/open-spokes.ts";
 import { RequestCounters } from "../access/request-counters.ts";
 import { systemClock } from "../controller/clock.ts";
 import { startController } from "../controller/controller.ts";
@@ -46,11 +46,9 @@ export async function startControllerService(
   const source = kubeconfig === undefined ? {} : { kubeconfig };
   const hub = opened.use(await connectHub({ environment, ...source, ...client }));
   const hubAsTarget = opened.use(await connectHub({ environment, ...source, ...client }));
-  // Exec plugins read Secrets of the same hub.
-  const forPlugins =
-    kubeconfig === undefined ? environment : { ...environment, KUBECONFIG: kubeconfig };
   const provider = providerFile === undefined ? {} : { providerFile };
-  const access = { hub: hub.client, environment: forPlugins, log, ...provider, ...client };
+  const plugins = forPlugins(flags, environment);
+  const access = { hub: hub.client, log, ...plugins, ...provider, ...client };
   const spokes = opened.use(await openSpokes(access, signal));
   const sources = { sources: flags.manifestSource, now: () => performance.now() };
   const manifests = opened.use(new ManifestSource({ ...client, ...sources }));
@@ -82,6 +80,15 @@ export async function startControllerService(
 
 function isAlone({ disableHa, leaderElection }: ControllerFlags): boolean {
   return disableHa || !leaderElection;
+}
+
+/** Exec plugins read Secrets of the same hub. */
+function forPlugins(
+  { kubeconfig, pluginRoot }: ControllerFlags,
+  environment: ControllerSurroundings["environment"],
+): Pick<SpokesOptions, "environment" | "pluginRoots"> {
+  const hub = kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig };
+  return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot };
 }
 
 /** The pod's own namespace, or the usual one outside a pod. */

@@ -11,6 +11,7 @@ export const logFormats = ["json", "text"] as const;
 export interface ControllerFlags {
   readonly kubeconfig: string | undefined;
   readonly releaseDir: string;
+  readonly pluginRoot: readonly string[];
   readonly manifestSource: readonly AllowedSource[];
   readonly clusterprofileProviderFile: string | undefined;
   /** As given; see `pollIntervalOf`. */
@@ -81,6 +82,12 @@ function clusterOptions(): readonly Option[] {
       "--clusterprofile-provider-file <file>",
       "access providers for ClusterProfiles, JSON; without it only the hub itself is served",
     ),
+    new Option(
+      "--plugin-root <dir>",
+      "folder that exec plugins have to be in; can be given several times",
+    )
+      .argParser((folder: string, before: readonly string[]) => [...before, folder])
+      .default([], "anywhere"),
     new Option("--release-dir <dir>", "Knative release files").default("/var/lib/knfleet/releases"),
     new Option(
       "--manifest-source <url>",

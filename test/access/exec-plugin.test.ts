@@ -112,6 +112,17 @@ describe("a plugin", () => {
     expect((await run(planOf(command))).authorization).toBeDefined();
     expect(performance.now() - started).toBeLessThan(5_000);
   });
+
+  test("leaves no process behind, also not one that has closed its pipes (T-42)", async () => {
+    const pid = join(folder, "left-behind");
+    const command = await plugin(
+      "forks",
+      `sleep 300 > /dev/null 2>&1 & echo "$!" > ${pid}; echo '${good}'`,
+    );
+    expect((await run(planOf(command))).authorization).toBeDefined();
+    const child = Number(await readFile(pid, "utf8"));
+    await vi.waitFor(() => expect(isAlive(child)).toBe(false));
+  });
 });
 
 describe("a plugin fails", () => {
@@ -142,6 +153,12 @@ describe("a plugin fails", () => {
       script: `echo '${good.replace("io/v1", "io/v1beta1")}'`,
       code: "PluginOutputInvalid",
       says: "version",
+    },
+    {
+      name: "by flooding us on stderr",
+      script: `yes canary | head -c 100000 >&2; echo '${good}'`,
+      code: "PluginOutputInvalid",
+      says: "64 KiB",
     },
     {
       name: "by flooding us",

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { connectHub, type HubConnection } from "../../access/hub.ts";
 import { openSpokes } from "../../access/open-spokes.ts";
 import type { Spokes } from "../../access/spokes.ts";
+import { FleetError } from "../../api/errors.ts";
+import { ensureBinaries } from "../fleet/binaries.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 
@@ -78,3 +80,110 @@ test.each(["secretreader", "kubeconfig-secretreader"] as const)(
     });
   },
 );
+
+// Generous, because the plugin may have to be built.
+const building = { timeout: 600_000 };
+
+test("the plugin of Open Cluster Management leads to a spoke", building, async () => {
+  const binary = await ensureBinaries(["clusterprofile-credentials-plugin"]);
+  const { token } = await fleet().spoke(0).serviceAccountToken({
+    namespace: "knfleet",
+    name: "ocm-account",
+  });
+  await fleet().hub.admin.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: credentialNamespace, name: "spoke-1-fleet-operator" },
+    stringData: { token },
+  });
+  const name = "open-cluster-management";
+  const hubToken = await fleet().hub.serviceAccountToken({
+    namespace: "knfleet-system",
+    name: "knfleet-controller",
+  });
+  const kubeconfig = await fleet().hub.writeKubeconfig("ocm.kubeconfig", { identity: hubToken });
+  const execConfig = {
+    apiVersion,
+    command: binary("clusterprofile-credentials-plugin"),
+    args: ["--managed-serviceaccount=fleet-operator"],
+    env: [
+      { name: "NAMESPACE", value: credentialNamespace },
+      { name: "KUBECONFIG", value: kubeconfig },
+    ],
+    provideClusterInfo: true,
+    interactiveMode: "Never",
+  };
+  await using spokes = await spokesBy({ name, execConfig });
+  const ref = await offeredAs(name, { clusterName: "spoke-1" });
+  expect(await nameAt(spokes, ref)).toMatchObject({
+    status: { userInfo: { username: "system:serviceaccount:knfleet:ocm-account" } },
+  });
+});
+
+test("the token of another cluster is refused by the spoke, and said so", async () => {
+  const { token } = await fleet().hub.serviceAccountToken({
+    namespace: "default",
+    name: "foreign",
+  });
+  await fleet().hub.admin.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: credentialNamespace, name: "of-another" },
+    stringData: { token },
+  });
+  const execConfig = {
+    apiVersion,
+    command: "builtin:secretreader",
+    env: [{ name: "POD_NAMESPACE", value: credentialNamespace }],
+    provideClusterInfo: true,
+  };
+  await using spokes = await spokesBy({ name: "foreign", execConfig });
+  const ref = await offeredAs("foreign", { clusterName: "of-another" });
+  const codeOf = async (): Promise<unknown> => {
+    const error: unknown = await spokes.acquire(ref, AbortSignal.timeout(20_000)).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return error instanceof FleetError ? error.code : error;
+  };
+  await expect.poll(codeOf, { timeout: 10_000 }).toBe("CredentialRejected");
+});
+
+/** A profile that offers only this provider. */
+async function offeredAs(
+  name: string,
+  extension: object,
+): Promise<{ namespace: string; name: string }> {
+  const ref = await fleet().addProfile(fleet().spoke(0), { plugin: "secretreader", name });
+  const { server, caPem } = fleet().spoke(0);
+  await fleet().hub.admin.apply(
+    {
+      apiVersion: "multicluster.x-k8s.io/v1alpha1",
+      kind: "ClusterProfile",
+      metadata: { namespace: ref.namespace, name },
+      status: {
+        conditions: [
+          {
+            type: "ControlPlaneHealthy",
+            status: "True",
+            reason: "Healthy",
+            message: "",
+            lastTransitionTime: "2026-11-01T00:00:00Z",
+          },
+        ],
+        accessProviders: [
+          {
+            name,
+            cluster: {
+              server,
+              "certificate-authority-data": Buffer.from(caPem).toString("base64"),
+              extensions: [{ name: "client.authentication.k8s.io/exec", extension }],
+            },
+          },
+        ],
+      },
+    },
+    { subresource: "status" },
+  );
+  return { namespace: ref.namespace, name };
+}

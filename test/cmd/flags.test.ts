@@ -9,6 +9,7 @@ describe("readControllerFlags", () => {
     expect(read()).toEqual({
       releaseDir: "/var/lib/knfleet/releases",
       manifestSource: [],
+      pluginRoot: [],
       remoteDeploymentsPollInterval: 10_000,
       concurrency: 16,
       leaderElection: true,

@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
+import { dirname, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
+
+/** Which executables may be run as plugins of spokes. */
+export interface PluginPolicy {
+  /** Folders below which a plugin's real path has to be; empty: anywhere. */
+  readonly roots: readonly string[];
+}
+
+const worldWritable = 0o002;
+const sticky = 0o1000;
+const setIds = 0o6000;
+
+/**
+ * Why an executable may not be run, as the end of a sentence; undefined when it may. `file` is a real path: symlinks are
+ * resolved. Spec: security.md T-40.
+ */
+export async function refusedPlugin(
+  file: string,
+  { roots }: PluginPolicy,
+  sha256: string | undefined,
+): Promise<string | undefined> {
+  if (roots.length > 0 && !(await isBelow(file, roots))) return "it is below no plugin root";
+  const { mode } = await stat(file);
+  if ((mode & worldWritable) !== 0) return "everybody may write to it";
+  if ((mode & setIds) !== 0) return "it is setuid or setgid";
+  const folder = await stat(dirname(file));
+  if ((folder.mode & worldWritable) !== 0 && (folder.mode & sticky) === 0) {
+    return "everybody may replace it";
+  }
+  if (sha256 !== undefined && (await digestOf(file)) !== sha256) {
+    return "its SHA-256 is not that of the provider file";
+  }
+  return undefined;
+}
+
+async function isBelow(file: string, roots: readonly string[]): Promise<boolean> {
+  const real = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
+  return real.some((root) => {
+    const folder = root?.endsWith(sep) === true ? root : `${root}${sep}`;
+    return root !== undefined && file.startsWith(folder);
+  });
+}
+
+async function digestOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+}
