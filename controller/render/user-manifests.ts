@@ -11,6 +11,7 @@ export interface UserTexts {
 }
 
 const maxUrls = 64;
+const maxMegabytes = 16;
 
 /** Whether a component brings the manifests of the component itself. */
 export function isCustom({ spec }: Component): boolean {
@@ -31,6 +32,10 @@ export async function userTextsOf(
     throw new FleetError("ManifestInvalid", `The spec names more than ${maxUrls} manifests`);
   }
   const texts = await Promise.all(urls.map((url) => textAt(url, manifestText)));
+  const size = texts.reduce((sum, { length }) => sum + length, 0);
+  if (size > maxMegabytes * 1024 * 1024) {
+    throw new FleetError("ManifestInvalid", `The manifests hold more than ${maxMegabytes} MiB`);
+  }
   return { urls, texts };
 }
 

@@ -143,6 +143,15 @@ describe("additional manifests", () => {
     });
   });
 
+  test("are at most 16 MiB altogether", async () => {
+    const component = serving({ ...kourier, additionalManifests: at("a", "a", "a") });
+    const large = "#".repeat(6 * 1024 * 1024);
+    await expect(rendered(component, { a: large })).rejects.toMatchObject({
+      reason: "ManifestInvalid",
+      message: "The manifests hold more than 16 MiB",
+    });
+  });
+
   test("are at most 64", async () => {
     const many = Array.from({ length: 65 }, (_, index) => `${index}`);
     const component = serving({ ...kourier, additionalManifests: at(...many) });
