@@ -157,5 +157,7 @@ export function errorDifference(
 
 /** Cluster-scoped kinds that upstream takes for namespaced ones (D-19). */
 export function isForeignClusterKind(id: string): boolean {
-  return /^[\w.-]*\|(?:IngressClass|ClusterIssuer|StorageClass|PriorityClass)\|/.test(id);
+  return /^[\w.-]*\|(?:IngressClass|ClusterIssuer|GatewayClass|RuntimeClass|ClusterPolicy|(?:Validating|Mutating)AdmissionPolicy(?:Binding)?|ClusterTrustBundle|Bundle|FlowSchema|PriorityLevelConfiguration|CSIDriver|CSINode|DeviceClass)\|/.test(
+    id,
+  );
 }
