@@ -48,6 +48,7 @@ export type ConnectionFailure =
   | "dns"
   | "untrusted"
   | "closed"
+  | "notAllowed"
   | "other";
 
 /** The API server could not be reached, stopped answering, or showed a certificate that is not trusted. */

@@ -27,6 +27,7 @@ const sentences: Readonly<Record<ConnectionFailure, string>> = {
   reset: "broke the connection",
   dns: "has a host name that does not resolve",
   untrusted: "shows a certificate that is not trusted",
+  notAllowed: "is not where connections may go",
   closed: "cannot be used: the connection was closed",
   other: "cannot be reached",
 };

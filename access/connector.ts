@@ -2,6 +2,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 
 import { buildConnector } from "undici";
 
+import type { AddressGuard } from "./address-guard.ts";
 import { codeOf } from "./connection-failure.ts";
 import type { Endpoint, EndpointProxy } from "./endpoint.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
@@ -20,6 +21,8 @@ export interface ConnectorOptions {
   readonly http2: boolean;
   readonly connectTimeoutMs: number;
   readonly silence?: Silence;
+  /** Absent: connections may go anywhere. */
+  readonly guard?: AddressGuard;
   /** Destroys every socket when it aborts, also one that is still being connected. */
   readonly signal: AbortSignal;
   /** Called when an established connection broke: not on idle close, GOAWAY or our own end. */
@@ -34,19 +37,8 @@ export const http1OnlyCode = "KNFLEET_HTTP1_ONLY";
  * Throws when certificate and key do not fit.
  */
 export function connectorOf(options: ConnectorOptions): buildConnector.connector {
-  const { endpoint, http2 } = options;
-  const connect = buildConnector({
-    allowH2: http2,
-    preferH2: http2,
-    timeout: options.connectTimeoutMs,
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
-    signal: options.signal,
-    secureContext: secureContextOf(endpoint, options.certificate),
-    // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
-    rejectUnauthorized: endpoint.insecureSkipTlsVerify !== true,
-    ...(endpoint.tlsServerName === undefined ? {} : { servername: endpoint.tlsServerName }),
-  });
+  const { endpoint, http2, guard } = options;
+  const connect = connectorTo(options);
   return (target, callback) => {
     const done: buildConnector.Callback = (...result) => {
       const [error, socket] = result;
@@ -64,6 +56,11 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
       socket.once("end", () => options.onBroken(new Error("other side closed")));
       return callback(null, socket);
     };
+    try {
+      guard?.check(target.hostname);
+    } catch (error) {
+      return done(asError(error), null);
+    }
     if (endpoint.proxy === undefined) return connect(target, done);
     return void connectThrough(endpoint.proxy, target);
     async function connectThrough(
@@ -75,10 +72,35 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
         const httpSocket = await openTunnel(proxy, place, options);
         connect({ ...target, httpSocket }, done);
       } catch (error) {
-        callback(error instanceof Error ? error : new Error("The proxy failed"), null);
+        callback(asError(error), null);
       }
     }
   };
+}
+
+function connectorTo({
+  endpoint,
+  http2,
+  guard,
+  ...options
+}: ConnectorOptions): buildConnector.connector {
+  return buildConnector({
+    allowH2: http2,
+    preferH2: http2,
+    timeout: options.connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+    signal: options.signal,
+    secureContext: secureContextOf(endpoint, options.certificate),
+    // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
+    rejectUnauthorized: endpoint.insecureSkipTlsVerify !== true,
+    ...(guard === undefined ? {} : { lookup: guard.lookup }),
+    ...(endpoint.tlsServerName === undefined ? {} : { servername: endpoint.tlsServerName }),
+  });
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error("The connection failed", { cause: error });
 }
 
 function secureContextOf(endpoint: Endpoint, certificate?: ClientCertificate): SecureContext {

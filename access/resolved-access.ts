@@ -20,6 +20,8 @@ export interface ResolvedAccess {
   readonly skipped: readonly string[];
   /** How many plugins of the provider may run at the same time. */
   readonly maxConcurrency?: number;
+  /** `allowedServers` of the provider. */
+  readonly allowedServers: readonly string[];
 }
 
 /**
@@ -59,6 +61,7 @@ export function resolveAccess(
     fingerprint: fingerprint(endpoint, plan),
     source,
     skipped,
+    allowedServers: provider.rules.servers ?? [],
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
   });
 }

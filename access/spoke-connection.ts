@@ -1,7 +1,9 @@
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
-import { ConnectionError } from "./api-error.ts";
+import type { Code } from "../api/reasons.ts";
+import { addressGuard } from "./address-guard.ts";
+import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
 import { isBuiltIn, runBuiltIn } from "./built-in-plugins.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
@@ -32,6 +34,10 @@ export interface SpokeDeps {
 }
 
 const probeTimeoutMs = 10_000;
+const codes: Partial<Record<ConnectionFailure, Code>> = {
+  untrusted: "TLSUntrusted",
+  notAllowed: "EndpointInvalid",
+};
 
 /**
  * Connects to the cluster of a profile once: resolve, plugin, `GET /version`. For programs that do not stay.
@@ -92,6 +98,11 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       counters: deps.counters ?? new RequestCounters(),
       credentials: this.#credentials,
       onTrouble,
+      guard: addressGuard({
+        allowed: access.allowedServers,
+        // In a pod there is nothing but the pod itself; elsewhere clusters of kind and k3d are there.
+        loopback: (deps.environment["KUBERNETES_SERVICE_HOST"] ?? "") === "",
+      }),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
     });
     this.#gate = new Gate(this.#requester);
@@ -157,7 +168,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
 
   #explained(error: unknown): unknown {
     if (!(error instanceof ConnectionError)) return error;
-    const code = error.failure === "untrusted" ? "TLSUntrusted" : "Unreachable";
+    const code = codes[error.failure] ?? "Unreachable";
     return new FleetError("RemoteClientCreationFailed", error.message, { code, cause: error });
   }
 }

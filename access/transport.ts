@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 
+import type { AddressGuard } from "./address-guard.ts";
 import { ConnectionError } from "./api-error.ts";
 import { connectionErrorOf } from "./connection-failure.ts";
 import type { ClientCertificate } from "./connector.ts";
@@ -44,6 +45,8 @@ export interface TransportOptions {
   readonly counters: RequestCounters;
   readonly certificate?: ClientCertificate;
   readonly silence?: Silence;
+  /** Absent: connections may go anywhere. */
+  readonly guard?: AddressGuard;
   /** Called when an established connection broke, or fell silent. */
   readonly onBroken?: (error: Error) => void;
 }
@@ -190,7 +193,7 @@ export class Transport implements AsyncDisposable {
   }
 
   #newLane(): Lane {
-    const { endpoint, certificate, silence, onBroken = () => undefined } = this.#options;
+    const { endpoint, certificate, silence, guard, onBroken = () => undefined } = this.#options;
     return new Lane(this.#origin, {
       endpoint,
       connectTimeoutMs,
@@ -198,6 +201,7 @@ export class Transport implements AsyncDisposable {
       onBroken,
       ...(certificate === undefined ? {} : { certificate }),
       ...(silence === undefined ? {} : { silence }),
+      ...(guard === undefined ? {} : { guard }),
     });
   }
 

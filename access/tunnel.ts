@@ -2,6 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { Socket } from "node:net";
 
+import type { AddressGuard } from "./address-guard.ts";
 import type { EndpointProxy } from "./endpoint.ts";
 
 /** Where a tunnel has to lead. */
@@ -14,12 +15,17 @@ export interface TunnelTarget {
  * Opens a connection to a server through an HTTP proxy (CONNECT). An https proxy is verified with the system's trust
  * anchors. Rejects with `code` `ECONNREFUSED` and the like, or `KNFLEET_PROXY` when the proxy says no.
  */
-export function openTunnel(
+export async function openTunnel(
   proxy: EndpointProxy,
   target: TunnelTarget,
-  limits: { readonly connectTimeoutMs: number; readonly signal: AbortSignal },
+  limits: {
+    readonly connectTimeoutMs: number;
+    readonly signal: AbortSignal;
+    readonly guard?: AddressGuard;
+  },
 ): Promise<Socket> {
   const authority = `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
+  limits.guard?.check(proxy.host);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const request = (proxy.protocol === "https:" ? https : http).request({
     host: proxy.host,
@@ -27,6 +33,7 @@ export function openTunnel(
     method: "CONNECT",
     path: authority,
     agent: false,
+    ...(limits.guard === undefined ? {} : { lookup: limits.guard.lookup }),
     timeout: limits.connectTimeoutMs,
     signal: limits.signal,
     headers: {

@@ -4,7 +4,11 @@ import { ConnectionError } from "../../access/api-error.ts";
 import type { Credential, CredentialSource } from "../../access/credential.ts";
 import type { Endpoint } from "../../access/endpoint.ts";
 import { RequestCounters } from "../../access/request-counters.ts";
-import { AuthorizedRequester, type AuthorizedRequest } from "../../access/requester.ts";
+import {
+  AuthorizedRequester,
+  type AuthorizedRequest,
+  type RequesterOptions,
+} from "../../access/requester.ts";
 import { Secret } from "../../access/secret.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { type ApiStub, startApiStub, type StubAnswer, type StubOptions } from "./api-stub.ts";
@@ -55,10 +59,12 @@ export async function stub(
 export function requesterTo(
   endpoint: Endpoint,
   credentials?: CredentialSource,
+  more: Pick<RequesterOptions, "guard"> = {},
 ): AuthorizedRequester {
   return untilTheEnd(
     new AuthorizedRequester({
       endpoint: { ...endpoint, caPem: endpoint.caPem ?? authority.certificatePem },
+      ...more,
       userAgent: "test",
       counters: new RequestCounters(),
       credentials: credentials ?? fixed({ authorization: new Secret("Bearer T1") }),
