@@ -57,7 +57,7 @@ function credentialOf(output: unknown, apiVersion: string, now: Date): Credentia
     throw new OutputError("has expired already");
   }
   return {
-    ...(token === undefined ? {} : { authorization: new Secret(`Bearer ${token}`) }),
+    ...(token === undefined ? {} : { authorization: new Secret(headerText(`Bearer ${token}`)) }),
     ...(certificate === undefined ? {} : { certificate }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
   };
@@ -73,6 +73,7 @@ function statusOf(output: unknown, apiVersion: string): Readonly<Record<string, 
     throw new OutputError(`is not of version ${apiVersion}`);
   }
   if (!isRecord(output["status"])) throw new OutputError("has no status");
+  if (!isRecord(output["spec"] ?? {})) throw new OutputError("has a field of the wrong type");
   return output["status"];
 }
 
@@ -83,11 +84,17 @@ function documentOf(stdout: string): unknown {
   } catch {
     // Not JSON: perhaps YAML. The parser's errors would quote the output.
   }
+  // As in Go: what begins like JSON has to be JSON, though YAML would allow more, such as a comma at the end.
+  if (/^[ \t\r\n]*\{/.test(stdout)) throw new OutputError("is not JSON");
   try {
     const [document] = parseAllDocuments(stdout, {
       logLevel: "silent",
+      version: "1.1",
       merge: true,
       uniqueKeys: false,
+      // A time is the text that was printed.
+      customTags: (tags) =>
+        tags.filter((tag) => typeof tag === "string" || !tag.tag.endsWith(":timestamp")),
     });
     if (document !== undefined && "errors" in document && document.errors.length === 0) {
       return document.toJS({ maxAliasCount: 100 });
@@ -96,6 +103,14 @@ function documentOf(stdout: string): unknown {
     // Falls through to the one error.
   }
   throw new OutputError("is neither JSON nor YAML");
+}
+
+/** What a plugin printed, as text: UTF-8, or UTF-16 when it says so by a byte order mark. */
+export function outputText(bytes: Buffer): string {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  return bytes.toString("utf8");
 }
 
 function textOf(value: unknown): string {
@@ -108,10 +123,17 @@ function tokenOf(text: string): string | undefined {
   // Secrets made from files end in a line break.
   const token = text.trim();
   if (token === "") return undefined;
-  if (!/^[\u0021-\u007e]+$/.test(token)) {
+  // U+FFFD is what is left of bytes that are no text.
+  // oxlint-disable-next-line no-control-regex -- what a header cannot hold
+  if (/[\u0000-\u001f\u007f-\u009f\ufffd]/.test(token)) {
     throw new OutputError("has a token with characters that a header cannot hold");
   }
   return token;
+}
+
+/** A text as a header carries it: the bytes of its UTF-8, each as a character. */
+function headerText(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
 }
 
 function certificateOf(status: Readonly<Record<string, unknown>>): ClientCertificate | undefined {
@@ -140,7 +162,7 @@ function expiryOf(value: unknown): number | undefined {
   // YAML reads an unquoted time as a string too: the core schema has no times.
   const text = textOf(value);
   if (text === "" || text.startsWith("0001-01-01T00:00:00")) return undefined;
-  const time = rfc3339.test(text) ? Date.parse(text.toUpperCase()) : Number.NaN;
+  const time = isDateTime(text) ? Date.parse(text.toUpperCase()) : Number.NaN;
   if (Number.isNaN(time)) throw new OutputError("has an expirationTimestamp that is not RFC 3339");
   return time;
 }
@@ -157,6 +179,13 @@ function tokenExpiry(token: string | undefined): number | undefined {
     // Not a JWT after all.
     return undefined;
   }
+}
+
+/** True for RFC 3339 with a day and an hour that exist, which Date.parse does not insist on. */
+function isDateTime(text: string): boolean {
+  if (!rfc3339.test(text) || text.slice(11, 13) > "23") return false;
+  const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text.slice(0, 10));
 }
 
 function earliest(times: readonly (number | undefined)[]): number | undefined {

@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { FleetError } from "../api/errors.ts";
 import type { Code } from "../api/reasons.ts";
 import type { Credential } from "./credential.ts";
-import { parseExecCredential } from "./exec-credential.ts";
+import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import { type PluginPolicy, refusedPlugin } from "./plugin-policy.ts";
 
@@ -189,7 +189,7 @@ function collect(child: ChildProcess): Output {
     tail = Buffer.concat([tail, chunk]).subarray(-stderrTailBytes);
   });
   return {
-    stdout: () => Buffer.concat(chunks).toString("utf8"),
+    stdout: () => outputText(Buffer.concat(chunks)),
     stderr: () => tail.toString("utf8"),
     onFlood: (listener) => {
       flood = listener;

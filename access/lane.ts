@@ -36,12 +36,14 @@ export class Lane {
       // undici looks at the signal only when it has a connection.
       return await abortable(pool.request(options), signal);
     } catch (error) {
-      if (codeOf(error) !== http1OnlyCode) throw error;
+      // A pool that was replaced never had a connection, so nothing was sent through it.
+      const wasReplaced = pool !== this.#pool && codeOf(error) === "UND_ERR_DESTROYED";
+      if (codeOf(error) !== http1OnlyCode && !wasReplaced) throw error;
       // Nothing was sent. Such a server gets ordinary connections instead, as many as requests need.
       if (pool === this.#pool) {
         this.#http2 = false;
         this.#pool = this.#newPool();
-        // Empty by now; its end is of no interest.
+        // Whoever waits for it comes here as well. Its end is of no interest.
         void pool.destroy();
       }
       return abortable(this.#pool.request(options), signal);

@@ -1,9 +1,10 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import type { Socket } from "node:net";
+import { rootCertificates, type SecureContextOptions } from "node:tls";
 
 import type { AddressGuard } from "./address-guard.ts";
-import type { EndpointProxy } from "./endpoint.ts";
+import type { Endpoint, EndpointProxy } from "./endpoint.ts";
 
 /** Where a tunnel has to lead. */
 export interface TunnelTarget {
@@ -12,8 +13,9 @@ export interface TunnelTarget {
 }
 
 /**
- * Opens a connection to a server through an HTTP proxy (CONNECT). An https proxy is verified with the system's trust
- * anchors. Rejects with `code` `ECONNREFUSED` and the like, or `KNFLEET_PROXY` when the proxy says no.
+ * Opens a connection to a server through an HTTP proxy (CONNECT). An https proxy is verified with the trust anchors of the
+ * system and those of the endpoint (T07). Rejects with `code` `ECONNREFUSED` and the like, or `KNFLEET_PROXY` when the
+ * proxy says no.
  */
 export async function openTunnel(
   proxy: EndpointProxy,
@@ -22,6 +24,7 @@ export async function openTunnel(
     readonly connectTimeoutMs: number;
     readonly signal: AbortSignal;
     readonly guard?: AddressGuard;
+    readonly endpoint?: Pick<Endpoint, "caPem">;
   },
 ): Promise<Socket> {
   const authority = `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
@@ -33,15 +36,11 @@ export async function openTunnel(
     method: "CONNECT",
     path: authority,
     agent: false,
+    ...trustOf(limits.endpoint?.caPem),
     ...(limits.guard === undefined ? {} : { lookup: limits.guard.lookup }),
     timeout: limits.connectTimeoutMs,
     signal: limits.signal,
-    headers: {
-      host: authority,
-      ...(proxy.authorization === undefined
-        ? {}
-        : { "proxy-authorization": proxy.authorization.reveal() }),
-    },
+    headers: { host: authority, ...loginOf(proxy) },
   });
   const refuse = (status: number | undefined): void => {
     request.destroy();
@@ -64,4 +63,17 @@ export async function openTunnel(
   request.once("error", reject);
   request.end();
   return promise;
+}
+
+function trustOf(
+  caPem: string | undefined,
+): Pick<SecureContextOptions, "ca" | "allowPartialTrustChain"> {
+  return caPem === undefined
+    ? {}
+    : // As for the server itself: a certificate of the bundle is a trust anchor.
+      { ca: [...rootCertificates, caPem], allowPartialTrustChain: true };
+}
+
+function loginOf({ authorization }: EndpointProxy): Readonly<Record<string, string>> {
+  return authorization === undefined ? {} : { "proxy-authorization": authorization.reveal() };
 }

@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { connect, type Socket } from "node:net";
 
+import type { KeyPair } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
 
-/** An HTTP proxy that knows CONNECT; remembers what was asked of it. */
+/** An HTTP proxy that knows CONNECT, with TLS when it has an identity; remembers what was asked of it. */
 export interface ProxyStub extends AsyncDisposable {
   readonly port: number;
   readonly asked: readonly {
@@ -13,10 +15,13 @@ export interface ProxyStub extends AsyncDisposable {
   }[];
 }
 
-export async function startProxyStub(status = 200): Promise<ProxyStub> {
+export async function startProxyStub(status = 200, identity?: KeyPair): Promise<ProxyStub> {
   const asked: { target: string; authorization: string | undefined }[] = [];
   const links = new Set<Socket>();
-  const server = createServer();
+  const server =
+    identity === undefined
+      ? createServer()
+      : createTlsServer({ key: identity.keyPem, cert: identity.certificatePem });
   server.on("connect", (request: IncomingMessage, client: Socket) => {
     asked.push({
       target: request.url ?? "",

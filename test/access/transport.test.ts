@@ -64,6 +64,16 @@ describe("a connection", () => {
     expect(api.requests).toHaveLength(6);
   });
 
+  test("to a server that speaks only HTTP/1.1 serves many first requests at once (T11)", async () => {
+    const api = await stub(undefined, { http1: true });
+    const requester = requesterTo(api);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => requester.send(get, signal)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(api.requests).toHaveLength(20);
+  });
+
   test.each([
     { name: "the CA that signed it", ca: authority.certificatePem },
     { name: "its own certificate as CA (T01)", ca: serverIdentity.certificatePem },

@@ -28,6 +28,8 @@ export interface CertificateRequest {
   readonly usage: "client" | "server";
   /** DNS names and IPv4 addresses that a server answers to. */
   readonly hosts?: readonly string[];
+  /** It ended an hour ago. */
+  readonly expired?: boolean;
 }
 
 /** A certificate authority for one test cluster: EC P-256, valid for 30 days from yesterday. */
@@ -41,10 +43,12 @@ interface Subject {
   readonly name: Buffer;
   readonly key: KeyObject;
   readonly extensions: readonly Buffer[];
+  readonly endsAtMs?: number;
 }
 
 const ecdsaWithSha256 = "1.2.840.10045.4.3.2";
 const dayMs = 86_400_000;
+const hourMs = 3_600_000;
 
 /** Makes a new authority; keys are created now and stay in memory. Format: RFC 5280. */
 export function createAuthority(commonName: string): CertificateAuthority {
@@ -65,11 +69,20 @@ export function createAuthority(commonName: string): CertificateAuthority {
           name: distinguishedName(request.commonName, request.organizations ?? []),
           key: own.publicKey,
           extensions: leafExtensions(request),
+          ...(request.expired === true ? { endsAtMs: Date.now() - hourMs } : {}),
         }),
         keyPem: pemOfKey(own.privateKey),
       };
     },
   };
+}
+
+/** Makes a certificate that nobody but itself vouches for, and that may sign nothing. */
+export function createSelfSigned(request: CertificateRequest): KeyPair {
+  const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const name = distinguishedName(request.commonName, request.organizations ?? []);
+  const subject = { name, key: keys.publicKey, extensions: leafExtensions(request) };
+  return { certificatePem: certify(subject, name, keys), keyPem: pemOfKey(keys.privateKey) };
 }
 
 /** A key pair without a certificate, PEM, as kube-apiserver signs ServiceAccount tokens with. */
@@ -93,7 +106,10 @@ function certify(
     integer(serialNumber()),
     algorithm,
     issuer,
-    sequence(utcTime(new Date(now - dayMs)), utcTime(new Date(now + 30 * dayMs))),
+    sequence(
+      utcTime(new Date(now - dayMs)),
+      utcTime(new Date(subject.endsAtMs ?? now + 30 * dayMs)),
+    ),
     subject.name,
     spki(subject.key),
     explicit(

@@ -1,14 +1,16 @@
 import { describe, expect, test } from "vitest";
 
 import { accessCases } from "./access-cases.ts";
-import { accessVerdict, isResolution } from "./access-report.ts";
+import { accessVerdict } from "./access-report.ts";
+import { recordedIdentities } from "./recorded-identities.ts";
 
 const signal = new AbortController().signal;
 const cases = (await accessCases()) ?? [];
+const identities = recordedIdentities();
 
 describe.runIf(cases.length > 0)("the recorded cases of the credential path", () => {
-  test.each(cases.filter(isResolution))("resolve $name", async (one) => {
-    const verdict = await accessVerdict(one, signal);
+  test.each(cases)("$name is equal, or better", async (one) => {
+    const verdict = await accessVerdict(one, identities, signal);
     expect(verdict.details).toBe("");
   });
 });

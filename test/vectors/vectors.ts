@@ -2,14 +2,17 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { releaseDir } from "../e2e/release-dir.ts";
+import { accessCases } from "./access-cases.ts";
+import { runAccessVectors } from "./access-report.ts";
 import { renderVectors } from "./render-cases.ts";
 import { runRenderVectors } from "./render-report.ts";
 import { type FolderResult, totalLine, type Verdict, verdictLines } from "./verdict.ts";
 
-const usage = `Usage: npm run vectors -- [--render DIR] [--only TEXT] [--quiet]
+const usage = `Usage: npm run vectors -- [--render DIR] [--access DIR] [--only TEXT] [--quiet]
 
 Runs recorded facts about upstream against this project: one line per vector, a total per folder; exit code 1 when one is wrong.
   --render DIR   another folder in the format of ../shared/vectors/render
+  --access DIR   another folder in the format of ../shared/vectors/access
   --only TEXT    only the vectors whose name contains it
   --quiet        only what is wrong, and the totals`;
 
@@ -34,25 +37,38 @@ const runners = {
     const cases = vectors.cases.filter(({ name }) => select(name));
     return runRenderVectors({ ...vectors, cases }, await releaseDir(), report);
   },
+  access: async (folder, select, report) => {
+    const cases = await accessCases(folder);
+    const selected = cases?.filter(({ name }) => select(name));
+    return selected && runAccessVectors(selected, report, new AbortController().signal);
+  },
 } as const satisfies Readonly<Record<string, Runner>>;
 
 type Kind = keyof typeof runners;
 
-const kinds = ["render"] as const satisfies readonly Kind[];
+const kinds = ["render", "access"] as const satisfies readonly Kind[];
 
 function optionsOf(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
     options: {
       render: { type: "string" },
+      access: { type: "string" },
       only: { type: "string", default: "" },
       quiet: { type: "boolean", short: "q", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
   if (values.help) return undefined;
-  const { only, quiet, render } = values;
-  return { only, quiet, folders: render === undefined ? {} : { render: resolve(render) } };
+  const { only, quiet, render, access } = values;
+  return {
+    only,
+    quiet,
+    folders: {
+      ...(render === undefined ? {} : { render: resolve(render) }),
+      ...(access === undefined ? {} : { access: resolve(access) }),
+    },
+  };
 }
 
 async function run({ folders, only, quiet }: Options): Promise<boolean> {
