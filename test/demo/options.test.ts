@@ -50,6 +50,12 @@ describe("the demo's options", () => {
       terminal: false,
     },
     { name: "a pipe", at: { ...desk, stdoutIsTerminal: false }, colors: false, terminal: false },
+    {
+      name: "a pipe of CI",
+      at: { ...desk, stdoutIsTerminal: undefined, environment: { CI: "true" } },
+      colors: false,
+      terminal: false,
+    },
   ])("$name has colours: $colors, rewritten lines: $terminal", ({ at, colors, terminal }) => {
     expect(demoOptions([], at)).toMatchObject({ options: { colors, terminal } });
   });

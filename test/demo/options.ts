@@ -11,8 +11,9 @@ export interface DemoOptions {
 
 export interface DemoSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly stdinIsTerminal: boolean;
-  readonly stdoutIsTerminal: boolean;
+  /** `isTTY` of the streams, which is undefined, not false, for what is no terminal. */
+  readonly stdinIsTerminal: boolean | undefined;
+  readonly stdoutIsTerminal: boolean | undefined;
   readonly columns: number | undefined;
 }
 
@@ -43,8 +44,8 @@ export function demoOptions(
   }
   if (args.includes("--help") || args.includes("-h")) return { kind: "help" };
   const { environment, stdinIsTerminal, stdoutIsTerminal, columns } = surroundings;
-  const someone = stdinIsTerminal && stdoutIsTerminal;
-  const terminal = stdoutIsTerminal && environment["TERM"] !== "dumb";
+  const someone = stdinIsTerminal === true && stdoutIsTerminal === true;
+  const terminal = stdoutIsTerminal === true && environment["TERM"] !== "dumb";
   return {
     kind: "run",
     options: {
