@@ -50,11 +50,11 @@ interface ReadDocument {
 }
 
 function readDocument({ where, value }: InputDocument, rules: Rules): ReadDocument {
-  const refused = (...problems: readonly string[]): ReadDocument => ({
+  const refused = (problems: readonly string[]): ReadDocument => ({
     where,
     problems: problems.map((problem) => `${where}: ${problem}`),
   });
-  if (!isFields(value)) return refused("document: must be object");
+  if (!isFields(value)) return refused(["document: must be object"]);
   const { apiVersion, kind } = value;
   const isOurs =
     isKind(kind) ||
@@ -62,11 +62,11 @@ function readDocument({ where, value }: InputDocument, rules: Rules): ReadDocume
     groupOf(apiVersion) === "operator.knative.dev" ||
     typeof kind !== "string";
   if (!isOurs) return { where, note: `${where}: ${kind} is no component and was left out` };
-  if (!isKind(kind)) return refused("kind: must be KnativeServing or KnativeEventing");
+  if (!isKind(kind)) return refused(["kind: must be KnativeServing or KnativeEventing"]);
   const problems = [...rules.check(kind)(value), ...namespaceProblems(value, rules.namespace)];
-  if (problems.length > 0) return refused(...problems);
+  if (problems.length > 0) return refused(problems);
   const component = completed(value, rules.namespace);
-  return isComponent(component) ? { where, component } : refused("document: is no component");
+  return isComponent(component) ? { where, component } : refused(["document: is no component"]);
 }
 
 function isKind(kind: unknown): kind is ComponentKind {

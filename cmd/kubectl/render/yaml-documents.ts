@@ -1,6 +1,7 @@
 import {
   type DocumentOptions,
-  parseAllDocuments,
+  LineCounter,
+  parseDocument,
   type ParseOptions,
   type SchemaOptions,
 } from "yaml";
@@ -15,13 +16,24 @@ export interface InputDocument {
   readonly value: unknown;
 }
 
-const mostCharacters = 16 * 1024 * 1024;
+const most = {
+  /** Of a text: a parser of JSON is linear in time and memory. */
+  json: 16 * 1024 * 1024,
+  /** Of a text that is not JSON. */
+  yaml: 4 * 1024 * 1024,
+  /** Of one YAML document: hostile ones of this size take some seconds and a gigabyte. An API server takes little more. */
+  document: 1024 * 1024,
+  /** A parser that lost its way finds one error after another. */
+  errors: 5,
+} as const;
 
 // kubectl and upstream read YAML 1.1, in which a bare `on` or `yes` is a boolean; both leave dates and times as text.
 const options: ParseOptions & DocumentOptions & SchemaOptions = {
   version: "1.1",
   merge: true,
   logLevel: "error",
+  // Quadratic in time for a text with many errors.
+  prettyErrors: false,
   customTags: (tags) =>
     tags.filter(
       (tag) =>
@@ -36,43 +48,95 @@ const options: ParseOptions & DocumentOptions & SchemaOptions = {
  * every place that is not YAML.
  */
 export function yamlDocuments(text: string, source: string): readonly InputDocument[] {
-  if (text.length > mostCharacters) throw new InputError([`${source}: is larger than 16 MiB`]);
-  const read = documentsOf(text, source);
-  // A parser that lost its way tells the same problem again and again.
-  const problems = [...new Set(read.flatMap((one) => one.problems))];
+  if (text.length > most.json) throw new InputError([`${source}: is larger than 16 MiB`]);
+  const json = jsonOf(text, source);
+  if (json !== undefined) return itemsOf({ where: source, value: json });
+  if (text.length > most.yaml) throw new InputError([`${source}: is larger than 4 MiB`]);
+  const read = partsOf(text, source).map(readPart);
+  const problems = read.flatMap((one) => one.problems);
   if (problems.length > 0) throw new InputError(problems);
-  return read.filter(({ value }) => value !== null && value !== undefined).flatMap(itemsOf);
+  return read.filter(({ value }) => value !== null).flatMap(itemsOf);
+}
+
+function jsonOf(text: string, source: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    // Unlike the parser, most readers of the value have a stack with an end.
+    JSON.stringify(value);
+    return value;
+  } catch (error) {
+    if (error instanceof RangeError) throw new InputError([`${source}: is nested too deeply`]);
+    return undefined;
+  }
+}
+
+/** The text of one document and where it begins. */
+interface Part {
+  readonly where: string;
+  readonly text: string;
+  /** Lines of the file in front of it. */
+  readonly linesBefore: number;
+}
+
+/** YAML 1.2, 9.2: `---` at the start of a line separates documents even within a scalar. */
+function partsOf(text: string, source: string): readonly Part[] {
+  const [first = "", ...others] = text.split(/^---(?=\s|$)/m);
+  const texts = isBlank(first) && others.length > 0 ? others : [first, ...others];
+  let linesBefore = texts.length === others.length ? lineBreaksIn(first) : 0;
+  return texts
+    .map((part, index) => {
+      const where = texts.length === 1 ? source : `${source}, document ${index + 1}`;
+      const found = { where, text: part, linesBefore };
+      linesBefore += lineBreaksIn(part);
+      return found;
+    })
+    .filter((part) => !isBlank(part.text));
+}
+
+function isBlank(text: string): boolean {
+  return text.replaceAll(/^(?:[#%].*|\.\.\.)$/gm, "").trim() === "";
+}
+
+function lineBreaksIn(text: string): number {
+  return text.split("\n").length - 1;
 }
 
 interface Read extends InputDocument {
   readonly problems: readonly string[];
 }
 
-function documentsOf(text: string, source: string): readonly Read[] {
-  return guarded(source, () => {
-    const parsed = parseAllDocuments(text, options);
-    const documents = Array.isArray(parsed) ? parsed : [];
-    return documents.flatMap((document, index): readonly Read[] => {
-      const where = documents.length === 1 ? source : `${source}, document ${index + 1}`;
-      const problems = messagesOf(document.errors).map((message) => `${where}: ${message}`);
-      if (problems.length > 0) return [{ where, value: undefined, problems }];
-      return guarded(where, () => {
-        // A document may be empty, which has no JSON.
-        const value: unknown = JSON.parse(JSON.stringify(document.toJS() ?? null));
-        return [{ where, value, problems: [] }];
-      });
-    });
+/** What a parser throws at hostile text (aliases without end, nesting without end) becomes a problem like any other. */
+function readPart({ where, text, linesBefore }: Part): Read {
+  const refused = (...messages: readonly string[]): Read => ({
+    where,
+    value: null,
+    problems: messages.map((message) => `${where}: ${message}`),
   });
+  if (text.length > most.document) return refused("is larger than 1 MiB");
+  try {
+    const lines = new LineCounter();
+    const document = parseDocument(text, { ...options, lineCounter: lines });
+    const errors = document.errors.slice(0, most.errors);
+    if (errors.some(({ message }) => isStackEnd(message))) return refused("is nested too deeply");
+    if (errors.length > 0) {
+      const messages = errors.map(({ message, pos: [at] }) => {
+        const { line, col } = lines.linePos(at);
+        return `${firstLine(message)} at line ${line + linesBefore}, column ${col}`;
+      });
+      return refused(...messages);
+    }
+    // A document may be empty, which has no JSON.
+    const value: unknown = JSON.parse(JSON.stringify(document.toJS() ?? null));
+    return { where, value, problems: [] };
+  } catch (error) {
+    return refused(error instanceof RangeError ? "is nested too deeply" : messageOf(error));
+  }
 }
 
-/** What a parser throws at hostile text (aliases without end, nesting without end) becomes a problem like any other. */
-function guarded(where: string, read: () => readonly Read[]): readonly Read[] {
-  try {
-    return read();
-  } catch (error) {
-    const message = error instanceof RangeError ? "is nested too deeply" : messageOf(error);
-    return [{ where, value: undefined, problems: [`${where}: ${message}`] }];
-  }
+/** The parser reports the end of its stack as an error of the text, and others after it. */
+function isStackEnd(message: string): boolean {
+  return message.startsWith("Maximum call stack");
 }
 
 function itemsOf(document: InputDocument): readonly InputDocument[] {
@@ -81,14 +145,6 @@ function itemsOf(document: InputDocument): readonly InputDocument[] {
   if (typeof value["kind"] !== "string" || !value["kind"].endsWith("List")) return [document];
   const items: readonly unknown[] = value["items"];
   return items.map((item, index) => ({ where: `${where}, item ${index + 1}`, value: item }));
-}
-
-/** The parser reports the end of its stack as an error of the text, and others after it. */
-function messagesOf(errors: readonly Error[]): readonly string[] {
-  const messages = errors.map(({ message }) => firstLine(message));
-  return messages.some((message) => message.startsWith("Maximum call stack"))
-    ? ["is nested too deeply"]
-    : messages;
 }
 
 function messageOf(error: unknown): string {

@@ -52,6 +52,8 @@ describe("the documents of a text", () => {
     { name: "nesting without end", text: "[".repeat(100_000) },
     { name: "deep JSON", text: `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}` },
     { name: "more than 16 MiB", text: " ".repeat(16 * 1024 * 1024 + 1) },
+    { name: "more than 4 MiB of YAML", text: "---\n".repeat(1024 * 1024 + 1) },
+    { name: "a document of more than 1 MiB", text: `a: ${"b".repeat(1024 * 1024)}` },
     {
       name: "aliases that multiply",
       text: `a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from(
@@ -61,6 +63,12 @@ describe("the documents of a text", () => {
     },
   ])("with $name are refused", ({ text }) => {
     expect(problemsOf(text)).toEqual([expect.stringMatching(/^file: /)]);
+  });
+
+  test("have the lines of the file in their problems", () => {
+    expect(problemsOf("---\na: 1\n---\nb: 1\nc: d: e\n")).toEqual([
+      expect.stringMatching(/^file, document 2: .* at line 5, column \d+$/),
+    ]);
   });
 
   test("are read or refused, whatever the text is", () => {
