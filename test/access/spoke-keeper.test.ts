@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -104,17 +104,22 @@ function summaryOf({ state }: SpokeKeeper): string {
   return `connected ${profile.uid} ${fingerprint}`;
 }
 
-/** Sockets and processes that this process holds. */
-function held(): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = { TCPSocketWrap: 0, ProcessWrap: 0 };
-  for (const name of process.getActiveResourcesInfo()) {
-    if (name in counts) counts[name] = (counts[name] ?? 0) + 1;
-  }
-  return counts;
+/** Sockets and pipes that this process holds, by the kernel's word, and its child processes. */
+async function held(): Promise<Readonly<Record<string, number>>> {
+  const files = "/proc/self/fd";
+  const links = await Promise.all(
+    (await readdir(files)).map((fd) => readlink(`${files}/${fd}`).catch(() => "")),
+  );
+  const active = process.getActiveResourcesInfo();
+  return {
+    sockets: links.filter((link) => link.startsWith("socket:")).length,
+    pipes: links.filter((link) => link.startsWith("pipe:")).length,
+    processes: active.filter((name) => name === "ProcessWrap").length,
+  };
 }
 
 async function run(happenings: readonly Happening[]): Promise<void> {
-  const before = held();
+  const before = await held();
   let answer: StubAnswer = {};
   const start = (): Promise<ApiStub> =>
     startApiStub({ identity: serverIdentity, answer: () => answer });
@@ -139,7 +144,7 @@ async function run(happenings: readonly Happening[]): Promise<void> {
     await Promise.all([keeper.close(error), fresh.close(error)]);
     for (const stub of stubs) await stub[Symbol.asyncDispose]();
   }
-  await vi.waitFor(() => expect(held()).toEqual(before), { timeout: 5_000, interval: 20 });
+  await expect.poll(held, { timeout: 5_000, interval: 20 }).toEqual(before);
 }
 
 test(`whatever happens, a spoke ends as after a fresh start (KNFLEET_SEED=${seed})`, async () => {

@@ -1,17 +1,18 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
+import { type AccessResult, measureAccess } from "./access-part.ts";
 import { measureInstall, type InstallResult } from "./install-part.ts";
 import { measureRender } from "./render-part.ts";
-import { installReport, renderReport, steadyReport } from "./report.ts";
+import { accessReport, installReport, renderReport, steadyReport } from "./report.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
 import { startWorkbench } from "./workbench.ts";
 
-const parts = ["eventing", "serving", "steady", "render"] as const;
+const parts = ["eventing", "serving", "steady", "render", "access"] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
-  --only NAME   one part: installs of Eventing, installs of Serving + Kourier, the steady state, or rendering (without any cluster)
+  --only NAME   one part: installs of Eventing, installs of Serving + Kourier, the steady state, rendering (without any cluster), or the way to spokes
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 3)
   --rtt LIST    round-trip times in ms (default 0,50,200)`;
@@ -55,10 +56,19 @@ async function bench({ only, json, runs, rtts }: Options): Promise<void> {
   };
   const renders = only === undefined || only === "render" ? await measureRender(runs, say) : [];
   if (renders.length > 0) process.stdout.write(`${renderReport(renders)}\n\n`);
-  const fleet = only === "render" ? noFleet : await measureFleet({ only, runs, rtts }, say);
+  let access: AccessResult | null = null;
+  if (only === undefined || only === "access") {
+    access = await measureAccess(say);
+    process.stdout.write(`${accessReport(access)}\n\n`);
+  }
+  const alone = only === "render" || only === "access";
+  const fleet = alone ? noFleet : await measureFleet({ only, runs, rtts }, say);
   if (json !== undefined) {
     const { installs, steady = null } = fleet;
-    await writeFile(json, `${JSON.stringify({ installs, steady, renders }, undefined, 2)}\n`);
+    await writeFile(
+      json,
+      `${JSON.stringify({ installs, steady, renders, access }, undefined, 2)}\n`,
+    );
   }
 }
 

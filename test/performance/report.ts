@@ -1,3 +1,4 @@
+import type { AccessResult } from "./access-part.ts";
 import { kilobytes, megabytes, seconds, tableOf } from "./figures.ts";
 import type { InstallResult } from "./install-part.ts";
 import type { RenderResult } from "./render-part.ts";
@@ -24,6 +25,10 @@ function requestsOf({ controller }: InstallResult): number {
   return Object.entries(controller.requests)
     .filter(([verb]) => verb !== "watch")
     .reduce((sum, [, count]) => sum + count, 0);
+}
+
+function milliseconds(ms: number): string {
+  return `${ms.toFixed(1)} ms`;
 }
 
 function perThousandth(value: number): string {
@@ -168,6 +173,35 @@ export function renderReport(results: readonly RenderResult[]): string {
       ]),
     ),
   ].join("\n");
+}
+
+/** The way to spokes with built-in readers, and how it compares with the goals. */
+export function accessReport(result: AccessResult): string {
+  const { spokes } = result;
+  const rows: readonly Goal[] = [
+    {
+      text: "Resolve, connect and first request, RTT 0",
+      value: result.firstRequestMs,
+      limit: 25,
+      show: milliseconds,
+    },
+    { text: "Round trips when cold", value: result.coldRoundTrips, limit: 4 },
+    { text: `${spokes} spokes from cold`, value: result.engagedMs, limit: 6_000, show: seconds },
+    {
+      text: "Memory of an idle spoke",
+      value: result.bytesPerSpoke,
+      limit: 750_000,
+      show: kilobytes,
+    },
+    {
+      text: `Memory that ${result.flips} flips of profiles add`,
+      value: result.flappingBytes,
+      limit: 10_000_000,
+      show: megabytes,
+    },
+    { text: "Sockets that they add", value: result.flappingSockets, limit: 0 },
+  ];
+  return ["The way to a spoke, with a built-in reader", goalTable(rows)].join("\n");
 }
 
 function goalTable(goals: readonly Goal[]): string {
