@@ -1,5 +1,7 @@
+import { stringify } from "yaml";
+
+import type { Manifest } from "../../api/kubernetes.ts";
 import { componentCheck } from "../../cmd/kubectl/render/component-schema.ts";
-import { yamlOfObject } from "../../cmd/kubectl/render/objects-text.ts";
 import { unifiedDiff } from "../../cmd/kubectl/render/unified-diff.ts";
 import { openReleases } from "../../controller/render/release.ts";
 import { type Difference, differencesOf } from "./compare-render.ts";
@@ -45,7 +47,12 @@ function detailOf({ text, sides }: Difference): string {
   if (sides === undefined) return text;
   const { id, expected, actual } = sides;
   return unifiedDiff(
-    { name: `upstream ${id}`, text: expected && yamlOfObject(expected) },
-    { name: `knfleet ${id}`, text: actual && yamlOfObject(actual) },
+    { name: `upstream ${id}`, text: textOf(expected) },
+    { name: `knfleet ${id}`, text: textOf(actual) },
   );
+}
+
+// The order of fields has no meaning, and would hide what differs.
+function textOf(object: Manifest | undefined): string | undefined {
+  return object && stringify(object, { lineWidth: 0, sortMapEntries: true });
 }
