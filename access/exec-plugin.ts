@@ -8,6 +8,7 @@ import type { Credential } from "./credential.ts";
 import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import { type PluginPolicy, refusedPlugin } from "./plugin-policy.ts";
+import { scrubbed } from "./scrubbed.ts";
 
 /** What a plugin process gets from its surroundings. */
 export interface PluginSurroundings {
@@ -20,7 +21,7 @@ export interface PluginSurroundings {
 
 const maxStdoutBytes = 1024 * 1024;
 const maxStderrBytes = 64 * 1024;
-const stderrTailBytes = 4 * 1024;
+const stderrTailCharacters = 4 * 1024;
 // Linux: one environment string may have 131,071 bytes, name and `=` included.
 const maxInputBytes = 131_050;
 const pipesTimeoutMs = 500;
@@ -175,7 +176,7 @@ interface Output {
 function collect(child: ChildProcess): Output {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let tail = Buffer.alloc(0);
+  const errors: Buffer[] = [];
   let said = 0;
   let flood: ((what: string) => void) | undefined;
   child.stdout?.on("data", (chunk: Buffer) => {
@@ -186,11 +187,12 @@ function collect(child: ChildProcess): Output {
   child.stderr?.on("data", (chunk: Buffer) => {
     said += chunk.length;
     if (said > maxStderrBytes) return flood?.("more than 64 KiB on standard error");
-    tail = Buffer.concat([tail, chunk]).subarray(-stderrTailBytes);
+    errors.push(chunk);
   });
   return {
     stdout: () => outputText(Buffer.concat(chunks)),
-    stderr: () => tail.toString("utf8"),
+    // Cut last, or the rest of a token could not be told from other text.
+    stderr: () => scrubbed(Buffer.concat(errors).toString("utf8")).slice(-stderrTailCharacters),
     onFlood: (listener) => {
       flood = listener;
     },
