@@ -94,6 +94,12 @@ async function run({ folders, only, quiet }: Options): Promise<boolean> {
   return isRight;
 }
 
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough, such as `head`.
+  if (error.code === "EPIPE") process.exit();
+  throw error;
+});
+
 try {
   const options = optionsOf(process.argv.slice(2));
   if (options === undefined) process.stdout.write(`${usage}\n`);
