@@ -53,6 +53,7 @@ class SpokeFleet implements Spokes {
   readonly #outlooks = new Map<string, Outlook>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
+  #isFileValid = true;
   #hubError: unknown;
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
@@ -63,6 +64,7 @@ class SpokeFleet implements Spokes {
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (providerFile === undefined || providers === undefined) return;
     this.#tellWarnings(providers);
+    options.path?.providerFileIs(true);
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
     this.#profiles = new Reflector(
       { client: hub, ref: { resource }, keep: withoutManagedFields, maxBackoffMs },
@@ -81,7 +83,9 @@ class SpokeFleet implements Spokes {
       onChange: (file: ProviderFile) => this.#onProviders(file),
       onInvalid: (error: unknown) => {
         this.#options.log?.warn(factsOf(error), "Kept the last good provider file");
+        this.#fileIs(false);
       },
+      onValid: () => this.#fileIs(true),
     };
     // Ends when the fleet is disposed.
     void watchProviderFile(providerFile, watch, this.#stop.signal);
@@ -114,6 +118,7 @@ class SpokeFleet implements Spokes {
     this.#stop.abort(closed());
     this.#listeners.clear();
     const keepers = [...this.#keepers.values()];
+    for (const key of this.#keepers.keys()) this.#options.path?.spokeGone(key);
     this.#keepers.clear();
     await Promise.all(keepers.map((keeper) => keeper.close(closed())));
   }
@@ -128,6 +133,7 @@ class SpokeFleet implements Spokes {
       this.#notify(ref);
     });
     this.#keepers.set(key, keeper);
+    this.#options.path?.spokeIs(key, keeper.state.kind);
     return keeper;
   }
 
@@ -150,7 +156,7 @@ class SpokeFleet implements Spokes {
     const { namespace, name } = object.metadata;
     const key = reflectorKey(object.metadata);
     const before = this.#outlooks.get(key);
-    const outlook = outlookOf(object, this.#providers);
+    const outlook = withFileNote(outlookOf(object, this.#providers), this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
     this.#tellOutlook(key, outlook);
@@ -165,6 +171,7 @@ class SpokeFleet implements Spokes {
     this.#outlooks.delete(key);
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
+    this.#options.path?.spokeGone(key);
     const gone = `${describe({ kind: "ClusterProfile", ...ref })} was deleted`;
     // Its end is not waited for: users of the connection are told by its signal.
     void keeper?.close(new FleetError("ClusterProfileNotFound", gone));
@@ -175,6 +182,14 @@ class SpokeFleet implements Spokes {
     this.#providers = file;
     this.#options.log?.info({ providers: file.providers.length }, "Loaded the provider file");
     this.#tellWarnings(file);
+    for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
+  }
+
+  /** Says whether the file on disk is the one in use, where a profile cannot be reached with the one in use. */
+  #fileIs(isValid: boolean): void {
+    this.#options.path?.providerFileIs(isValid);
+    if (this.#isFileValid === isValid) return;
+    this.#isFileValid = isValid;
     for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
   }
 
@@ -210,6 +225,7 @@ class SpokeFleet implements Spokes {
     const state = this.state(ref);
     if (state === undefined) return;
     const spoke = `${ref.namespace}/${ref.name}`;
+    this.#options.path?.spokeIs(spoke, state.kind);
     if (state.kind === "connected") {
       const { provider } = state.connection;
       this.#options.log?.info({ spoke, provider }, "Connected to the spoke");
@@ -234,6 +250,15 @@ function outlookOf(profile: ClusterProfile, providers: ProviderFile | undefined)
     if (error instanceof FleetError) return { kind: "error", error };
     throw error;
   }
+}
+
+function withFileNote(outlook: Outlook, isFileValid: boolean): Outlook {
+  if (isFileValid || outlook.kind !== "error") return outlook;
+  const { reason, code, message, cause } = outlook.error;
+  const plain = code === undefined ? message : message.replace(`[${code}] `, "");
+  const text = `${plain}; the provider file was changed and is not usable, the last good one is in use`;
+  const options = { ...(code === undefined ? {} : { code }), cause };
+  return { kind: "error", error: new FleetError(reason, text, options) };
 }
 
 function sameOutlook(a: Outlook, b: Outlook): boolean {

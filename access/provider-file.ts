@@ -10,6 +10,8 @@ export interface ProviderFileWatch {
   readonly known: ProviderFile;
   /** The file has a new content, and it is valid. */
   readonly onChange: (file: ProviderFile) => void;
+  /** The file was written and is valid, also when its content is the known one. Called after `onChange`. */
+  readonly onValid: () => void;
   /** The file has a new content that cannot be used, or is gone; the last good one stays in use. */
   readonly onInvalid: (error: unknown) => void;
 }
@@ -31,7 +33,7 @@ export async function loadProviderFile(path: string, signal: AbortSignal): Promi
  */
 export async function watchProviderFile(
   path: string,
-  { known, onChange, onInvalid }: ProviderFileWatch,
+  { known, onChange, onValid, onInvalid }: ProviderFileWatch,
   signal: AbortSignal,
 ): Promise<void> {
   let identity = "";
@@ -46,6 +48,7 @@ export async function watchProviderFile(
         const text = JSON.stringify(file);
         if (text !== last) onChange(file);
         last = text;
+        onValid();
       } catch (error) {
         if (!signal.aborted) onInvalid(error);
       }

@@ -7,10 +7,12 @@ import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
 import { isBuiltIn, runBuiltIn } from "./built-in-plugins.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
+import type { Credential } from "./credential.ts";
 import { runExecPlugin } from "./exec-plugin.ts";
 import { Gate } from "./gate.ts";
 import type { KubeClient } from "./kube-client.ts";
 import type { Silence } from "./liveness.ts";
+import { PathMetrics } from "./path-metrics.ts";
 import { pluginEnvironment } from "./plugin-environment.ts";
 import { PluginLimits } from "./plugin-limits.ts";
 import type { ProviderFile } from "./provider-config.ts";
@@ -26,6 +28,7 @@ export interface SpokeDeps {
   /** Where built-in readers read Secrets; without it they fail. */
   readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
+  readonly path?: PathMetrics;
   /** Folders below which the plugins' real paths have to be; absent or empty: anywhere. */
   readonly pluginRoots?: readonly string[];
   /** Limits how many plugins run at the same time. */
@@ -81,13 +84,22 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       now: () => new Date(),
       policy: { roots: deps.pluginRoots ?? [] },
     };
+    const path = deps.path ?? new PathMetrics();
+    const run = async (signal: AbortSignal): Promise<Credential> => {
+      if (isBuiltIn(access.plan.command)) {
+        const withHub = { ...surroundings, hub: deps.hub };
+        return path.measure(this.provider, () => runBuiltIn(access.plan, withHub, signal), signal);
+      }
+      using _place = await plugins.enter(access, signal);
+      const plugin = (): Promise<Credential> => runExecPlugin(access.plan, surroundings, signal);
+      return path.measure(this.provider, plugin, signal);
+    };
     this.#credentials = new RenewingCredentials({
       obtain: async (signal) => {
-        if (isBuiltIn(access.plan.command)) {
-          return runBuiltIn(access.plan, { ...surroundings, hub: deps.hub }, signal);
-        }
-        using _place = await plugins.enter(access, signal);
-        return runExecPlugin(access.plan, surroundings, signal);
+        const credential = await run(signal);
+        const { namespace, name } = this.profile;
+        path.credentialOf(`${namespace}/${name}`, credential.expiresAtMs);
+        return credential;
       },
       now: Date.now,
       random: Math.random,

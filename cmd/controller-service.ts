@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { connectHub } from "../access/hub.ts";
 import { ManifestSource } from "../access/manifest-source.ts";
 import { openSpokes, type SpokesOptions } from "../access/open-spokes.ts";
+import { PathMetrics } from "../access/path-metrics.ts";
 import { RequestCounters } from "../access/request-counters.ts";
 import { systemClock } from "../controller/clock.ts";
 import { startController } from "../controller/controller.ts";
@@ -42,13 +43,14 @@ export async function startControllerService(
   await using opened = new AsyncDisposableStack();
   opened.use(collectWhenIdle());
   const counters = new RequestCounters();
+  const path = new PathMetrics();
   const client = { userAgent: `knfleet-controller/${version}`, counters };
   const source = kubeconfig === undefined ? {} : { kubeconfig };
   const hub = opened.use(await connectHub({ environment, ...source, ...client }));
   const hubAsTarget = opened.use(await connectHub({ environment, ...source, ...client }));
   const provider = providerFile === undefined ? {} : { providerFile };
   const plugins = forPlugins(flags, environment);
-  const access = { hub: hub.client, log, ...plugins, ...provider, ...client };
+  const access = { hub: hub.client, log, path, ...plugins, ...provider, ...client };
   const spokes = opened.use(await openSpokes(access, signal));
   const sources = { sources: flags.manifestSource, now: () => performance.now() };
   const manifests = opened.use(new ManifestSource({ ...client, ...sources }));
@@ -66,6 +68,7 @@ export async function startControllerService(
         rendering,
         lead: async (until) => (isAlone(flags) ? soleLeadership() : lead(election, until)),
         requests: () => counters.snapshot(),
+        path,
         clock: systemClock,
         random: Math.random,
         log,

@@ -33,6 +33,8 @@ export interface ControllerDeps {
   /** Waits until this process may work. */
   readonly lead: (signal: AbortSignal) => Promise<Leadership>;
   readonly requests: MetricSources["requests"];
+  /** Absent: the path to the spokes is not measured. */
+  readonly path?: MetricSources["path"];
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -80,7 +82,7 @@ class FleetController implements Controller {
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
-    const { hub, spokes, requests, log } = deps;
+    const { hub, spokes, requests, path, log } = deps;
     this.#deps = deps;
     this.#settings = settings;
     const stopped = AbortSignal.any([signal, this.#stop.signal]);
@@ -89,6 +91,7 @@ class FleetController implements Controller {
       activeWorkers: () => this.#dispatcher.activeWorkers,
       connectedSpokes: () => this.#connectedSpokes(),
       requests,
+      ...(path === undefined ? {} : { path }),
     });
     this.#components = new Components(
       {

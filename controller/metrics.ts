@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
+import type { PathMetrics } from "../access/path-metrics.ts";
+import { addPathMetrics } from "./path-metrics.ts";
 import type { Next, QueueObserver } from "./queue.ts";
 
 /** What is counted; the names are those of client-go and controller-runtime where they have one. */
@@ -21,6 +23,8 @@ export interface MetricSources {
   connectedSpokes(): number;
   /** Requests so far to all clusters, by Kubernetes verb. */
   requests(): Readonly<Record<string, { readonly requests: number }>>;
+  /** The path to the spokes; absent: it is not measured. */
+  readonly path?: PathMetrics;
 }
 
 const name = "knfleet";
@@ -37,6 +41,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   addLiveNumbers(registry, sources);
+  if (sources.path !== undefined) addPathMetrics(registry, sources.path);
   return {
     ...workMetrics(registry),
     ...applyMetrics(registry),

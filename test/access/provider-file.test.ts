@@ -12,12 +12,14 @@ let folder: string;
 let stop: AbortController;
 let names: string[][];
 let failures: number;
+let goods: number;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-providers-"));
   stop = new AbortController();
   names = [];
   failures = 0;
+  goods = 0;
 });
 
 afterEach(async () => {
@@ -33,6 +35,9 @@ async function watching(path: string): Promise<void> {
   const watch = {
     known: await loadProviderFile(path, stop.signal),
     onChange: ({ providers }: ProviderFile) => names.push(providers.map(({ name }) => name)),
+    onValid: () => {
+      goods += 1;
+    },
     onInvalid: () => {
       failures += 1;
     },
@@ -68,6 +73,18 @@ test("a half-written file is told as invalid, the complete one as changed", asyn
   expect(names).toEqual([]);
   await writeFile(path, content("b"));
   await vi.waitFor(() => expect(names).toEqual([["b"]]), { timeout: 5_000 });
+});
+
+test("a file that became what it was is told as valid (L10, T-28)", async () => {
+  const path = join(folder, "providers.json");
+  await writeFile(path, content("a"));
+  await watching(path);
+  await writeFile(path, "[");
+  await vi.waitFor(() => expect(failures).toBe(1), { timeout: 5_000 });
+  const before = goods;
+  await writeFile(path, content("a"));
+  await vi.waitFor(() => expect(goods).toBe(before + 1), { timeout: 5_000 });
+  expect(names).toEqual([]);
 });
 
 test("a mounted ConfigMap that is swapped by symlink is told", async () => {

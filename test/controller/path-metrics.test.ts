@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+
+import { PathMetrics } from "../../access/path-metrics.ts";
+import { FleetError } from "../../api/errors.ts";
+import { createMetrics } from "../../controller/metrics.ts";
+
+const { signal } = new AbortController();
+
+function measured(): { path: PathMetrics; lines: () => Promise<readonly string[]> } {
+  const path = new PathMetrics();
+  const metrics = createMetrics({
+    queueDepth: () => 0,
+    activeWorkers: () => 0,
+    connectedSpokes: () => 0,
+    requests: () => ({}),
+    path,
+  });
+  return { path, lines: async () => (await metrics.render()).split("\n") };
+}
+
+test("runs of plugins are counted by provider and code, with their duration", async () => {
+  const { path, lines } = measured();
+  const failure = new FleetError("AccessProviderFailed", "No", { code: "PluginTimeout" });
+  await path.measure("sr", () => Promise.resolve(1), signal);
+  await expect(path.measure("sr", () => Promise.reject(failure), signal)).rejects.toBe(failure);
+  const given = AbortSignal.abort();
+  await expect(path.measure("sr", () => Promise.reject(failure), given)).rejects.toBe(failure);
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'knfleet_exec_plugin_runs_total{provider="sr",code="OK"} 1',
+      'knfleet_exec_plugin_runs_total{provider="sr",code="PluginTimeout"} 1',
+      'knfleet_exec_plugin_duration_seconds_count{provider="sr"} 2',
+    ]),
+  );
+});
+
+test("a spoke has its state and the end of its credential until it is gone", async () => {
+  const { path, lines } = measured();
+  path.spokeIs("fleet/spoke-1", "connecting");
+  path.credentialOf("fleet/spoke-1", Date.now() + 3_600_000);
+  path.spokeIs("fleet/spoke-1", "connected");
+  const labels = 'namespace="fleet",name="spoke-1"';
+  const there = await lines();
+  expect(there).toContain(`knfleet_spoke_connection{${labels},state="connected"} 1`);
+  expect(there.filter((line) => line.includes('state="connecting"'))).toEqual([]);
+  const expiry = there.find((line) =>
+    line.startsWith(`knfleet_spoke_credential_expiry_seconds{${labels}}`),
+  );
+  expect(Number(expiry?.split(" ").at(-1))).toBeGreaterThan(3_590);
+  path.spokeGone("fleet/spoke-1");
+  path.credentialOf("fleet/spoke-1", Date.now());
+  expect((await lines()).filter((line) => line.includes("spoke-1"))).toEqual([]);
+});
+
+test("a credential without an end has none in the metrics", async () => {
+  const { path, lines } = measured();
+  path.spokeIs("fleet/spoke-1", "connected");
+  path.credentialOf("fleet/spoke-1", undefined);
+  const found = (await lines()).filter((line) => line.startsWith("knfleet_spoke_credential"));
+  expect(found).toEqual([]);
+});
+
+test.each([
+  { isValid: true, says: 1 },
+  { isValid: false, says: 0 },
+])("a provider file that is valid ($isValid) is $says", async ({ isValid, says }) => {
+  const { path, lines } = measured();
+  path.providerFileIs(isValid);
+  expect(await lines()).toContain(`knfleet_provider_file_valid ${says}`);
+});
