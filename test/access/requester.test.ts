@@ -40,6 +40,37 @@ describe("a client certificate", () => {
   });
 });
 
+test("a watch goes on while the client certificate changes", async () => {
+  const one = authority.issue({ commonName: "one", usage: "client" });
+  const two = authority.issue({ commonName: "two", usage: "client" });
+  let pair = one;
+  const api = await stub((times) => ({ open: times === 1 }), {
+    clientCaPem: authority.certificatePem,
+  });
+  const requester = requesterTo(api, {
+    current: () =>
+      Promise.resolve({
+        certificate: { certificatePem: pair.certificatePem, keyPem: new Secret(pair.keyPem) },
+      }),
+    reject: () => undefined,
+  });
+  using watch = await requester.stream({ ...get, verb: "watch" }, 5_000, signal);
+  const events = watch.body[Symbol.asyncIterator]();
+  expect((await events.next()).done).toBe(false);
+  pair = two;
+  await requester.send(get, signal);
+  expect(api.requests.map(({ client }) => client)).toEqual(["one", "two"]);
+  const ended = events.next().then(
+    () => "ended",
+    () => "ended",
+  );
+  const still = AbortSignal.timeout(300);
+  const quiet = new Promise((resolve) =>
+    still.addEventListener("abort", () => resolve("goes on"), { once: true }),
+  );
+  expect(await Promise.race([ended, quiet])).toBe("goes on");
+});
+
 describe("a request is repeated", () => {
   test.each([
     {
@@ -105,6 +136,19 @@ describe("401", () => {
     expect(String(second)).toBe(String(first));
     expect(api.requests).toHaveLength(2);
     expect(runs()).toBe(2);
+  });
+
+  test("of a hundred requests in a row gets no storm of new credentials", async () => {
+    const api = await stub(() => ({ status: 401 }));
+    const { source, runs } = renewing();
+    const requester = requesterTo(api, source);
+    for (let round = 0; round < 100; round += 1) {
+      await expect(requester.send(get, signal)).rejects.toMatchObject({
+        code: "CredentialRejected",
+      });
+    }
+    expect(runs()).toBe(2);
+    expect(api.requests).toHaveLength(2);
   });
 
   test("of twenty requests at once gets one new credential (C07)", async () => {
