@@ -59,11 +59,12 @@ async function leftovers(
 ): Promise<readonly string[]> {
   const stays = [
     /^apiextensions\.k8s\.io\|CustomResourceDefinition\|/,
-    // What the servers themselves make for each CRD and each namespace.
+    // What the servers themselves make: for each CRD, each namespace, and each of their own controllers.
     /^apiregistration\.k8s\.io\|APIService\|/,
     /^\|Namespace\|\|knative-(?:serving|eventing)$/,
     /^\|ConfigMap\|[^|]+\|kube-root-ca\.crt$/,
     /^\|ServiceAccount\|[^|]+\|default$/,
+    /^\|ServiceAccount\|kube-system\|/,
   ];
   const now = await inventoryOf(cluster);
   return [...now].filter((id) => !before.has(id) && !stays.some((kept) => kept.test(id)));
