@@ -22,6 +22,8 @@ export async function runDifferences(
   const setting = unreachableSetting(one);
   if (setting !== undefined) return [{ defect: setting, text: "cannot be said here" }];
   const result = await runAccessCase(one, identities, signal);
+  const own = ownRule(one, result);
+  if (own !== undefined) return [{ defect: own, text: "a rule of ours" }];
   const wanted = wantedRun(one, result);
   if (wanted !== undefined) {
     const text = `Wanted: ${one.wanted?.text ?? ""}; ${shownRun(result)}`;
@@ -41,6 +43,20 @@ export async function runDifferences(
     ...inputDifferences(one, result),
     ...requestDifferences(one, result),
   ];
+}
+
+/** The rule of ours that stands against what is wanted; undefined when there is none. */
+function ownRule(
+  { wanted }: AccessCase,
+  { refused, steps, proxied }: RunResult,
+): string | undefined {
+  const { text = "" } = wanted ?? {};
+  const outcomes = steps.flatMap(({ requests }) => requests);
+  const isGood = refused === undefined && outcomes.every(({ status }) => status === 200);
+  // A proxy is what the profile says, not what our process happens to have.
+  if (text === "through the proxy" && proxied === 0 && isGood) return "T-15";
+  // Two profiles share nothing, however alike they are.
+  return text === "one pool" && isGood ? "T-45" : undefined;
 }
 
 function refusalDifferences(one: AccessCase, error: FleetError): readonly Difference[] {

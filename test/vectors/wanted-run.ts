@@ -48,7 +48,6 @@ const judges: readonly (readonly [RegExp, Judge])[] = [
   ],
   [/^one run$/, runs(1, 1)],
   [/runs spaced by back-off/, ({ result }) => result.steps.every(({ heldBack }) => heldBack)],
-  [/^one pool$/, ({ outcomes }) => outcomes.every(({ status }) => status === 200)],
   [
     /not followed with the token/,
     ({ result, outcomes }) =>
