@@ -4,9 +4,7 @@ import { describe, expect, test } from "vitest";
 import { endpointOf } from "../../access/endpoint.ts";
 import { execPlan, fingerprint, type ExecPlan } from "../../access/exec-plan.ts";
 import { parseJson } from "../../access/json.ts";
-import type { Provider } from "../../access/provider-config.ts";
 import { selectProvider } from "../../access/select-provider.ts";
-import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 
@@ -154,10 +152,9 @@ describe("the fingerprint", () => {
     const [provider] = fileOf(rawProvider("sr")).providers;
     if (provider === undefined) throw new Error("No provider");
     const extensions = [{ name: exec, extension }];
-    return fingerprint(endpointOf(changed), planWith(provider, { ...changed, extensions }));
+    const plan = execPlan(provider, { profile: profileOf(), cluster: { ...changed, extensions } });
+    return fingerprint(endpointOf(changed), plan);
   };
-  const planWith = (provider: Provider, changed: AccessCluster): ExecPlan =>
-    execPlan(provider, { profile: profileOf(), cluster: changed });
   const plain = print({});
 
   test("is the same for the same way, whatever the order of keys", () => {
