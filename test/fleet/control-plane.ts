@@ -88,6 +88,8 @@ export async function controllerManagerCommand(plan: ServerPlan): Promise<Server
     "--secure-port=0",
     "--profiling=false",
     "--use-service-account-credentials=true",
+    // Else an API server that was away for a minute leaves all pods not ready, which kwok does not mend as a kubelet would.
+    "--node-monitor-grace-period=1h",
     "--service-account-private-key-file=tokens-key.pem",
     "--root-ca-file=ca.pem",
     `--controllers=*,${absentControllers.map((name) => `-${name}`).join(",")}`,
