@@ -7,7 +7,7 @@ import { PathMetrics } from "../access/path-metrics.ts";
 import { RequestCounters } from "../access/request-counters.ts";
 import { systemClock } from "../controller/clock.ts";
 import { startController } from "../controller/controller.ts";
-import { lead, soleLeadership } from "../controller/leader.ts";
+import { lead, type LeaderOptions, type Leadership, soleLeadership } from "../controller/leader.ts";
 import type { Log } from "../controller/log.ts";
 import { openReleases } from "../controller/render/release.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
@@ -66,7 +66,7 @@ export async function startControllerService(
         spokes,
         releases,
         rendering,
-        lead: async (until) => (isAlone(flags) ? soleLeadership() : lead(election, until)),
+        lead: (until, onTrouble) => leadership(flags, { ...election, onTrouble }, until),
         requests: () => counters.snapshot(),
         path,
         clock: systemClock,
@@ -92,6 +92,14 @@ function forPlugins(
 ): Pick<SpokesOptions, "environment" | "pluginRoots"> {
   const hub = kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig };
   return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot };
+}
+
+async function leadership(
+  flags: ControllerFlags,
+  options: LeaderOptions,
+  until: AbortSignal,
+): Promise<Leadership> {
+  return isAlone(flags) ? soleLeadership() : lead(options, until);
 }
 
 /** The pod's own namespace, or the usual one outside a pod. */

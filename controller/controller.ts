@@ -31,7 +31,10 @@ export interface ControllerDeps {
   readonly releases: Releases;
   readonly rendering: ReconcileDeps["rendering"];
   /** Waits until this process may work. */
-  readonly lead: (signal: AbortSignal) => Promise<Leadership>;
+  readonly lead: (
+    signal: AbortSignal,
+    onTrouble: (isInTrouble: boolean) => void,
+  ) => Promise<Leadership>;
   readonly requests: MetricSources["requests"];
   /** Absent: the path to the spokes is not measured. */
   readonly path?: MetricSources["path"];
@@ -76,6 +79,7 @@ class FleetController implements Controller {
   readonly #dispatcher: Dispatcher;
   readonly #metrics: Metrics;
   readonly #listening: Disposable;
+  #isLeaseInTrouble = false;
   #hubId: string | undefined;
   #health: HealthServer | undefined;
   #leadership: Leadership | undefined;
@@ -151,7 +155,9 @@ class FleetController implements Controller {
       this.#components.synced(),
     ]);
     this.#hubId = hubId;
-    const leadership = await lead(signal);
+    const leadership = await lead(signal, (isInTrouble) => {
+      this.#isLeaseInTrouble = isInTrouble;
+    });
     this.#leadership = leadership;
     this.#metrics.leading(true);
     leadership.lost.addEventListener("abort", () => {
@@ -172,6 +178,7 @@ class FleetController implements Controller {
     return [
       ...(this.#components.areSynced ? [] : ["the components on the hub"]),
       ...(this.#hubId === undefined ? ["the identity of the hub"] : []),
+      ...(this.#isLeaseInTrouble ? ["the Lease, which cannot be read or written"] : []),
     ];
   }
 

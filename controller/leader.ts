@@ -13,6 +13,8 @@ export interface LeaderOptions {
   readonly identity: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told whenever the Lease cannot be read or written while waiting for it, and when it can again. */
+  readonly onTrouble?: (isInTrouble: boolean) => void;
 }
 
 /** The right to write, for as long as it is renewed. */
@@ -107,24 +109,33 @@ class LeaseHolder {
 
   /** Takes the Lease if it is free; the holder's identity afterwards, undefined when the hub could not be asked. */
   async tryToHold(signal: AbortSignal): Promise<string | undefined> {
-    const { client, namespace, name, identity, clock, log } = this.#options;
+    const { client, namespace, name, clock, log, onTrouble } = this.#options;
     using limit = limited(clock, renewDeadlineMs, signal);
     try {
       const lease = await client.get({ resource: leases, namespace, name }, {}, limit.signal);
-      if (lease === undefined) {
-        await this.#create(limit.signal);
-        return identity;
-      }
-      this.#saw(lease);
-      if (!this.#isFree(lease)) return specOf(lease).holder;
-      await this.#write(this.#record(lease), limit.signal);
-      return identity;
+      const holder = await this.#tryToTake(lease, limit.signal);
+      onTrouble?.(false);
+      return holder;
     } catch (error) {
       signal.throwIfAborted();
       // Another replica was faster; its name is read in the next round.
-      if (!isConflict(error)) log.warn({ err: error }, "Could not read or write the Lease");
+      if (isConflict(error)) return undefined;
+      onTrouble?.(true);
+      log.warn({ err: error, namespace }, "Could not read or write the Lease");
       return undefined;
     }
+  }
+
+  async #tryToTake(lease: KubeObject | undefined, signal: AbortSignal): Promise<string> {
+    const { identity } = this.#options;
+    if (lease === undefined) {
+      await this.#create(signal);
+      return identity;
+    }
+    this.#saw(lease);
+    if (!this.#isFree(lease)) return specOf(lease).holder;
+    await this.#write(this.#record(lease), signal);
+    return identity;
   }
 
   /** `failed`: not known, try again; `taken`: somebody else holds it. */

@@ -14,8 +14,12 @@ beforeEach(() => {
   hub = new MemoryHub();
 });
 
-function leading(identity: string): Promise<Leadership> {
+function leading(
+  identity: string,
+  onTrouble: (isInTrouble: boolean) => void = () => undefined,
+): Promise<Leadership> {
   const options = {
+    onTrouble,
     client: hub,
     namespace: "knfleet-system",
     name: "knfleet-controller",
@@ -37,6 +41,18 @@ test("the first one creates the Lease and leads", async () => {
     leaseDurationSeconds: 15,
     leaseTransitions: 0,
   });
+});
+
+test("a Lease that cannot be had is told as trouble, and so is its end", async () => {
+  const told: boolean[] = [];
+  hub.fail();
+  const waiting = leading("one", (isInTrouble) => told.push(isInTrouble));
+  await clock.advance(3_000);
+  expect(told).toEqual([true, true]);
+  hub.work();
+  await clock.advance(2_000);
+  expect((await waiting).mayWrite()).toBe(true);
+  expect(told).toEqual([true, true, false]);
 });
 
 test("a leader that renews keeps others out", async () => {
