@@ -168,9 +168,10 @@ function inCluster({ environment, context }: KubeconfigSource): HubConfig {
   const host = environment["KUBERNETES_SERVICE_HOST"] ?? "";
   const port = environment["KUBERNETES_SERVICE_PORT"] ?? "443";
   if (host === "") {
-    throw invalid(
-      "No hub: there is no kubeconfig, and this is not inside a cluster; use --kubeconfig",
-    );
+    const named = environment["KUBECONFIG"] ?? "";
+    const files =
+      named === "" ? "there is no kubeconfig" : `there is no file at KUBECONFIG=${named}`;
+    throw invalid(`No hub: ${files}, and this is not inside a cluster; use --kubeconfig`);
   }
   return {
     context: context ?? "in-cluster",

@@ -38,6 +38,7 @@ export async function openSpokes(options: SpokesOptions, signal: AbortSignal): P
   const { providerFile } = options;
   const providers =
     providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal);
+  if (providerFile !== undefined) assertSomeUsable(providerFile, providers);
   return new SpokeFleet(options, providers);
 }
 
@@ -172,7 +173,8 @@ class SpokeFleet implements Spokes {
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
     this.#options.path?.spokeGone(key);
-    const gone = `${describe({ kind: "ClusterProfile", ...ref })} was deleted`;
+    // The words of `acquire`: one fact, one message.
+    const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;
     // Its end is not waited for: users of the connection are told by its signal.
     void keeper?.close(new FleetError("ClusterProfileNotFound", gone));
     this.#notify(ref);
@@ -241,6 +243,14 @@ class SpokeFleet implements Spokes {
   #notify(ref: ClusterProfileRef): void {
     for (const listener of this.#listeners) listener(ref);
   }
+}
+
+/** One provider that is wrong leaves the others; a file in which all are wrong is a mistake to be told at the start. */
+function assertSomeUsable(path: string, file: ProviderFile | undefined): void {
+  const [first, ...others] = file?.providers ?? [];
+  if (first?.problem === undefined || others.some(({ problem }) => problem === undefined)) return;
+  const message = `No provider of provider file ${path} can be used; ${first.name}: ${first.problem}`;
+  throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
 }
 
 function outlookOf(profile: ClusterProfile, providers: ProviderFile | undefined): Outlook {

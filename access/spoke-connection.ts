@@ -167,13 +167,17 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   }
 
   #name(): string {
-    return `The connection of ${describe({ kind: "ClusterProfile", ...this.profile })}`;
+    return `The connection of ${this.#profileName()}`;
+  }
+
+  #profileName(): string {
+    return describe({ kind: "ClusterProfile", ...this.profile });
   }
 
   #unreachable(status: number): FleetError {
     return new FleetError(
       "RemoteClientCreationFailed",
-      `${this.#requester.server} answered ${status} to GET /version`,
+      `${this.#profileName()}: ${this.#requester.server} answered ${status} to GET /version`,
       { code: "Unreachable" },
     );
   }
@@ -181,6 +185,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   #explained(error: unknown): unknown {
     if (!(error instanceof ConnectionError)) return error;
     const code = codes[error.failure] ?? "Unreachable";
-    return new FleetError("RemoteClientCreationFailed", error.message, { code, cause: error });
+    const message = `${this.#profileName()}: ${error.message}`;
+    return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
 }

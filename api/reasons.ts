@@ -128,7 +128,7 @@ export const reasons = {
   ConfigInvalid: {
     condition: "InstallSucceeded",
     retry: "change",
-    next: "Correct the flag or file that the message names and start the process again.",
+    next: "Correct the flag or file that the message names and try again.",
   },
 } as const satisfies Readonly<Record<string, ReasonEntry>>;
 

@@ -88,6 +88,11 @@ describe("a controller that cannot start ends with 1 and one line on standard er
     expect(await run({ providerFile: wrong })).toMatchObject(one(/providers/));
   });
 
+  test("with a provider file of which no provider can be used", async () => {
+    const useless = await file("useless.json", '{"providers": [{"name": "a"}]}');
+    expect(await run({ providerFile: useless })).toMatchObject(one(/useless\.json.*a: /));
+  });
+
   test("with a health address that is taken", async () => {
     await using first = new ControllerProcess({ kubeconfig, releaseDir });
     const { port } = new URL(await first.healthUrl());
