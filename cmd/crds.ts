@@ -2,17 +2,37 @@ import { parseArgs } from "node:util";
 
 import { staleCrdFiles, writeCrdFiles } from "./crd-files.ts";
 
-// `npm run crds` writes the CRDs of the chart, `npm run crds -- --check` only says whether they are up to date.
-const root = `${import.meta.dirname}/..`;
-const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
-const stale = await staleCrdFiles(root);
+const usage = `Usage: npm run crds [-- --check]
 
-if (values.check && stale.length > 0) {
-  process.stderr.write(`Out of date, run npm run crds: ${stale.join(", ")}\n`);
+Writes the CRDs of the chart from api/schema.
+
+  --check   only say whether they are up to date; exit code 1 when they are not
+  --help
+`;
+
+const root = `${import.meta.dirname}/..`;
+
+try {
+  const { values } = parseArgs({
+    options: {
+      check: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) process.stdout.write(usage);
+  else await bringUpToDate(values.check);
+} catch (error) {
+  process.stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
-} else {
-  if (stale.length > 0) await writeCrdFiles(root);
-  process.stdout.write(
-    stale.length === 0 ? "CRDs are up to date\n" : `Wrote ${stale.join(", ")}\n`,
-  );
+}
+
+async function bringUpToDate(onlyCheck: boolean): Promise<void> {
+  const stale = await staleCrdFiles(root);
+  if (stale.length === 0) {
+    process.stdout.write("CRDs are up to date\n");
+    return;
+  }
+  if (onlyCheck) throw new Error(`Out of date, run npm run crds: ${stale.join(", ")}`);
+  await writeCrdFiles(root);
+  process.stdout.write(`Wrote ${stale.join(", ")}\n`);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 
 import { FleetError } from "../api/errors.ts";
 import { type LockedFile, problemOf, readLock } from "./release-lock.ts";
@@ -69,7 +69,36 @@ export async function checkReleases(
   const lock = await readLock(join(options.root ?? projectRoot, "releases.lock.json"));
   const dir = options.dir ?? cacheDirOf(options.environment, lock.hash);
   const problems = await problemsOf(dir, lock.files);
-  return { dir, problems: problems.map(({ file, problem }) => `${file.path} ${problem}`) };
+  const foreign = await foreignFilesOf(dir, lock.files);
+  return {
+    dir,
+    problems: [
+      ...problems.map(({ file, problem }) => `${file.path} ${problem}`),
+      ...foreign.map((path) => `${path} is not in releases.lock.json`),
+    ],
+  };
+}
+
+/** Files below the folders of the lock that it does not list: the controller would install them like all others. */
+async function foreignFilesOf(
+  dir: string,
+  files: readonly LockedFile[],
+): Promise<readonly string[]> {
+  const known = new Set(files.map(({ path }) => path));
+  const folders = new Set(files.flatMap(({ path }) => path.split("/").slice(0, -1).slice(0, 1)));
+  const found = await Promise.all(
+    Array.from(folders, async (folder) => {
+      const options = { recursive: true, withFileTypes: true } as const;
+      const entries = await readdir(join(dir, folder), options).catch(() => []);
+      return entries
+        .filter((entry) => !entry.isDirectory())
+        .map((entry) => relative(dir, join(entry.parentPath, entry.name)).split(sep).join("/"));
+    }),
+  );
+  return found
+    .flat()
+    .filter((path) => !known.has(path))
+    .toSorted();
 }
 
 /** The sample release that is committed to the project. */
@@ -167,7 +196,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
     await writeFile(temporary, bytes, { flag: "wx" });
     await rename(temporary, path);
   } catch (cause) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw new FleetError("ConfigInvalid", `Release file ${path} cannot be written`, { cause });
   }
 }

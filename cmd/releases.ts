@@ -32,6 +32,7 @@ try {
     },
   });
   const given = values["release-dir"];
+  if (given === "") throw new FleetError("ConfigInvalid", "--release-dir is empty");
   const dir = given === undefined ? {} : { dir: resolve(given) };
   if (values.help) process.stdout.write(usage);
   else if (values["write-lock"] !== undefined) await writeLock(values["write-lock"]);
@@ -44,7 +45,9 @@ try {
 
 async function fill(dir: { readonly dir?: string }): Promise<void> {
   const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort(new Error("Interrupted; run it again to go on")));
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.once(name, () => stop.abort(new Error("Interrupted; run it again to go on")));
+  }
   const ensured = await ensureReleases({ ...dir, environment, onProgress: report }, stop.signal);
   process.stdout.write(`Release files are complete and verified: ${ensured.dir}\n`);
 }

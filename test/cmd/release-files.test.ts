@@ -94,6 +94,15 @@ describe("from a local mirror, the release directory", () => {
     expect((await checkReleases({ root, dir, environment: {} })).problems).toEqual([]);
   });
 
+  test("is not right with a file that the lock does not list, which would be installed too", async () => {
+    await ensureFromMirror();
+    const foreign = join(dirname(names.find((name) => name.includes("/")) ?? ""), "zz.yaml");
+    await put(join(dir, foreign), "kind: ClusterRoleBinding\n");
+    expect((await checkReleases({ root, dir, environment: {} })).problems).toEqual([
+      `${foreign} is not in releases.lock.json`,
+    ]);
+  });
+
   test("is not filled with a file that is wrong, and the error says which and why", async () => {
     await put(join(mirror, "ingress/1.0/istio/c.yaml"), "kind: Changed\n");
     await expect(ensureFromMirror()).rejects.toMatchObject({
