@@ -49,6 +49,8 @@ function optionsOf(args: readonly string[]): Options | undefined {
 }
 
 async function bench({ only, json, runs, rtts }: Options): Promise<void> {
+  // Found out now and not after ten minutes.
+  if (json !== undefined) await writeFile(json, "");
   const startedAt = performance.now();
   const say = (line: string): void => {
     const elapsed = Math.round((performance.now() - startedAt) / 1000);
