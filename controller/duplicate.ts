@@ -9,8 +9,9 @@ export function targetIdOf({ spec }: Component): string {
 }
 
 /**
- * The component of the same kind and cluster that was there before, by creation time and then by uid. Where there is
- * one, the younger touches nothing on the cluster, also when it is deleted.
+ * The component of the same kind and cluster that was there before. Where there is one, the younger touches nothing on the
+ * cluster, also when it is deleted. Creation times have whole seconds; within one, the component that was taken up already
+ * comes before one that was not, and that before one that was refused, so that nobody loses a cluster that it has; then the uid decides.
  */
 export function olderTwinOf(component: Component, all: Iterable<Component>): Component | undefined {
   const target = targetIdOf(component);
@@ -32,6 +33,13 @@ export function assertOnlyOne(component: Component, all: Iterable<Component>): v
   );
 }
 
-function ageOf({ metadata }: Component): string {
-  return `${metadata.creationTimestamp ?? ""}|${metadata.uid}`;
+function ageOf(component: Component): string {
+  const { creationTimestamp = "", uid } = component.metadata;
+  return [creationTimestamp, standingOf(component), uid].join("|");
+}
+
+function standingOf({ status }: Component): "0 taken up" | "1 new" | "2 refused" {
+  if (status?.conditions === undefined) return "1 new";
+  const isRefused = status.conditions.some(({ reason }) => reason === "DuplicateComponent");
+  return isRefused ? "2 refused" : "0 taken up";
 }

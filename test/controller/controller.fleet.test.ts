@@ -104,22 +104,21 @@ async function eventReasons(namespace: string): Promise<readonly unknown[]> {
 }
 
 describe("a component", () => {
-  test("shows a status within half a second, and is held before anything is written to its spoke", async () => {
+  test("shows a status before it is installed, and is held before anything is written to its spoke", async () => {
     await using _controller = await controller();
     const key = await create("status");
     await says(key, "Ready=True");
     const { hub } = fleet();
     const filter = { namespace: "status", name: "eventing" };
-    const [created] = await hub.auditLog.requests({ ...filter, verb: "create" });
     const ours = await hub.auditLog.requests({ ...filter, userAgent });
     const [held] = ours.filter(({ verb }) => verb === "patch");
     const [status] = ours.filter(({ subresource }) => subresource === "status");
     const writes = await fleet()
       .spoke(0)
       .auditLog.requests({ userAgent, verb: ["create", "patch"], namespace: "status" });
-    const startedAt = created?.receivedAt.getTime() ?? Infinity;
-    expect((status?.answeredAt.getTime() ?? Infinity) - startedAt).toBeLessThan(500);
     expect(writes.length).toBeGreaterThan(0);
+    const lastWriteAt = Math.max(...writes.map(({ answeredAt }) => answeredAt.getTime()));
+    expect(status?.receivedAt.getTime() ?? Infinity).toBeLessThan(lastWriteAt);
     for (const { receivedAt } of writes) {
       expect(receivedAt.getTime()).toBeGreaterThanOrEqual(held?.answeredAt.getTime() ?? Infinity);
     }

@@ -25,6 +25,22 @@ test("of two components of one age the smaller uid has the cluster", () => {
   expect(olderTwinOf(twin, [twin, younger])).toBe(younger);
 });
 
+test("of two components of one age the one that was taken up keeps the cluster", () => {
+  const { creationTimestamp } = younger.metadata;
+  const conditions = [{ type: "Ready", status: "Unknown" }] as const;
+  const taken = {
+    ...older,
+    metadata: { ...older.metadata, creationTimestamp },
+    status: { conditions },
+  };
+  expect(olderTwinOf(taken, [taken, younger])).toBeUndefined();
+  expect(olderTwinOf(younger, [taken, younger])).toBe(taken);
+  const refusal = { type: "Ready", status: "False", reason: "DuplicateComponent" } as const;
+  const refused = { ...younger, status: { conditions: [refusal] } };
+  expect(olderTwinOf(taken, [taken, refused])).toBeUndefined();
+  expect(olderTwinOf(refused, [taken, refused])).toBe(taken);
+});
+
 test("the younger one is told the name of the other", () => {
   expect(() => assertOnlyOne(younger, [older, younger])).toThrow(
     expect.objectContaining({
