@@ -5,6 +5,7 @@ import type { Manifest } from "../../api/kubernetes.ts";
 import type { Config } from "./config-maps.ts";
 import { isFields, setEntries } from "./fields.ts";
 import type { Transform } from "./transform.ts";
+import { yaml11 } from "./yaml-options.ts";
 
 const mapName = "config-br-defaults";
 const key = "default-br-config";
@@ -46,14 +47,20 @@ function withClass(text: string, brokerClass: string): string {
   const hasNamespaces = isFields(namespaceDefaults) && Object.keys(namespaceDefaults).length > 0;
   const clusterDefault = { ...defaults["clusterDefault"], brokerClass };
   // In the form in which upstream writes it, so that a change of operators changes nothing.
-  const form = { sortMapEntries: true, lineWidth: 0, indentSeq: false } as const;
+  const form = {
+    version: "1.1",
+    aliasDuplicateObjects: false,
+    sortMapEntries: true,
+    lineWidth: 0,
+    indentSeq: false,
+  } as const;
   const all = { ...rest, clusterDefault, ...(hasNamespaces ? { namespaceDefaults } : {}) };
   return stringify(all, form);
 }
 
 function parsed(text: string): unknown {
   try {
-    return parse(text, { logLevel: "error" });
+    return parse(text, yaml11);
   } catch (cause) {
     throw invalid(
       `Failed to parse the entry: key ${key} of ConfigMap ${mapName} is not valid YAML`,

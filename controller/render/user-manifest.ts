@@ -7,6 +7,7 @@ import type { Manifest } from "../../api/kubernetes.ts";
 import { isFields } from "./fields.ts";
 import { assertAllowed } from "./object-rules.ts";
 import { deepFrozen } from "./release-file.ts";
+import { plainYaml11 } from "./yaml-options.ts";
 
 const maxTextBytes = 8 * 1024 * 1024;
 const maxDocuments = 2_000;
@@ -54,7 +55,7 @@ function parsed(document: string, where: string): unknown {
 
 function plainYaml(document: string, where: string) {
   try {
-    return parseDocument(document, { merge: false, logLevel: "silent", prettyErrors: false });
+    return parseDocument(document, { ...plainYaml11, logLevel: "silent", prettyErrors: false });
   } catch (cause) {
     // A thousand nested lists exhaust the stack of the parser.
     throw invalid(where, "is not valid YAML", cause);

@@ -1,12 +1,7 @@
-import {
-  type DocumentOptions,
-  LineCounter,
-  parseDocument,
-  type ParseOptions,
-  type SchemaOptions,
-} from "yaml";
+import { LineCounter, parseDocument } from "yaml";
 
 import { isFields } from "../../../controller/render/fields.ts";
+import { yaml11 } from "../../../controller/render/yaml-options.ts";
 import { InputError } from "./input-error.ts";
 
 /** One document of a file, as JSON. */
@@ -26,22 +21,6 @@ const most = {
   /** A parser that lost its way finds one error after another. */
   errors: 5,
 } as const;
-
-// kubectl and upstream read YAML 1.1, in which a bare `on` or `yes` is a boolean; both leave dates and times as text.
-const options: ParseOptions & DocumentOptions & SchemaOptions = {
-  version: "1.1",
-  merge: true,
-  logLevel: "error",
-  // Quadratic in time for a text with many errors.
-  prettyErrors: false,
-  customTags: (tags) =>
-    tags.filter(
-      (tag) =>
-        typeof tag === "string" ||
-        (tag.tag !== "tag:yaml.org,2002:timestamp" &&
-          (!("format" in tag) || tag.format !== "TIME")),
-    ),
-};
 
 /**
  * The documents of a YAML or JSON text in order, empty ones left out and the items of lists as documents of their own. Throws InputError with
@@ -116,7 +95,12 @@ function readPart({ where, text, linesBefore }: Part): Read {
   if (text.length > most.document) return refused("is larger than 1 MiB");
   try {
     const lines = new LineCounter();
-    const document = parseDocument(text, { ...options, lineCounter: lines });
+    const document = parseDocument(text, {
+      ...yaml11,
+      // Quadratic in time for a text with many errors.
+      prettyErrors: false,
+      lineCounter: lines,
+    });
     const errors = document.errors.slice(0, most.errors);
     if (errors.some(({ message }) => isStackEnd(message))) return refused("is nested too deeply");
     if (errors.length > 0) {

@@ -27,6 +27,14 @@ describe("the default broker", () => {
     });
   });
 
+  test("is read and written as YAML 1.1, without anchors", () => {
+    const text =
+      'clusterDefault: {name: b}\nnamespaceDefaults:\n  a: &a {name: "yes", retry: 010}\n  b: *a\n  c: {<<: *a, name: on}\n';
+    expect(textAfter(text)).toEqual({
+      [key]: `clusterDefault:\n  brokerClass: MTChannelBasedBroker\n  name: b\nnamespaceDefaults:\n  a:\n    name: "yes"\n    retry: 8\n  b:\n    name: "yes"\n    retry: 8\n  c:\n    name: true\n    retry: 8\n`,
+    });
+  });
+
   test.each(["namespaceDefaults: {}", "namespaceDefaults:"])("has no use for %s", (line) => {
     expect(textAfter(`clusterDefault: {a: b}\n${line}\n`)).toEqual({
       [key]: "clusterDefault:\n  a: b\n  brokerClass: MTChannelBasedBroker\n",

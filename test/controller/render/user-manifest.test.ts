@@ -56,6 +56,21 @@ describe("a manifest of a user", () => {
     expect(await namesIn(text)).toEqual(names);
   });
 
+  test("is read as YAML 1.1, with times as text", async () => {
+    const text = `${map("config-a")}data: {a: 0644, b: yes, c: off, d: 2020-01-02, e: 1:30}\n`;
+    expect(await parseUserManifest(url, text)).toMatchObject([
+      { data: { a: 0o644, b: true, c: false, d: "2020-01-02", e: "1:30" } },
+    ]);
+  });
+
+  test.each(["!!binary aGk=", "!!set {b}", "!!omap [b: 1]", "!!timestamp 2020-01-02"])(
+    "may not hold %s",
+    async (value) => {
+      const read = parseUserManifest(url, `${map("config-a")}data: {a: ${value}}\n`);
+      await expect(read).rejects.toThrow("custom tag");
+    },
+  );
+
   test.each([
     { name: "broken YAML", text: "a: [", problem: "document 1, is not valid YAML" },
     { name: "a repeated key", text: `${map("config-a")}kind: B\n`, problem: "not valid YAML" },

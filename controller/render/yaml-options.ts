@@ -1,0 +1,38 @@
+import type { DocumentOptions, ParseOptions, SchemaOptions, Tags } from "yaml";
+
+/** What the functions of the parser take. */
+type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
+
+const plainKinds = ["map", "seq", "str", "null", "bool", "int", "float"];
+
+/**
+ * How kubectl and upstream read YAML: version 1.1, in which a bare `on` or `yes` is a boolean and `0644` is octal. Both leave dates
+ * and times as text. Merge keys are resolved.
+ */
+export const yaml11: YamlOptions = {
+  version: "1.1",
+  merge: true,
+  logLevel: "error",
+  customTags: withoutTimes,
+};
+
+/** The same without merge keys, and with a warning for every tag that JSON has no kind for. Spec: security.md T-32. */
+export const plainYaml11: YamlOptions = {
+  ...yaml11,
+  merge: false,
+  // The tag for merge keys is one of version 1.1 whatever `merge` says.
+  customTags: (tags) =>
+    withoutTimes(tags).filter(
+      (tag) =>
+        typeof tag === "string" ||
+        plainKinds.some((kind) => tag.tag === `tag:yaml.org,2002:${kind}`),
+    ),
+};
+
+function withoutTimes(tags: Tags): Tags {
+  return tags.filter(
+    (tag) =>
+      typeof tag === "string" ||
+      (tag.tag !== "tag:yaml.org,2002:timestamp" && (!("format" in tag) || tag.format !== "TIME")),
+  );
+}
