@@ -37,7 +37,8 @@ export async function assemble(component: Component, assembly: Assembly): Promis
   const added = await userManifestsOf(additional, version);
   const resourceOf = resourceFinder([...main, ...extensions, ...guard, ...added]);
   const transform = transformOf(component, { version, resourceOf, environment });
-  const base = [...main, ...extensions].map(transform);
+  const own = main.map(transform);
+  const base = [...(isCustom(component) ? lastOnes(own) : own), ...extensions.map(transform)];
   const manifests = withAdditions(
     withoutDuplicates(base, guard.map(transform)),
     added.map(transform),
@@ -48,6 +49,11 @@ export async function assemble(component: Component, assembly: Assembly): Promis
     manifests: tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest)),
     paths: pathsOf(parts, additional.urls),
   };
+}
+
+/** Of an identity that the user's manifests hold twice the last stands: upstream applies both. Spec: knative-operator.md, Appendix A. */
+function lastOnes(manifests: readonly Manifest[]): readonly Manifest[] {
+  return withoutDuplicates(manifests.toReversed()).toReversed();
 }
 
 interface Loaded {
@@ -65,7 +71,10 @@ async function load(
   if (isCustom(component)) {
     const main = await userManifestsOf(custom, version);
     // The directory may have no ingress or source for a version that the user brings, who brings them as well then.
-    const parts = await orElse(async () => partsOf(component, version, newest), noParts);
+    const parts = await orElse(
+      async () => partsOf(component, version, newest),
+      partsOf(withoutGuard(component), version, newest),
+    );
     const found = await loadExtensions(parts, (part) => orElse(() => releases.load(part), []));
     return { main, ...found, parts: { ...found.parts, component: custom.urls.join(",") } };
   }
@@ -75,7 +84,11 @@ async function load(
   return { main, ...(await loadExtensions(parts, (part) => releases.load(part))) };
 }
 
-const noParts: Parts = { component: "", extensions: [] };
+function withoutGuard(component: Component): Component {
+  if (component.kind === "KnativeEventing") return component;
+  const { security: _, ...spec } = component.spec ?? {};
+  return { ...component, spec };
+}
 
 async function loadExtensions(
   { guard: guardPart, ...parts }: Parts,

@@ -1,3 +1,7 @@
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
@@ -180,6 +184,36 @@ describe("manifests of the component", () => {
       "1.99.0.yaml": webhook.replace("1.23.9", "1.99.9"),
     });
     expect(paths).toEqual(["https://a/1.99.0.yaml"]);
+  });
+
+  test("keep a bundled ingress when the version has no guard", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "knfleet-render-"));
+    try {
+      await cp(sampleDirOf(), dir, { recursive: true });
+      await cp(join(dir, "ingress/1.23"), join(dir, "ingress/1.99"), { recursive: true });
+      const security = { securityGuard: { enabled: true } };
+      const component = serving({ ...custom, version: "1.99.0", security });
+      const { paths } = await render(component, await openReleases(dir), {
+        manifestText: async () => webhook.replace("1.23.9", "1.99.9"),
+      });
+      expect(paths).toEqual(["https://a/1.99.0.yaml", "ingress/1.99/kourier"]);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  test("that bring an object twice mean the last one, and merge Namespaces", async () => {
+    const component = serving({ ...custom, manifests: at("a", "b"), version: "1.23" });
+    const namespace =
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: x, labels: {own: label}}\n";
+    const { manifests } = await rendered(component, {
+      a: `${webhook}\n---\n${map("config-a", ", namespace: x")}---\n${namespace}`,
+      b: `${map("config-a").replace('"1"', '"2"')}---\n${namespace.replace("own", "other")}`,
+    });
+    expect(find(manifests, "ConfigMap", "config-a")).toMatchObject([{ data: { mine: "2" } }]);
+    expect(manifests.filter(({ kind }) => kind === "Namespace")).toMatchObject([
+      { metadata: { labels: { own: "label", other: "label" } } },
+    ]);
   });
 
   test.each([
