@@ -14,7 +14,7 @@ const namespaceLabel = "kubernetes.io/metadata.name";
 
 /**
  * Puts the namespace of Eventing where its release names the usual one inside a text: the default broker's ConfigMap, the
- * names in certificates, and what the Kafka source looks for. Upstream leaves them, so that Eventing works in one namespace only
+ * names in certificates, the namespaces that webhooks select, and what the Kafka source looks for. Upstream leaves them, so that Eventing works in one namespace only
  * (D-41).
  */
 export function namespaceInTexts(namespace: string): Transform {
@@ -29,9 +29,8 @@ export function namespaceInTexts(namespace: string): Transform {
       case "apps Deployment":
         return name === "kafka-controller" ? inVariables(manifest, namespace) : manifest;
       case "admissionregistration.k8s.io MutatingWebhookConfiguration":
-        return name === "pods.defaulting.webhook.kafka.eventing.knative.dev"
-          ? inSelector(manifest, namespace)
-          : manifest;
+      case "admissionregistration.k8s.io ValidatingWebhookConfiguration":
+        return inSelectors(manifest, namespace);
       default:
         return manifest;
     }
@@ -64,7 +63,15 @@ function inVariables(manifest: Manifest, namespace: string): Manifest {
   );
 }
 
-function inSelector(manifest: Manifest, namespace: string): Manifest {
-  const path = ["webhooks", "*", "namespaceSelector", "matchLabels", namespaceLabel];
-  return changeField(manifest, path, (value) => (value === usual ? namespace : value));
+function inSelectors(manifest: Manifest, namespace: string): Manifest {
+  const selector = ["webhooks", "*", "namespaceSelector"];
+  const renamed = (value: unknown): unknown => (value === usual ? namespace : value);
+  const inLabels = changeField(manifest, [...selector, "matchLabels", namespaceLabel], renamed);
+  return changeField(inLabels, [...selector, "matchExpressions", "*"], (expression) => {
+    if (!isFields(expression) || expression["key"] !== namespaceLabel) return expression;
+    const { values } = expression;
+    return Array.isArray(values) && values.includes(usual)
+      ? { ...expression, values: values.map(renamed) }
+      : expression;
+  });
 }

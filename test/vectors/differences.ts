@@ -58,8 +58,7 @@ const fieldRules: readonly FieldRule[] = [
         (id.startsWith("cert-manager.io|Certificate|") && path.includes("dnsNames")) ||
         (id.endsWith("|kafka-controller") &&
           path.some((part) => part.endsWith("_MAP_NAMESPACE"))) ||
-        (id.endsWith("|pods.defaulting.webhook.kafka.eventing.knative.dev") &&
-          path.includes("namespaceSelector"))),
+        (id.startsWith("admissionregistration.k8s.io|") && path.includes("namespaceSelector"))),
   },
   {
     // The only ingress is the one that Serving uses.

@@ -43,6 +43,23 @@ function objects(namespace: string): readonly Manifest[] {
       metadata: { name: "pods.defaulting.webhook.kafka.eventing.knative.dev" },
       webhooks: [{ name: "a", namespaceSelector: { matchLabels: labels } }],
     },
+    ...["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map((kind) => ({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind,
+      metadata: { name: "config.webhook.eventing.knative.dev" },
+      webhooks: [
+        {
+          name: "a",
+          namespaceSelector: {
+            matchExpressions: [
+              { key: "kubernetes.io/metadata.name", operator: "In", values: ["a", namespace] },
+              { key: "other", operator: "NotIn", values: ["knative-eventing"] },
+              { key: "kubernetes.io/metadata.name", operator: "Exists" },
+            ],
+          },
+        },
+      ],
+    })),
   ];
 }
 
