@@ -1,4 +1,4 @@
-import { setEntries } from "./fields.ts";
+import { invalidManifest, setEntries } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
 /** `spec.config`: ConfigMap name, with or without its prefix, then key, then value. */
@@ -19,11 +19,21 @@ export function configEntryOf(
     : undefined;
 }
 
-/** Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Spec: knative-operator.md 3.6. */
+/**
+ * Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Throws FleetError ManifestInvalid for a ConfigMap that only
+ * an entry of its full name could mean, where there is none; upstream crashes (D-37). Spec: knative-operator.md 3.6.
+ */
 export function configMaps(config: Config): Transform {
   return (manifest) => {
     if (manifest.kind !== "ConfigMap" || manifest.apiVersion !== "v1") return manifest;
-    const entry = configEntryOf(config, manifest.metadata.name ?? "");
+    const { name = "" } = manifest.metadata;
+    const entry = configEntryOf(config, name);
+    if (entry === undefined && name.length < "config-".length) {
+      throw invalidManifest(
+        manifest,
+        "has a name that is too short: spec.config goes by names of seven characters or more",
+      );
+    }
     return entry === undefined ? manifest : setEntries(manifest, ["data"], entry);
   };
 }

@@ -48,12 +48,8 @@ function bindingProblemOf(manifest: Manifest): string | undefined {
 }
 
 function missingIn(manifest: Manifest): string | undefined {
-  const { kind, metadata, subjects, webhooks } = manifest;
+  const { kind, subjects, webhooks } = manifest;
   switch (groupOf(manifest.apiVersion)) {
-    case "":
-      return kind === "ConfigMap" && (metadata.name ?? "").length < "config-".length
-        ? "has a name that is too short: spec.config goes by names of seven characters or more"
-        : undefined;
     case "rbac.authorization.k8s.io":
       return kind.endsWith("RoleBinding") && !Array.isArray(subjects)
         ? "has no subjects"

@@ -22,7 +22,7 @@ describe("config maps", () => {
     { config: { "default-ch": { a: "1" } }, name: "default-ch", data: { a: "1", b: "0" } },
     { config: { "-bootstrap": { a: "1" } }, name: "kourier-bootstrap", data: { a: "1", b: "0" } },
     { config: { "": { a: "1" } }, name: "seven77", data: { a: "1", b: "0" } },
-    { config: { "": { a: "1" } }, name: "short", data: { a: "0", b: "0" } },
+    { config: { short: { a: "1" } }, name: "short", data: { a: "1", b: "0" } },
     { config: { other: { a: "1" } }, name: "config-network", data: { a: "0", b: "0" } },
     { config: {}, name: "constructor", data: { a: "0", b: "0" } },
   ])("$name with $config becomes $data", ({ config, name, data }) => {
@@ -36,6 +36,15 @@ describe("config maps", () => {
   test("with data that is no map are invalid", () => {
     expect(() => configMaps({ a: { b: "c" } })(map("a", ["x"]))).toThrow(
       expect.objectContaining({ reason: "ManifestInvalid" }),
+    );
+  });
+
+  test.each<Config>([{}, { "": { a: "1" } }])("with a short name need more than %j", (config) => {
+    expect(() => configMaps(config)(map("short"))).toThrow(
+      expect.objectContaining({
+        reason: "ManifestInvalid",
+        message: expect.stringContaining("too short"),
+      }),
     );
   });
 

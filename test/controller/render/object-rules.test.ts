@@ -25,7 +25,6 @@ test.each([
   object(rbac, "RoleBinding", toRole("cluster-admin")),
   object(rbac, "RoleBinding", bound("system:authenticated")),
   object("example.com/v1", "ClusterRoleBinding", toRole("cluster-admin")),
-  object("example.com/v1", "ConfigMap", named("a")),
   object(admission, "MutatingWebhookConfiguration", { webhooks: [] }),
   object("operators.knative.dev.example/v1", "Thing"),
 ])("a user may bring $apiVersion $kind", (manifest) => {
@@ -57,7 +56,6 @@ test.each([
     }),
     "marked",
   ],
-  [object("v1", "ConfigMap", named("short")), "too short"],
   [object(rbac, "ClusterRoleBinding", { roleRef: { name: "view" } }), "no subjects"],
   [object(admission, "ValidatingWebhookConfiguration"), "no webhooks"],
 ] as const)("a user may not bring %j", (manifest, problem) => {
