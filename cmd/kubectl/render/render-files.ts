@@ -101,7 +101,9 @@ export async function diffComponents(
   return { components: others, isVersion: true };
 }
 
-function atVersion(component: Component, version: string): Component {
+/** Without its status: the installed version limits what it may become, not what it is compared with. */
+function atVersion(original: Component, version: string): Component {
+  const { status: _, ...component } = original;
   return component.kind === "KnativeServing"
     ? { ...component, spec: { ...component.spec, version } }
     : { ...component, spec: { ...component.spec, version } };
