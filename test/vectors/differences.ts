@@ -52,13 +52,17 @@ const fieldRules: readonly FieldRule[] = [
   {
     // Texts of the release follow the namespace of the installation.
     defect: "D-41",
-    applies: ({ id, path }, { component }) =>
+    applies: ({ id, path, expected, actual }, { component }) =>
       component.metadata.namespace !== "knative-eventing" &&
       ((id.endsWith("|config-br-defaults") && path.at(-1) === "namespace") ||
         (id.startsWith("cert-manager.io|Certificate|") && path.includes("dnsNames")) ||
         (id.endsWith("|kafka-controller") &&
           path.some((part) => part.endsWith("_MAP_NAMESPACE"))) ||
-        (id.startsWith("admissionregistration.k8s.io|") && path.includes("namespaceSelector"))),
+        (component.kind === "KnativeEventing" &&
+          id.startsWith("admissionregistration.k8s.io|") &&
+          path.includes("namespaceSelector") &&
+          expected === "knative-eventing" &&
+          actual === component.metadata.namespace)),
   },
   {
     // The only ingress is the one that Serving uses.
