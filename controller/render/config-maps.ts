@@ -1,3 +1,4 @@
+import type { Manifest } from "../../api/kubernetes.ts";
 import { invalidManifest, setEntries } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
@@ -19,21 +20,32 @@ export function configEntryOf(
     : undefined;
 }
 
-/**
- * Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Throws FleetError ManifestInvalid for a ConfigMap that only
- * an entry of its full name could mean, where there is none; upstream crashes (D-37). Spec: knative-operator.md 3.6.
- */
+/** Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Spec: knative-operator.md 3.6. */
 export function configMaps(config: Config): Transform {
   return (manifest) => {
-    if (manifest.kind !== "ConfigMap" || manifest.apiVersion !== "v1") return manifest;
-    const { name = "" } = manifest.metadata;
-    const entry = configEntryOf(config, name);
-    if (entry === undefined && name.length < "config-".length) {
-      throw invalidManifest(
-        manifest,
-        "has a name that is too short: spec.config goes by names of seven characters or more",
-      );
-    }
+    if (!isConfigMap(manifest)) return manifest;
+    const entry = configEntryOf(config, manifest.metadata.name ?? "");
     return entry === undefined ? manifest : setEntries(manifest, ["data"], entry);
   };
+}
+
+/**
+ * Throws FleetError ManifestInvalid for a ConfigMap that only an entry of its full name could mean, where `spec.config` has none;
+ * upstream crashes (D-37). Spec: knative-operator.md 3.6.
+ */
+export function refuseShortConfigMaps(config: Config): Transform {
+  return (manifest) => {
+    const { name = "" } = manifest.metadata;
+    if (!isConfigMap(manifest) || name.length >= "config-".length || Object.hasOwn(config, name)) {
+      return manifest;
+    }
+    throw invalidManifest(
+      manifest,
+      "has a name that is too short: spec.config goes by names of seven characters or more",
+    );
+  };
+}
+
+function isConfigMap({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === "v1" && kind === "ConfigMap";
 }

@@ -6,7 +6,7 @@ import {
 } from "../../api/component.ts";
 import type { resourceFinder } from "../../api/resources.ts";
 import { componentLabel } from "./component-label.ts";
-import { configMaps } from "./config-maps.ts";
+import { configMaps, refuseShortConfigMaps } from "./config-maps.ts";
 import { customCerts } from "./custom-certs.ts";
 import { defaultBroker } from "./default-broker.ts";
 import { deprecatedResources } from "./deprecated-resources.ts";
@@ -52,6 +52,7 @@ export function transformOf(component: Component, target: Target): Transform {
     highAvailability(spec["high-availability"]?.replicas, overrides), // 3
     images(spec.registry), // 4
     jobs(short, target.version), // 5
+    refuseShortConfigMaps(spec.config ?? {}), // 6
     configMaps(spec.config ?? {}), // 6
     kubernetesMinVersion(target.environment?.["KUBERNETES_MIN_VERSION"]), // 7
     deprecatedResources(spec.resources, overrides), // 8

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { configMaps, type Config } from "../../../controller/render/config-maps.ts";
+import {
+  configMaps,
+  refuseShortConfigMaps,
+  type Config,
+} from "../../../controller/render/config-maps.ts";
 
 const map = (name: string, data?: object): Manifest => ({
   apiVersion: "v1",
@@ -40,7 +44,7 @@ describe("config maps", () => {
   });
 
   test.each<Config>([{}, { "": { a: "1" } }])("with a short name need more than %j", (config) => {
-    expect(() => configMaps(config)(map("short"))).toThrow(
+    expect(() => refuseShortConfigMaps(config)(map("short"))).toThrow(
       expect.objectContaining({
         reason: "ManifestInvalid",
         message: expect.stringContaining("too short"),
@@ -48,8 +52,14 @@ describe("config maps", () => {
     );
   });
 
+  test.each(["short", "config-network"])("named %s are allowed where that is enough", (name) => {
+    const manifest = map(name);
+    expect(refuseShortConfigMaps({ short: { a: "1" } })(manifest)).toBe(manifest);
+  });
+
   test("of another API group are left alone", () => {
     const other = { ...map("a", { b: "0" }), apiVersion: "example.com/v1" };
     expect(configMaps({ a: { b: "c" } })(other)).toBe(other);
+    expect(refuseShortConfigMaps({})(other)).toBe(other);
   });
 });
