@@ -4,7 +4,7 @@ import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { listInstallations } from "./installations.ts";
 import { deploymentsOf } from "./own-objects.ts";
 import { clusterIdOf, readClusters, type ReadLimits, type Readings } from "./read-clusters.ts";
-import { reportApiVersion, type Report, type ReportError } from "./report.ts";
+import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
 import type { StatusDeps } from "./status.ts";
 
@@ -72,11 +72,7 @@ export function deploymentListOf(
 ): DeploymentList {
   const items = components.flatMap((component) => itemsOf(component, readings));
   const unread = unreadOf(readings);
-  const notFound = missing.map((name): ReportError => ({
-    reason: "NotFound",
-    message: `${name} not found`,
-    cluster: null,
-  }));
+  const notFound = notFoundErrors(missing);
   return {
     apiVersion: reportApiVersion,
     kind: "DeploymentList",

@@ -24,3 +24,12 @@ export interface Report<Kind extends string, Summary, Item> {
 }
 
 export const reportApiVersion = "knfleet.dev/v1";
+
+/** An error for each installation that was named and does not exist. */
+export function notFoundErrors(names: readonly string[]): readonly ReportError[] {
+  return names.map((name) => ({
+    reason: "NotFound",
+    message: `${name} not found`,
+    cluster: null,
+  }));
+}

@@ -3,7 +3,7 @@ import type { ClusterAccess } from "./cluster-access.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { listInstallations } from "./installations.ts";
 import { readClusters, clusterIdOf, type ReadLimits, type Readings } from "./read-clusters.ts";
-import { reportApiVersion, type Report, type ReportError } from "./report.ts";
+import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
 import { isUnread, statusItemOf, worstFirst, type StatusItem } from "./status-item.ts";
 
@@ -63,11 +63,7 @@ export function fleetStatusOf(
   stamp: Pick<FleetStatus, "generatedAt" | "cliVersion">,
 ): FleetStatus {
   const unread = items.filter(isUnread);
-  const notFound = missing.map((name): ReportError => ({
-    reason: "NotFound",
-    message: `${name} not found`,
-    cluster: null,
-  }));
+  const notFound = notFoundErrors(missing);
   return {
     apiVersion: reportApiVersion,
     kind: "FleetStatus",

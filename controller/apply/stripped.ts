@@ -1,5 +1,5 @@
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
-import { changeField, isFields } from "../render/fields.ts";
+import { changeField, isFields, without } from "../render/fields.ts";
 import { withUniqueEntries } from "./unique-entries.ts";
 
 type Strip = (manifest: Manifest) => Manifest;
@@ -119,9 +119,4 @@ function dropped(manifest: Manifest, field: "rules" | "data" | "stringData"): Ma
     kind: manifest.kind,
     metadata: manifest.metadata,
   };
-}
-
-function without(value: unknown, names: readonly string[]): unknown {
-  if (!isFields(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
