@@ -11,6 +11,8 @@ import {
 import type { Cluster } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { clusterObjects } from "../support/cluster-objects.ts";
+import { isVolatile } from "../support/spoke-dump.ts";
 
 /** What a test wants installed; name and namespace are the usual ones of the kind. */
 export interface Wanted {
@@ -129,71 +131,17 @@ export function ready(hub: Cluster, kind: ComponentKind, timeoutMs = 60_000): Pr
  * endpoints are left out, to which a Service hands its labels on and which go some time after it.
  */
 export async function installed(cluster: Cluster, uid: string): Promise<readonly KubeObject[]> {
-  const objects = await everything(cluster, `${componentUidLabel}=${uid}`);
+  const objects = await clusterObjects(cluster, `${componentUidLabel}=${uid}`);
   return objects.filter(({ kind }) => !kind.startsWith("Endpoint"));
 }
-
-const volatile = [
-  "Event",
-  "Lease",
-  "Endpoints",
-  "EndpointSlice",
-  "Pod",
-  "ReplicaSet",
-  "PodMetrics",
-];
 
 /**
  * Names of all objects of a cluster, without those that controllers and kubelets write all the time: what has to be the same
  * before an installation and after its removal.
  */
 export async function inventoryOf(cluster: Cluster): Promise<ReadonlySet<string>> {
-  const objects = await everything(cluster);
+  const objects = await clusterObjects(cluster);
   return new Set(
-    objects
-      .filter(({ kind }) => !volatile.includes(kind))
-      .map((object) => identityOf(keyOf(object))),
+    objects.filter((object) => !isVolatile(object)).map((object) => identityOf(keyOf(object))),
   );
-}
-
-// A server that still takes in new CRDs answers 404 and 429 for a moment.
-function everything(cluster: Cluster, labelSelector?: string): Promise<readonly KubeObject[]> {
-  return waitFor("everything to be listed", async () => {
-    const types = await listableTypes(cluster);
-    const selected = labelSelector === undefined ? {} : { labelSelector };
-    const lists = await Promise.all(
-      types.map(async (type) => {
-        const items = await cluster.admin.list({ ...type, ...selected });
-        return items.map((item) => ({ ...item, ...type }));
-      }),
-    );
-    return lists.flat();
-  });
-}
-
-interface ListableType {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
-
-async function listableTypes(cluster: Cluster): Promise<readonly ListableType[]> {
-  const groups = await cluster.admin.request("GET", "/apis");
-  const versions = arrayAt(groups, "groups").map((group) =>
-    String(valueAt(group, "preferredVersion", "groupVersion")),
-  );
-  const paths = ["/api/v1", ...versions.map((version) => `/apis/${version}`)];
-  const lists = await Promise.all(paths.map((path) => cluster.admin.request("GET", path)));
-  return lists.flatMap((list) =>
-    arrayAt(list, "resources")
-      .filter((resource) => arrayAt(resource, "verbs").includes("list"))
-      .map((resource) => ({
-        apiVersion: String(valueAt(list, "groupVersion")),
-        kind: String(valueAt(resource, "kind")),
-      })),
-  );
-}
-
-function arrayAt(value: unknown, field: string): readonly unknown[] {
-  const found = valueAt(value, field);
-  return Array.isArray(found) ? found : [];
 }
