@@ -60,6 +60,11 @@ export const reasons = {
     retry: "backoff",
     next: "Check the server address, CA and TLS name in the ClusterProfile, and that the hub can reach the spoke's API server.",
   },
+  SpokeUnreachable: {
+    condition: "TargetClusterResolved",
+    retry: "backoff",
+    next: "Bring the spoke's API server back, or the network to it; the component goes on by itself.",
+  },
   RemoteClusterStale: {
     condition: "TargetClusterResolved",
     retry: "backoff",

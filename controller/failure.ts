@@ -1,4 +1,5 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
+import type { ComponentStatus } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 
 /**
@@ -14,12 +15,38 @@ export function fleetErrorOf(error: unknown, cluster: string): FleetError {
   });
 }
 
+/** What tells a cluster that was lost from one that was never reached. */
+export interface Acquaintance {
+  /** The way to the cluster that works no more is the one that the ClusterProfile still describes. */
+  readonly isLost: boolean;
+  /** This process has been connected to the cluster. */
+  readonly wasReached: boolean;
+  /** Of the component, which remembers over restarts of ours. */
+  readonly status: ComponentStatus | undefined;
+}
+
+/** The same failure, but `SpokeUnreachable` for a cluster that was reached before and nothing says that it is somewhere else now. */
+export function lossOf(error: FleetError, known: Acquaintance): FleetError {
+  const { reason, code, message, cause } = error;
+  if (reason !== "RemoteClientCreationFailed" || code !== "Unreachable") return error;
+  const { isLost, wasReached, status } = known;
+  if (!isLost && (wasReached || !remembersCluster(status))) return error;
+  return new FleetError("SpokeUnreachable", message.replace(`[${code}] `, ""), { code, cause });
+}
+
+function remembersCluster(status: ComponentStatus | undefined): boolean {
+  const resolved = status?.conditions?.find(({ type }) => type === "TargetClusterResolved");
+  return resolved?.status === "True" || resolved?.reason === "SpokeUnreachable";
+}
+
 function unreachable(error: ConnectionError, cluster: string): FleetError {
-  const code = error.failure === "untrusted" ? "TLSUntrusted" : "Unreachable";
-  return new FleetError("RemoteClientCreationFailed", `${cluster}: ${error.message}`, {
-    code,
-    cause: error,
-  });
+  const message = `${cluster}: ${error.message}`;
+  if (error.failure === "untrusted") {
+    const code = "TLSUntrusted";
+    return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
+  }
+  // It happened in the middle of the work, so the cluster was reached.
+  return new FleetError("SpokeUnreachable", message, { code: "Unreachable", cause: error });
 }
 
 function refused(error: ApiError, cluster: string): FleetError {

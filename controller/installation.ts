@@ -19,6 +19,8 @@ export class Installation implements AsyncDisposable {
   latest: Component | undefined;
   /** When drift was last followed up, by the controller's clock. */
   driftAt = -Infinity;
+  /** A connection to the target was had. */
+  wasReached = false;
   #attempt: AbortController | undefined;
   #view: (View & { readonly client: KubeClient }) | undefined;
 
@@ -49,6 +51,7 @@ export class Installation implements AsyncDisposable {
 
   /** The view over a client; another client than before means that nothing is known any more. */
   async viewOver(client: KubeClient, open: () => Observation): Promise<View> {
+    this.wasReached = true;
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
     this.#view = { client, observation: open(), memory: new InstallationMemory() };

@@ -20,7 +20,7 @@ export interface ReconcileDeps {
   readonly hubAsTarget: KubeClient;
   /** UID of the hub's kube-system namespace. */
   readonly hubId: string;
-  readonly spokes: Pick<Spokes, "acquire">;
+  readonly spokes: Pick<Spokes, "acquire" | "state">;
   readonly releases: Releases;
   /** What rendering depends on besides component, releases and target. */
   readonly rendering: Pick<RenderOptions, "environment" | "manifestText">;

@@ -6,7 +6,7 @@ import type { ChangeSet } from "./apply/change-set.ts";
 import { install } from "./apply/install.ts";
 import type { Target } from "./apply/target.ts";
 import { assertOnlyOne } from "./duplicate.ts";
-import { fleetErrorOf } from "./failure.ts";
+import { fleetErrorOf, lossOf } from "./failure.ts";
 import { addFinalizer, hasFinalizer } from "./finalizer.ts";
 import type { Log } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
@@ -18,7 +18,7 @@ import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { assertKubernetesVersion } from "./render/kubernetes-version.ts";
 import { render, type Rendered } from "./render/render.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
-import { clusterNameOf, type Resolved, resolveTarget } from "./resolve.ts";
+import { acquaintanceWith, clusterNameOf, type Resolved, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
 import { uninstall } from "./uninstall.ts";
 
@@ -80,7 +80,8 @@ async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal):
     if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
       return { kind: "working", steps };
     }
-    return { kind: "failed", steps, error: fleetErrorOf(error, cluster) };
+    const failure = lossOf(fleetErrorOf(error, cluster), acquaintanceWith(work, deps));
+    return { kind: "failed", steps, error: failure };
   }
 }
 

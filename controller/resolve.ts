@@ -2,7 +2,8 @@ import type { KubeClient } from "../access/kube-client.ts";
 import type { Component } from "../api/component.ts";
 import { describe } from "../api/kubernetes.ts";
 import type { Target } from "./apply/target.ts";
-import type { ReconcileDeps } from "./reconcile-deps.ts";
+import type { Acquaintance } from "./failure.ts";
+import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 
 /** The target of a component and the connection behind it. */
 export interface Resolved {
@@ -44,4 +45,15 @@ export async function resolveTarget(
     hubId,
   };
   return { target, connection };
+}
+
+/** What is known of the cluster of a component when it cannot be reached. */
+export function acquaintanceWith(
+  { component, installation }: Subject,
+  { spokes }: Pick<ReconcileDeps, "spokes">,
+): Acquaintance {
+  const ref = component.spec?.clusterProfileRef;
+  const isLost = ref !== undefined && spokes.state(ref)?.kind === "lost";
+  const { wasReached } = installation;
+  return { isLost, wasReached, status: component.status };
 }

@@ -50,12 +50,17 @@ function readinessOf(
 }
 
 function isNewFailure(before: Condition | undefined, after: Condition): boolean {
+  if (isLoss(after)) return !isLoss(before) && after.type === "TargetClusterResolved";
   if (after.status !== "False" || after.type === "Ready") return false;
   // While a component starts its Deployments are not available; that becomes news when they were before.
   if (after.type === "DeploymentsAvailable") return before?.status === "True";
   return (
     before?.status !== "False" || before.reason !== after.reason || before.message !== after.message
   );
+}
+
+function isLoss(condition: Condition | undefined): boolean {
+  return condition?.reason === "SpokeUnreachable";
 }
 
 function warningOf({ type, reason = type, message = "" }: Condition, outcome: Outcome): Happening {

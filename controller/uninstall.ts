@@ -1,11 +1,11 @@
 import { olderTwinOf } from "./duplicate.ts";
-import { fleetErrorOf } from "./failure.ts";
+import { fleetErrorOf, lossOf } from "./failure.ts";
 import { finalize } from "./finalize.ts";
 import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
-import { clusterNameOf, resolveTarget } from "./resolve.ts";
+import { acquaintanceWith, clusterNameOf, resolveTarget } from "./resolve.ts";
 
 /**
  * Removes the installation of a component that is being deleted, verifies that, and only then lets the component go. A target that
@@ -24,6 +24,7 @@ export async function uninstall(
     if (olderTwinOf(component, deps.components.all()) === undefined) {
       const { target, connection } = await resolveTarget(component, deps, signal);
       steps.resolved = true;
+      installation.wasReached = true;
       await installation.closeView();
       const log = deps.log.child(logFieldsOf(component));
       const either = AbortSignal.any([signal, connection.signal]);
@@ -36,7 +37,10 @@ export async function uninstall(
   } catch (error) {
     signal.throwIfAborted();
     const report = openReport(subject, deps);
-    const failure = fleetErrorOf(error, clusterNameOf(component));
+    const failure = lossOf(
+      fleetErrorOf(error, clusterNameOf(component)),
+      acquaintanceWith(subject, deps),
+    );
     return conclude(
       { ...subject, report, outcome: { kind: "failed", steps, error: failure } },
       deps,

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { fleetErrorOf } from "../../controller/failure.ts";
+import { fleetErrorOf, lossOf } from "../../controller/failure.ts";
 
 function answer(status: number, reason = ""): ApiError {
   const request = "PATCH /api/v1/namespaces/a?force=true";
@@ -13,7 +14,7 @@ test.each([
   {
     name: "a refused connection",
     error: new ConnectionError("refused", "https://a:6443 refused the connection"),
-    reason: "RemoteClientCreationFailed",
+    reason: "SpokeUnreachable",
     message: "[Unreachable] The hub: https://a:6443 refused the connection",
   },
   {
@@ -53,4 +54,49 @@ test.each([
 test("what has a reason already keeps it", () => {
   const error = new FleetError("AnchorConflict", "Mine");
   expect(fleetErrorOf(error, "The hub")).toBe(error);
+});
+
+describe("a cluster that cannot be reached", () => {
+  const silent = new FleetError("RemoteClientCreationFailed", "It is silent", {
+    code: "Unreachable",
+  });
+  const resolved: ComponentStatus = {
+    conditions: [{ type: "TargetClusterResolved", status: "True" }],
+  };
+  const lost: ComponentStatus = {
+    conditions: [{ type: "TargetClusterResolved", status: "Unknown", reason: "SpokeUnreachable" }],
+  };
+
+  test.each([
+    { when: "its connection is silent", isLost: true, wasReached: true, status: undefined },
+    {
+      when: "a status of before our start knew it",
+      isLost: false,
+      wasReached: false,
+      status: resolved,
+    },
+    { when: "it was lost before our start", isLost: false, wasReached: false, status: lost },
+  ])("was lost when $when", (known) => {
+    expect(lossOf(silent, known)).toMatchObject({
+      reason: "SpokeUnreachable",
+      message: "[Unreachable] It is silent",
+    });
+  });
+
+  test.each([
+    { when: "nobody ever reached it", isLost: false, wasReached: false, status: {} },
+    {
+      when: "it was reached at another address",
+      isLost: false,
+      wasReached: true,
+      status: resolved,
+    },
+  ])("was not lost when $when", (known) => {
+    expect(lossOf(silent, known)).toBe(silent);
+  });
+
+  test("was not lost when it shows a wrong certificate", () => {
+    const error = new FleetError("RemoteClientCreationFailed", "No", { code: "TLSUntrusted" });
+    expect(lossOf(error, { isLost: true, wasReached: true, status: resolved })).toBe(error);
+  });
 });

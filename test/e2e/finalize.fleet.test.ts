@@ -38,7 +38,7 @@ test("a delete waits for a spoke that cannot be reached for 20 s, says so, and t
   await remove(hub, "KnativeEventing");
   const waiting = await condition(hub, "KnativeEventing", [
     "TargetClusterResolved",
-    { status: "False", reason: "RemoteClientCreationFailed", message: /^\[Unreachable\]/ },
+    { status: "Unknown", reason: "SpokeUnreachable", message: /^\[Unreachable\]/ },
     18_000,
   ]);
   expect(waiting.metadata.deletionTimestamp).toBeDefined();
