@@ -8,10 +8,13 @@ import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubecon
 import { pluginEnvironment } from "./plugin-environment.ts";
 import { RequestCounters } from "./request-counters.ts";
 import { AuthorizedRequester } from "./requester.ts";
+import type { MayWrite } from "./write-permit.ts";
 
 export interface HubOptions extends KubeconfigSource {
   readonly userAgent: string;
   readonly counters?: RequestCounters;
+  /** Absent: everything may be sent at any time. */
+  readonly mayWrite?: MayWrite;
 }
 
 /** The hub: the cluster that holds the components and ClusterProfiles. */
@@ -42,6 +45,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     userAgent: options.userAgent,
     counters: options.counters ?? new RequestCounters(),
     credentials,
+    ...(options.mayWrite === undefined ? {} : { mayWrite: options.mayWrite }),
   });
   return {
     client: createKubeClient(requester),

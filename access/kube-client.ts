@@ -58,7 +58,7 @@ export interface WatchOptions {
  *
  * Throws `ApiError` for an answer that is not a success, `ConnectionError` when the server cannot be reached or
  * trusted, `FleetError` (`AccessProviderFailed`, `RemoteClusterStale`) when no credential can be had or the connection
- * was closed. Not found is a value.
+ * was closed, `WriteRefusedError` when the request would change something and this process may not. Not found is a value.
  */
 export interface KubeClient {
   /** Base URL of the API server, without credentials; for messages. */

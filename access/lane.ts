@@ -3,9 +3,15 @@ import { type Dispatcher, Pool } from "undici";
 import { abortable } from "./abortable.ts";
 import { codeOf } from "./connection-failure.ts";
 import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.ts";
+import { assertMayWrite, type MayWrite } from "./write-permit.ts";
 
 /** How many requests a lane may have in flight: what it is a connection for each of them to a server without HTTP/2. */
 export const laneSize = 96;
+
+export interface LaneOptions extends Omit<ConnectorOptions, "http2"> {
+  /** Absent: everything may be sent at any time. */
+  readonly mayWrite?: MayWrite;
+}
 
 /**
  * One HTTP/2 connection to one server, opened when it is first needed and again after it broke; ordinary connections when
@@ -13,28 +19,35 @@ export const laneSize = 96;
  */
 export class Lane {
   readonly #origin: string;
-  readonly #options: Omit<ConnectorOptions, "http2">;
+  readonly #options: LaneOptions;
+  readonly #mayWrite: MayWrite;
   #pool: Pool;
+  /** The pool, with a last look at each request. */
+  #sender: Dispatcher;
   #http2: boolean;
   /** Streams that run in it, counted by its owner. */
   streams = 0;
 
-  constructor(origin: string, options: Omit<ConnectorOptions, "http2">) {
+  constructor(origin: string, options: LaneOptions) {
     this.#origin = origin;
     this.#options = options;
+    this.#mayWrite = options.mayWrite ?? (() => true);
     this.#http2 = origin.startsWith("https:");
     this.#pool = this.#newPool();
+    this.#sender = this.#guarded(this.#pool);
   }
 
-  /** Rejects with undici's error, or the reason of the signal. */
+  /** Rejects with undici's error, WriteRefusedError, or the reason of the signal. */
   async request(
     options: Dispatcher.RequestOptions,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     const pool = this.#pool;
+    // Not even a connection is opened for it.
+    assertMayWrite(options.method, this.#mayWrite);
     try {
       // undici looks at the signal only when it has a connection.
-      return await abortable(pool.request(options), signal);
+      return await abortable(this.#sender.request(options), signal);
     } catch (error) {
       // A pool that was replaced never had a connection, so nothing was sent through it.
       const wasReplaced = pool !== this.#pool && codeOf(error) === "UND_ERR_DESTROYED";
@@ -43,10 +56,11 @@ export class Lane {
       if (pool === this.#pool) {
         this.#http2 = false;
         this.#pool = this.#newPool();
+        this.#sender = this.#guarded(this.#pool);
         // Whoever waits for it comes here as well. Its end is of no interest.
         void pool.destroy();
       }
-      return abortable(this.#pool.request(options), signal);
+      return abortable(this.#sender.request(options), signal);
     }
   }
 
@@ -58,6 +72,19 @@ export class Lane {
   /** Ends the connection when what runs on it is done. */
   close(): Promise<void> {
     return this.#pool.close();
+  }
+
+  /** A request may wait in the pool for its connection, and the whole process may be paused meanwhile. */
+  #guarded(pool: Pool): Dispatcher {
+    return pool.compose((dispatch) => (options, handler) => {
+      const start = handler.onRequestStart?.bind(handler);
+      // Called when the request is about to be written; what it throws becomes the request's error.
+      handler.onRequestStart = (controller, context) => {
+        assertMayWrite(options.method, this.#mayWrite);
+        start?.(controller, context);
+      };
+      return dispatch(options, handler);
+    });
   }
 
   #newPool(): Pool {

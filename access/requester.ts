@@ -43,7 +43,7 @@ const drainMs = 30_000;
  * The way to one API server: the current credential on each request, one refresh and one repetition after 401, bounded
  * repetition of what may be repeated, and a connection of its own for each client certificate.
  *
- * Throws `ConnectionError`, `FleetError` `AccessProviderFailed` (no credential, or code `CredentialRejected`), or the
+ * Throws `ConnectionError`, `WriteRefusedError`, `FleetError` `AccessProviderFailed` (no credential, or code `CredentialRejected`), or the
  * reason of the signal. Every other answer is returned.
  */
 export class AuthorizedRequester implements Requester, AsyncDisposable {

@@ -20,6 +20,7 @@ import { RequestCounters } from "./request-counters.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeConnection } from "./spokes.ts";
+import type { MayWrite } from "./write-permit.ts";
 
 export interface SpokeDeps {
   /** Environment of our process; plugins see a part of it. */
@@ -34,6 +35,8 @@ export interface SpokeDeps {
   /** Limits how many plugins run at the same time. */
   readonly plugins?: PluginLimits;
   readonly silence?: Silence;
+  /** Absent: everything may be sent at any time. */
+  readonly mayWrite?: MayWrite;
 }
 
 const probeTimeoutMs = 10_000;
@@ -116,6 +119,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
         loopback: (deps.environment["KUBERNETES_SERVICE_HOST"] ?? "") === "",
       }),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
+      ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
     });
     this.#gate = new Gate(this.#requester);
     this.client = createKubeClient(this.#gate);

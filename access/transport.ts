@@ -11,6 +11,7 @@ import { Lane, laneSize } from "./lane.ts";
 import type { Silence } from "./liveness.ts";
 import type { RequestCounters } from "./request-counters.ts";
 import { Window } from "./window.ts";
+import { type MayWrite, WriteRefusedError } from "./write-permit.ts";
 
 /** One HTTP request to an API server. `path` is below the server's path prefix and begins with `/`. */
 export interface TransportRequest {
@@ -47,6 +48,8 @@ export interface TransportOptions {
   readonly silence?: Silence;
   /** Absent: connections may go anywhere. */
   readonly guard?: AddressGuard;
+  /** Absent: everything may be sent at any time. */
+  readonly mayWrite?: MayWrite;
   /** Called when an established connection broke, or fell silent. */
   readonly onBroken?: (error: Error) => void;
 }
@@ -68,7 +71,7 @@ interface Way {
 
 /**
  * The connection to one API server under one TLS identity, HTTP/2 where possible: deadlines, limits, counters, and notice
- * of a dead connection. Many watches take more than one. Knows no credentials and repeats nothing. Throws `ConnectionError`, or the reason of the signal.
+ * of a dead connection. Many watches take more than one. Knows no credentials and repeats nothing. Throws `ConnectionError`, `WriteRefusedError`, or the reason of the signal.
  */
 export class Transport implements AsyncDisposable {
   readonly #options: TransportOptions;
@@ -193,7 +196,8 @@ export class Transport implements AsyncDisposable {
   }
 
   #newLane(): Lane {
-    const { endpoint, certificate, silence, guard, onBroken = () => undefined } = this.#options;
+    const { endpoint, certificate, silence, guard, mayWrite } = this.#options;
+    const { onBroken = () => undefined } = this.#options;
     return new Lane(this.#origin, {
       endpoint,
       connectTimeoutMs,
@@ -202,6 +206,7 @@ export class Transport implements AsyncDisposable {
       ...(certificate === undefined ? {} : { certificate }),
       ...(silence === undefined ? {} : { silence }),
       ...(guard === undefined ? {} : { guard }),
+      ...(mayWrite === undefined ? {} : { mayWrite }),
     });
   }
 
@@ -241,6 +246,7 @@ export class Transport implements AsyncDisposable {
 
   #failure(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
+    if (error instanceof WriteRefusedError) return error;
     return connectionErrorOf(error, this.#options.endpoint.server);
   }
 }

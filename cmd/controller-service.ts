@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-
 import { connectHub } from "../access/hub.ts";
 import { ManifestSource } from "../access/manifest-source.ts";
 import { openSpokes, type SpokesOptions } from "../access/open-spokes.ts";
@@ -7,9 +5,9 @@ import { PathMetrics } from "../access/path-metrics.ts";
 import { RequestCounters } from "../access/request-counters.ts";
 import { systemClock } from "../controller/clock.ts";
 import { startController } from "../controller/controller.ts";
-import { lead, type LeaderOptions, type Leadership, soleLeadership } from "../controller/leader.ts";
 import type { Log } from "../controller/log.ts";
 import { openReleases } from "../controller/render/release.ts";
+import { standForLease } from "./candidacy.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
 import { collectWhenIdle } from "./idle-memory.ts";
 import type { Service } from "./run.ts";
@@ -21,10 +19,6 @@ export interface ControllerSurroundings {
   readonly identity: string;
   readonly log: Log;
 }
-
-const leaseName = "knfleet-controller";
-const usualNamespace = "knfleet-system";
-const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /**
  * Wires the controller together from its flags. Throws FleetError `ConfigInvalid` with one sentence for a release directory,
@@ -44,20 +38,20 @@ export async function startControllerService(
   opened.use(collectWhenIdle());
   const counters = new RequestCounters();
   const path = new PathMetrics();
-  const client = { userAgent: `knfleet-controller/${version}`, counters };
-  const source = kubeconfig === undefined ? {} : { kubeconfig };
-  const hub = opened.use(await connectHub({ environment, ...source, ...client }));
-  const hubAsTarget = opened.use(await connectHub({ environment, ...source, ...client }));
+  const anyone = { userAgent: `knfleet-controller/${version}`, counters };
+  const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...anyone };
+  const candidacy = opened.use(await standForLease(flags, { hub: source, identity, log }));
+  // Every request that changes something, wherever it goes, is sent only while this process leads.
+  const { lead, mayWrite } = candidacy;
+  const hub = opened.use(await connectHub({ ...source, mayWrite }));
+  const hubAsTarget = opened.use(await connectHub({ ...source, mayWrite }));
   const provider = providerFile === undefined ? {} : { providerFile };
   const plugins = forPlugins(flags, environment);
-  const access = { hub: hub.client, log, path, ...plugins, ...provider, ...client };
+  const access = { hub: hub.client, log, path, ...plugins, ...provider, ...anyone, mayWrite };
   const spokes = opened.use(await openSpokes(access, signal));
   const sources = { sources: flags.manifestSource, now: () => performance.now() };
-  const manifests = opened.use(new ManifestSource({ ...client, ...sources }));
+  const manifests = opened.use(new ManifestSource({ ...anyone, ...sources }));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
-  const namespace = flags.leaderElectionNamespace ?? (await namespaceOf(environment));
-  const lease = { client: hub.client, namespace, name: leaseName, identity };
-  const election = { ...lease, clock: systemClock, log };
   const controller = opened.use(
     await startController(
       {
@@ -66,7 +60,7 @@ export async function startControllerService(
         spokes,
         releases,
         rendering,
-        lead: (until, onTrouble) => leadership(flags, { ...election, onTrouble }, until),
+        lead,
         requests: () => counters.snapshot(),
         path,
         clock: systemClock,
@@ -81,10 +75,6 @@ export async function startControllerService(
   return { failed: controller.failed, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-function isAlone({ disableHa, leaderElection }: ControllerFlags): boolean {
-  return disableHa || !leaderElection;
-}
-
 /** Exec plugins read Secrets of the same hub. */
 function forPlugins(
   { kubeconfig, pluginRoot }: ControllerFlags,
@@ -92,20 +82,4 @@ function forPlugins(
 ): Pick<SpokesOptions, "environment" | "pluginRoots"> {
   const hub = kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig };
   return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot };
-}
-
-async function leadership(
-  flags: ControllerFlags,
-  options: LeaderOptions,
-  until: AbortSignal,
-): Promise<Leadership> {
-  return isAlone(flags) ? soleLeadership() : lead(options, until);
-}
-
-/** The pod's own namespace, or the usual one outside a pod. */
-async function namespaceOf(environment: ControllerSurroundings["environment"]): Promise<string> {
-  const named = environment["POD_NAMESPACE"] ?? "";
-  if (named !== "") return named;
-  const mounted = await readFile(podNamespaceFile, "utf8").catch(() => "");
-  return mounted.trim() === "" ? usualNamespace : mounted.trim();
 }

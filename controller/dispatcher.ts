@@ -1,4 +1,5 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
+import { WriteRefusedError } from "../access/write-permit.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { keyTextOf } from "./component-key.ts";
@@ -165,7 +166,9 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Everything that concerns the target is told on the component; what comes here is the hub's, or an end on demand. */
   #afterFailure(component: string, err: unknown): Next {
-    if (err instanceof DOMException && err.name === "AbortError") return { kind: "change" };
+    const isAtTheEnd = err instanceof DOMException && err.name === "AbortError";
+    // The leadership is lost: this process is about to end.
+    if (isAtTheEnd || err instanceof WriteRefusedError) return { kind: "change" };
     const isOfHub =
       err instanceof ApiError || err instanceof ConnectionError || err instanceof FleetError;
     if (!isOfHub) throw err;

@@ -1,20 +1,11 @@
-import { ApiError } from "../access/api-error.ts";
 import type { KubeClient } from "../access/kube-client.ts";
-import type { KubeObject, Manifest } from "../api/kubernetes.ts";
-import { knownResource } from "../api/resources.ts";
-import { delay, limited, type Clock } from "./clock.ts";
-import type { Log } from "./log.ts";
+import { Reflector } from "../access/reflector.ts";
+import { type Clock, delay } from "./clock.ts";
+import { isLetGo, LeaseHolder, type LeaseOptions, leases } from "./lease.ts";
 
-export interface LeaderOptions {
-  readonly client: Pick<KubeClient, "get" | "create" | "replace">;
-  readonly namespace: string;
-  readonly name: string;
-  /** Tells this process from all others, also from earlier ones on the same machine. */
-  readonly identity: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Told whenever the Lease cannot be read or written while waiting for it, and when it can again. */
-  readonly onTrouble?: (isInTrouble: boolean) => void;
+export interface LeaderOptions extends LeaseOptions {
+  /** Its requests must not have to wait behind others, and are sent whoever may write. */
+  readonly client: LeaseOptions["client"] & Pick<KubeClient, "list" | "watch">;
 }
 
 /** The right to write, for as long as it is renewed. */
@@ -25,29 +16,34 @@ export interface Leadership extends AsyncDisposable {
   mayWrite(): boolean;
 }
 
-const leases = knownResource("coordination.k8s.io/v1", "Lease");
-const leaseDurationMs = 15_000;
 const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 
 /**
  * Waits until this process holds the Lease, then keeps it until disposed, which releases it. Lease 15 s, renewed every 2 s, given up
- * after 10 s without a renewal: earlier than anybody else may take it. Rejects only when the signal is aborted.
+ * after 10 s without a renewal: earlier than anybody else may take it. A Lease that is released is taken at once. Rejects only when the
+ * signal is aborted.
  */
 export async function lead(options: LeaderOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, log, identity } = options;
   const lease = new LeaseHolder(options);
+  let waiting: Waiting | undefined;
   let waitingFor: string | undefined;
-  for (;;) {
-    const startedAt = clock.now();
-    const holder = await lease.tryToHold(signal);
-    if (holder === identity) {
-      log.info({ lease: options.name, identity }, "Became the leader");
-      return keep(lease, options, startedAt);
+  try {
+    for (;;) {
+      const startedAt = clock.now();
+      const holder = await lease.tryToHold(signal);
+      if (holder === identity) {
+        log.info({ lease: options.name, identity }, "Became the leader");
+        return keep(lease, options, startedAt);
+      }
+      if (holder !== waitingFor) log.info({ holder: holder ?? "" }, "Waiting to become the leader");
+      waitingFor = holder;
+      waiting ??= new Waiting(options, signal);
+      await waiting.forNextTry(signal);
     }
-    if (holder !== waitingFor) log.info({ holder: holder ?? "" }, "Waiting to become the leader");
-    waitingFor = holder;
-    await delay(clock, retryPeriodMs, signal);
+  } finally {
+    waiting?.[Symbol.dispose]();
   }
 }
 
@@ -60,182 +56,119 @@ export function soleLeadership(): Leadership {
   };
 }
 
-function keep(lease: LeaseHolder, { clock, log }: LeaderOptions, heldSince: number): Leadership {
-  const stop = new AbortController();
-  const lost = new AbortController();
-  // Counted from the start of the last request that succeeded: the server counts from later.
-  let renewedAt = heldSince;
-  const mayWrite = (): boolean => !lost.signal.aborted && clock.now() < renewedAt + renewDeadlineMs;
+/** The time between two tries, cut short when the Lease is let go: its holder stopped, and somebody has to go on. */
+class Waiting implements Disposable {
+  readonly #clock: Clock;
+  readonly #watch: Reflector;
+  #wake = new AbortController();
 
-  const renew = async (): Promise<void> => {
-    for (;;) {
-      await delay(clock, retryPeriodMs, stop.signal);
-      if (!mayWrite()) break;
-      const startedAt = clock.now();
-      using limit = limited(clock, renewedAt + renewDeadlineMs - startedAt, stop.signal);
-      const held = await lease.renew(limit.signal);
-      if (held === "renewed") renewedAt = startedAt;
-      if (held === "taken") break;
-    }
-    lost.abort(new Error("The Lease could not be renewed in time"));
-    log.error({}, "Lost the leadership");
-  };
-  const renewing = renew().catch((error: unknown) => {
-    if (!stop.signal.aborted) throw error;
-  });
+  constructor({ client, namespace, name, clock, log }: LeaderOptions, signal: AbortSignal) {
+    this.#clock = clock;
+    const ref = { resource: leases, namespace, fieldSelector: `metadata.name=${name}` };
+    this.#watch = new Reflector(
+      { client, ref },
+      {
+        onChange: (lease) => {
+          if (isLetGo(lease)) this.#wake.abort();
+        },
+        onDelete: () => this.#wake.abort(),
+        // It is asked for every two seconds anyway, and trouble is told there.
+        onError: (err) => log.debug({ err }, "Cannot watch the Lease"),
+      },
+      signal,
+    );
+  }
 
+  async forNextTry(signal: AbortSignal): Promise<void> {
+    const early = AbortSignal.any([signal, this.#wake.signal]);
+    await delay(this.#clock, retryPeriodMs, early).catch(() => signal.throwIfAborted());
+    this.#wake = new AbortController();
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch[Symbol.dispose]();
+  }
+}
+
+function keep(lease: LeaseHolder, options: LeaderOptions, heldSince: number): Leadership {
+  const held = new HeldLease(lease, options, heldSince);
+  const renewing = held.renewUntilTheEnd();
   return {
-    lost: lost.signal,
-    mayWrite,
+    lost: held.lost,
+    mayWrite: () => held.isValid,
     [Symbol.asyncDispose]: async () => {
-      stop.abort();
+      held.stop();
       await renewing;
-      if (lost.signal.aborted) return;
-      using limit = limited(clock, retryPeriodMs, new AbortController().signal);
-      await lease.release(limit.signal);
+      if (!held.lost.aborted) await lease.release();
     },
   };
 }
 
-/** One Lease object and what is known of its holder. */
-class LeaseHolder {
+/** A Lease in our hands, for a time that only renewals prolong. */
+class HeldLease {
+  readonly #lease: LeaseHolder;
   readonly #options: LeaderOptions;
-  /** The Lease as last seen, and when it was first seen like that: other machines' clocks are not trusted. */
-  #seen: { readonly lease: KubeObject; readonly at: number } | undefined;
+  readonly #lost = new AbortController();
+  readonly #stopped = new AbortController();
+  readonly #end = AbortSignal.any([this.#lost.signal, this.#stopped.signal]);
+  /** Counted from the start of the last request that succeeded: the server counts from later. */
+  #validUntil: number;
+  #timer: Disposable;
 
-  constructor(options: LeaderOptions) {
+  constructor(lease: LeaseHolder, options: LeaderOptions, heldSince: number) {
+    this.#lease = lease;
     this.#options = options;
+    this.#validUntil = heldSince + renewDeadlineMs;
+    this.#timer = this.#timerAtEnd();
   }
 
-  /** Takes the Lease if it is free; the holder's identity afterwards, undefined when the hub could not be asked. */
-  async tryToHold(signal: AbortSignal): Promise<string | undefined> {
-    const { client, namespace, name, clock, log, onTrouble } = this.#options;
-    using limit = limited(clock, renewDeadlineMs, signal);
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Looks at the clock, because after a pause of the whole process this may be asked before any timer has fired. */
+  get isValid(): boolean {
+    return !this.#end.aborted && this.#options.clock.now() < this.#validUntil;
+  }
+
+  /** From now on it is not valid, and may be released. */
+  stop(): void {
+    this.#timer[Symbol.dispose]();
+    this.#stopped.abort(new DOMException("The leader stops", "AbortError"));
+  }
+
+  async renewUntilTheEnd(): Promise<void> {
     try {
-      const lease = await client.get({ resource: leases, namespace, name }, {}, limit.signal);
-      const holder = await this.#tryToTake(lease, limit.signal);
-      onTrouble?.(false);
-      return holder;
-    } catch (error) {
-      signal.throwIfAborted();
-      // Another replica was faster; its name is read in the next round.
-      if (isConflict(error)) return undefined;
-      onTrouble?.(true);
-      log.warn({ err: error, namespace }, "Could not read or write the Lease");
-      return undefined;
-    }
-  }
-
-  async #tryToTake(lease: KubeObject | undefined, signal: AbortSignal): Promise<string> {
-    const { identity } = this.#options;
-    if (lease === undefined) {
-      await this.#create(signal);
-      return identity;
-    }
-    this.#saw(lease);
-    if (!this.#isFree(lease)) return specOf(lease).holder;
-    await this.#write(this.#record(lease), signal);
-    return identity;
-  }
-
-  /** `failed`: not known, try again; `taken`: somebody else holds it. */
-  async renew(signal: AbortSignal): Promise<"renewed" | "taken" | "failed"> {
-    const { client, namespace, name, identity, log } = this.#options;
-    try {
-      if (this.#seen === undefined) {
-        const lease = await client.get({ resource: leases, namespace, name }, {}, signal);
-        if (lease === undefined) {
-          await this.#create(signal);
-          return "renewed";
-        }
-        if (specOf(lease).holder !== identity) return "taken";
-        this.#saw(lease);
+      for (;;) {
+        await delay(this.#options.clock, retryPeriodMs, this.#end);
+        if (!(await this.#renew())) return this.#lose();
       }
-      await this.#write(this.#record(this.#seen?.lease), signal);
-      return "renewed";
     } catch (error) {
-      this.#seen = undefined;
-      if (!signal.aborted) log.warn({ err: error }, "Could not renew the Lease");
-      return "failed";
+      if (!this.#end.aborted) throw error;
     }
   }
 
-  /** Best effort: a Lease that cannot be released runs out. */
-  async release(signal: AbortSignal): Promise<void> {
-    const lease = this.#seen?.lease;
-    if (lease === undefined) return;
-    const { log } = this.#options;
-    const spec = { ...this.#record(lease).spec, holderIdentity: "", leaseDurationSeconds: 1 };
-    try {
-      await this.#write({ ...lease, spec }, signal);
-      log.info({}, "Released the Lease");
-    } catch (error) {
-      log.warn({ err: error }, "Could not release the Lease");
-    }
+  /** False when it is over; another failure is no reason to stop before the time is. */
+  async #renew(): Promise<boolean> {
+    if (!this.isValid) return false;
+    const startedAt = this.#options.clock.now();
+    const outcome = await this.#lease.renew(this.#end);
+    if (outcome !== "renewed") return outcome === "failed";
+    this.#validUntil = startedAt + renewDeadlineMs;
+    this.#timer[Symbol.dispose]();
+    this.#timer = this.#timerAtEnd();
+    return true;
   }
 
-  #isFree(lease: KubeObject): boolean {
-    const { holder, durationMs } = specOf(lease);
-    if (holder === "" || holder === this.#options.identity) return true;
-    return this.#options.clock.now() > (this.#seen?.at ?? Infinity) + durationMs;
+  #timerAtEnd(): Disposable {
+    const { clock } = this.#options;
+    return clock.after(Math.max(0, this.#validUntil - clock.now()), () => this.#lose());
   }
 
-  #saw(lease: KubeObject): void {
-    const same = this.#seen?.lease.metadata.resourceVersion === lease.metadata.resourceVersion;
-    if (!same) this.#seen = { lease, at: this.#options.clock.now() };
+  #lose(): void {
+    if (this.#end.aborted) return;
+    this.#timer[Symbol.dispose]();
+    this.#lost.abort(new Error("The Lease could not be renewed in time"));
+    this.#options.log.error({}, "Lost the leadership");
   }
-
-  async #create(signal: AbortSignal): Promise<void> {
-    const { client, namespace } = this.#options;
-    const ref = { resource: leases, namespace };
-    this.#saw(await client.create(ref, this.#record(undefined), {}, signal));
-  }
-
-  async #write(lease: Manifest, signal: AbortSignal): Promise<void> {
-    const { client, namespace, name } = this.#options;
-    this.#saw(await client.replace({ resource: leases, namespace, name }, lease, {}, signal));
-  }
-
-  #record(previous: KubeObject | undefined): Manifest & { readonly spec: object } {
-    const { namespace, name, identity, clock } = this.#options;
-    const time = clock.date().toISOString().replace("Z", "000Z");
-    const before = specOf(previous);
-    const mine = before.holder === identity;
-    return {
-      ...(previous ?? { apiVersion: leases.apiVersion, kind: leases.kind }),
-      metadata: previous?.metadata ?? { namespace, name },
-      spec: {
-        holderIdentity: identity,
-        leaseDurationSeconds: leaseDurationMs / 1_000,
-        acquireTime: mine ? before.acquireTime : time,
-        renewTime: time,
-        leaseTransitions: before.transitions + (mine || previous === undefined ? 0 : 1),
-      },
-    };
-  }
-}
-
-interface LeaseSpec {
-  readonly holder: string;
-  readonly durationMs: number;
-  readonly acquireTime: string | undefined;
-  readonly transitions: number;
-}
-
-function specOf(lease: KubeObject | undefined): LeaseSpec {
-  const spec = lease?.["spec"];
-  const fields: Readonly<Record<string, unknown>> =
-    typeof spec === "object" && spec !== null ? { ...spec } : {};
-  const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = fields;
-  return {
-    holder: typeof holderIdentity === "string" ? holderIdentity : "",
-    durationMs:
-      typeof leaseDurationSeconds === "number" ? leaseDurationSeconds * 1_000 : leaseDurationMs,
-    acquireTime: typeof acquireTime === "string" ? acquireTime : undefined,
-    transitions: typeof leaseTransitions === "number" ? leaseTransitions : 0,
-  };
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 409;
 }

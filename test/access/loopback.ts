@@ -59,7 +59,7 @@ export async function stub(
 export function requesterTo(
   endpoint: Endpoint,
   credentials?: CredentialSource,
-  more: Pick<RequesterOptions, "guard"> = {},
+  more: Pick<RequesterOptions, "guard" | "mayWrite"> = {},
 ): AuthorizedRequester {
   return untilTheEnd(
     new AuthorizedRequester({

@@ -1,14 +1,16 @@
+import { abortable } from "../../access/abortable.ts";
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 
-type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch">;
+type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch" | "list" | "watch">;
 
 /** The few promises of an API server that an effect under a fake clock depends on: versions, conflicts, failures. */
 export class MemoryHub implements Client {
   readonly #objects = new Map<string, KubeObject>();
   #version = 0;
+  #changed = Promise.withResolvers<void>();
   #behaviour: "works" | "fails" | "hangs" = "works";
   #unwelcome: string | undefined;
   /** Requests so far. */
@@ -83,6 +85,27 @@ export class MemoryHub implements Client {
     return this.#store({ ...known, ...fields, metadata: { ...known.metadata, ...metadata } });
   };
 
+  list: Client["list"] = async (ref, _options, signal) => {
+    await this.#request(signal);
+    return { items: this.all(ref.resource.kind), resourceVersion: `${this.#version}` };
+  };
+
+  watch: Client["watch"] = (ref, _options, signal) => this.#events(ref.resource.kind, signal);
+
+  async *#events(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+    const seen = new Map<string, string>();
+    while (!signal.aborted) {
+      const changed = this.#changed.promise;
+      for (const object of this.all(kind)) {
+        const { name, resourceVersion } = object.metadata;
+        if (seen.get(name) === resourceVersion) continue;
+        seen.set(name, resourceVersion);
+        yield { type: "MODIFIED", object };
+      }
+      await abortable(changed, signal).catch(() => undefined);
+    }
+  }
+
   async #request(signal: AbortSignal, body?: unknown): Promise<void> {
     this.requests += 1;
     signal.throwIfAborted();
@@ -102,6 +125,8 @@ export class MemoryHub implements Client {
     const metadata = { ...object.metadata, name, uid, resourceVersion: `${this.#version}` };
     const stored = { ...object, metadata };
     this.#objects.set(`${object.kind}/${name}`, stored);
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
     return stored;
   }
 }

@@ -1,0 +1,59 @@
+import { readFile } from "node:fs/promises";
+
+import { connectHub, type HubOptions } from "../access/hub.ts";
+import type { MayWrite } from "../access/write-permit.ts";
+import { systemClock } from "../controller/clock.ts";
+import type { ControllerDeps } from "../controller/controller.ts";
+import { lead, type Leadership, soleLeadership } from "../controller/leader.ts";
+import type { Log } from "../controller/log.ts";
+import type { ControllerFlags } from "./flags.ts";
+
+export interface CandidacyOptions {
+  readonly hub: HubOptions;
+  /** Tells this process from all others that may hold the Lease. */
+  readonly identity: string;
+  readonly log: Log;
+}
+
+/** How this process comes to lead, and whether it does. */
+export interface Candidacy extends AsyncDisposable {
+  readonly lead: ControllerDeps["lead"];
+  /** False until it leads, and from the moment at which that is not certain any more. */
+  readonly mayWrite: MayWrite;
+}
+
+const leaseName = "knfleet-controller";
+const usualNamespace = "knfleet-system";
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/** Stands for the Lease over a connection of its own: a renewal must not wait behind hundreds of other requests. */
+export async function standForLease(
+  flags: ControllerFlags,
+  { hub, identity, log }: CandidacyOptions,
+): Promise<Candidacy> {
+  const connection = await connectHub(hub);
+  const namespace = flags.leaderElectionNamespace ?? (await namespaceOf(hub.environment));
+  const lease = { client: connection.client, namespace, name: leaseName, identity };
+  let leader: Leadership | undefined;
+  return {
+    lead: async (signal, onTrouble) => {
+      const options = { ...lease, clock: systemClock, log, onTrouble };
+      leader = isAlone(flags) ? soleLeadership() : await lead(options, signal);
+      return leader;
+    },
+    mayWrite: () => leader?.mayWrite() === true,
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}
+
+function isAlone({ disableHa, leaderElection }: ControllerFlags): boolean {
+  return disableHa || !leaderElection;
+}
+
+/** The pod's own namespace, or the usual one outside a pod. */
+async function namespaceOf(environment: HubOptions["environment"]): Promise<string> {
+  const named = environment["POD_NAMESPACE"] ?? "";
+  if (named !== "") return named;
+  const mounted = await readFile(podNamespaceFile, "utf8").catch(() => "");
+  return mounted.trim() === "" ? usualNamespace : mounted.trim();
+}
