@@ -1,5 +1,5 @@
 import type { Condition } from "./kubernetes.ts";
-import { conditionTypes, type ConditionType } from "./reasons.ts";
+import type { ConditionType } from "./reasons.ts";
 
 /**
  * The list with one condition set: sorted by type, one entry a type. `lastTransitionTime` moves only when status, reason
@@ -24,21 +24,31 @@ export function withCondition(
   );
 }
 
+/** In the order in which things happen: the first one that is not known yet is what a component waits for. */
+const inOrderOfWork = [
+  "TargetClusterResolved",
+  "VersionMigrationEligible",
+  "InstallSucceeded",
+  "DeploymentsAvailable",
+  "DependenciesInstalled",
+] as const satisfies readonly ConditionType[];
+
 /**
  * `Ready` of a component: False if any dependent is False (the newest transition wins), else Unknown if any is Unknown or
- * missing, else True. Spec: knative-operator.md 4.5.
+ * missing (the first in the order of the work), else True. Spec: knative-operator.md 4.5.
  */
 export function readyOf(
   conditions: readonly Condition[],
 ): Pick<Condition, "status" | "reason" | "message"> {
-  const dependents = conditionTypes.map(
+  const dependents = inOrderOfWork.map(
     (type: ConditionType): Condition =>
       conditions.find((condition) => condition.type === type) ?? { type, status: "Unknown" },
   );
   const failing = dependents
     .filter(({ status }) => status === "False")
     .toSorted((a, b) => ((a.lastTransitionTime ?? "") < (b.lastTransitionTime ?? "") ? 1 : -1))[0];
-  const blocking = failing ?? dependents.find(({ status }) => status === "Unknown");
+  const unknown = dependents.filter(({ status }) => status === "Unknown");
+  const blocking = failing ?? unknown.find(({ reason }) => reason !== undefined) ?? unknown[0];
   if (blocking === undefined) return { status: "True" };
   const { status, reason, message } = blocking;
   return {

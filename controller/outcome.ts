@@ -3,9 +3,17 @@ import { readyOf, withCondition } from "../api/conditions.ts";
 import type { FleetError } from "../api/errors.ts";
 import { describe, type Condition } from "../api/kubernetes.ts";
 import { conditionTypes, reasons, type ConditionType, type Reason } from "../api/reasons.ts";
-import type { ChangeSet, Progress, Trouble } from "./apply/change-set.ts";
+import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./apply/change-set.ts";
 import { waitingMessage, type Readiness } from "./observe/readiness.ts";
+import {
+  beginningOf,
+  isUnderway,
+  progressMessage,
+  type Remaining,
+  removalMessage,
+} from "./progress.ts";
 import type { Next } from "./queue.ts";
+import { clusterNameOf } from "./resolve.ts";
 
 /** Which steps before the one in question are known to have gone well. */
 export interface Steps {
@@ -18,11 +26,12 @@ export interface Steps {
 /** How a reconcile ended, or how far it has come. */
 export type Outcome =
   | { readonly kind: "working"; readonly steps: Steps; readonly progress?: Progress }
+  | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Remaining }
   | {
       readonly kind: "applied";
       readonly version: string;
       readonly paths: readonly string[];
-      readonly changes: Pick<ChangeSet, "parked" | "failed">;
+      readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed">;
       readonly readiness: Pick<Readiness, "available" | "waiting">;
     }
   | { readonly kind: "failed"; readonly steps: Steps; readonly error: FleetError };
@@ -37,7 +46,7 @@ const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "Re
 export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
   const { status = {}, metadata } = component;
   let conditions = initialConditions(status.conditions ?? [], now);
-  for (const entry of conditionsOf(conditions, outcome)) {
+  for (const entry of conditionsOf(conditions, outcome, clusterNameOf(component))) {
     conditions = withCondition(conditions, entry, now);
   }
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
@@ -57,7 +66,7 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
     return isComplete(outcome) ? { kind: "done" } : { kind: "after", ms: pollMs };
   }
   // Work that did not come to an end is begun again.
-  const backsOff = outcome.kind === "working" || reasons[outcome.error.reason].retry === "backoff";
+  const backsOff = outcome.kind !== "failed" || reasons[outcome.error.reason].retry === "backoff";
   return backsOff ? { kind: "backoff" } : { kind: "after", ms: pollMs };
 }
 
@@ -79,12 +88,18 @@ function initialConditions(conditions: readonly Condition[], now: Date): readonl
   return all;
 }
 
-function conditionsOf(current: readonly Condition[], outcome: Outcome): readonly Entry[] {
+function conditionsOf(
+  current: readonly Condition[],
+  outcome: Outcome,
+  cluster: string,
+): readonly Entry[] {
   if (outcome.kind === "applied") return appliedOf(current, outcome);
   const steps = stepsOf(outcome.steps);
-  return outcome.kind === "failed"
-    ? [...steps, failureOf(outcome.error)]
-    : [...steps, ...progressOf(outcome.progress)];
+  if (outcome.kind === "failed") return [...steps, ...failuresOf(outcome.error)];
+  if (outcome.kind === "removing") {
+    return [...steps, ...removalOf(removalMessage(cluster, outcome.remaining))];
+  }
+  return [...beginning(current, cluster), ...steps, ...progressOf(outcome.progress)];
 }
 
 function stepsOf({ eligible, resolved }: Steps): readonly Entry[] {
@@ -96,7 +111,22 @@ function stepsOf({ eligible, resolved }: Steps): readonly Entry[] {
 
 function progressOf(progress: Progress | undefined): readonly Entry[] {
   if (progress === undefined) return [];
-  return [installing(`Applied ${progress.done} of ${progress.total} objects`)];
+  return [installing(progressMessage(progress))];
+}
+
+/** Words for conditions of which nothing is known yet; what failed before stays as it is until it is known better. */
+function beginning(current: readonly Condition[], cluster: string): readonly Entry[] {
+  const words = beginningOf(cluster);
+  const open = conditionTypes.filter((type) =>
+    current.some((condition) => condition.type === type && isUnderway(condition)),
+  );
+  return open.map((type) => ({ type, status: "Unknown", ...words[type] }));
+}
+
+/** Nothing is said of Deployments any more, which are going on purpose. */
+function removalOf(message: string): readonly Entry[] {
+  const types = ["DeploymentsAvailable", "InstallSucceeded"] as const;
+  return types.map((type) => ({ type, status: "Unknown", reason: "Finalizing", message }));
 }
 
 function appliedOf(
@@ -122,7 +152,8 @@ function installOf(
 ): readonly Entry[] {
   const { failed, parked } = outcome.changes;
   if (failed.length > 0) return [installFailed(sumOf(failed))];
-  if (parked.length > 0) return [installing(`Waiting for the cluster: ${sumOf(parked)}`)];
+  const progress = progressMessage(progressAfter(outcome.changes));
+  if (parked.length > 0) return [installing(`${progress}: ${sumOf(parked)}`)];
   const before = current.find(({ type }) => type === "InstallSucceeded");
   if (isComplete(outcome)) {
     const dependencies = current.find(({ type }) => type === "DependenciesInstalled");
@@ -132,7 +163,28 @@ function installOf(
     ];
   }
   // Success is said when all is available, as upstream does; a failure that is over is not repeated until then.
-  return before?.status === "True" ? [] : [{ type: "InstallSucceeded", status: "Unknown" }];
+  const isInstalled = before?.status === "True";
+  return isInstalled ? [] : [installing(progress)];
+}
+
+function progressAfter({
+  applied,
+  unchanged,
+  parked,
+  failed,
+}: Extract<Outcome, { kind: "applied" }>["changes"]): Progress {
+  const done = applied.length + unchanged;
+  const total = done + parked.length + failed.length;
+  const waiting = waitingFor(parked.map(({ message }) => ({ message, count: 1 })));
+  return { done, total, waiting, failed: failed.length };
+}
+
+/** What was known of a cluster that is silent now is not known any more; of an install that failed it stays the last word. */
+function failuresOf(error: FleetError): readonly Entry[] {
+  const { reason, message } = error;
+  if (reason !== "SpokeUnreachable") return [failureOf(error)];
+  const types = ["DeploymentsAvailable", "TargetClusterResolved"] as const;
+  return types.map((type) => ({ type, status: "Unknown", reason, message }));
 }
 
 function failureOf(error: FleetError): Entry {

@@ -3,7 +3,7 @@ import { FleetError } from "../../api/errors.ts";
 import { type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { type Clock, delay } from "../clock.ts";
 import { type Refusal, refusalOf } from "./apply-error.ts";
-import type { Progress, Trouble } from "./change-set.ts";
+import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import type { Gated } from "./gates.ts";
 import type { Prepared } from "./prepare.ts";
 
@@ -68,6 +68,8 @@ class ApplyRun {
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
   readonly #attempts = new Map<string, number>();
+  /** What keeps an object, by identity. */
+  readonly #hindered = new Map<string, string>();
   readonly #replaced = new Set<string>();
   readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
   readonly #began: number;
@@ -87,6 +89,7 @@ class ApplyRun {
   async finished(): Promise<Applied> {
     try {
       this.#signal.throwIfAborted();
+      this.#tell();
       this.#start();
       while (this.#running.size > 0) await Promise.race(this.#running);
       this.#signal.throwIfAborted();
@@ -124,6 +127,8 @@ class ApplyRun {
           this.#settle(object, "parked", refusal.message);
           return;
         }
+        this.#hindered.set(object.id, refusal.message);
+        this.#tell();
         await this.#later(gated, refusal.retryAfterMs);
         return;
       case "replace":
@@ -201,10 +206,22 @@ class ApplyRun {
   #settle({ id, key }: Prepared, list: keyof Applied, message = ""): void {
     if (list === "applied") this.#result.applied.push(key);
     else this.#result[list].push({ key, message });
+    if (list === "parked") this.#hindered.set(id, message);
+    else this.#hindered.delete(id);
     this.#open.delete(id);
     this.#lastAnswer = this.#deps.clock.now();
-    this.#deps.onProgress?.({ done: this.#total - this.#open.size, total: this.#total });
+    this.#tell();
     // A gate may be open.
     this.#start();
+  }
+
+  #tell(): void {
+    const { applied, failed } = this.#result;
+    this.#deps.onProgress?.({
+      done: applied.length,
+      total: this.#total,
+      waiting: waitingFor([...this.#hindered.values()].map((message) => ({ message, count: 1 }))),
+      failed: failed.length,
+    });
   }
 }

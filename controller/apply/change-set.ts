@@ -10,6 +10,8 @@ export interface Trouble {
 export interface ChangeSet {
   /** Objects that were sent and accepted. */
   readonly applied: readonly ObjectKey[];
+  /** Those of `applied` that somebody had deleted or changed since they were sent. */
+  readonly repaired: readonly ObjectKey[];
   /** Objects that needed no request. */
   readonly unchanged: number;
   /** Objects that wait for something on the spoke (a webhook's pods); tried again when a workload becomes available. */
@@ -22,6 +24,26 @@ export interface ChangeSet {
 
 /** How far an apply has come. */
 export interface Progress {
+  /** Objects that are as they should be. */
   readonly done: number;
   readonly total: number;
+  /** Objects that something on the cluster holds up for now, by what that is; the most frequent first. */
+  readonly waiting: readonly Waiting[];
+  /** Objects that were refused for good. */
+  readonly failed: number;
+}
+
+export interface Waiting {
+  /** As in `Trouble`. */
+  readonly message: string;
+  readonly count: number;
+}
+
+/** Adds up what objects wait for: one entry a message, the most frequent first, then by name. */
+export function waitingFor(entries: Iterable<Waiting>): readonly Waiting[] {
+  const counts = new Map<string, number>();
+  for (const { message, count } of entries) counts.set(message, (counts.get(message) ?? 0) + count);
+  return [...counts]
+    .map(([message, count]) => ({ message, count }))
+    .toSorted((a, b) => b.count - a.count || (a.message < b.message ? -1 : 1));
 }

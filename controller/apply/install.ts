@@ -8,7 +8,7 @@ import type { Rendered } from "../render/rendered.ts";
 import { readRoot, type Root, writeRoot } from "./anchor.ts";
 import { applyRequests } from "./apply-requests.ts";
 import { apply, type ApplyDeps, leavingMessage } from "./apply.ts";
-import type { ChangeSet, Progress, Trouble } from "./change-set.ts";
+import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import { createNamespaces, missingNamespaces } from "./ensure-namespaces.ts";
 import { gated } from "./gates.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
@@ -85,7 +85,14 @@ interface Work extends InstallRequest {
 }
 
 function untouched({ objects }: Desired): ChangeSet {
-  return { applied: [], unchanged: objects.length, parked: [], failed: [], pruned: [] };
+  return {
+    applied: [],
+    repaired: [],
+    unchanged: objects.length,
+    parked: [],
+    failed: [],
+    pruned: [],
+  };
 }
 
 async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
@@ -121,7 +128,7 @@ async function withIntent(
 
 async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<ChangeSet> {
   const { desired, observation, memory, target } = work;
-  const sent = await apply(gated(plan.apply), applyDeps(work), signal);
+  const sent = await apply(gated(plan.apply), applyDeps(plan, work), signal);
   const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
   const accepted = parked.length + sent.failed.length === 0;
   const { resourceOf } = desired;
@@ -135,6 +142,7 @@ async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pr
   await record(inventory, work, signal);
   return {
     applied: sent.applied,
+    repaired: sent.applied.filter((key) => plan.drifted.has(identityOf(key))),
     unchanged: plan.unchanged.length,
     parked,
     failed: sorted([...sent.failed, ...failed]),
@@ -151,7 +159,7 @@ async function record(
   memory.stored(await writeRoot({ component, target, before: root }, inventory, signal));
 }
 
-function applyDeps(work: Begun): ApplyDeps {
+function applyDeps(plan: ApplyPlan, work: Begun): ApplyDeps {
   const { component, target, root, memory, observation, mayExist } = work;
   const { clock, log, onProgress } = work.deps;
   const { client, namespace, fieldManager } = target;
@@ -159,7 +167,7 @@ function applyDeps(work: Begun): ApplyDeps {
   return {
     clock,
     installNamespace: namespace,
-    ...(onProgress === undefined ? {} : { onProgress }),
+    onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
     requests: applyRequests({ client, fieldManager, installation, mayExist }),
     onApplied: ({ key, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
@@ -169,6 +177,21 @@ function applyDeps(work: Begun): ApplyDeps {
     },
     onRefused: ({ key }, err) =>
       log.debug({ object: describe(key), status: err.status, err }, "The target refused an object"),
+  };
+}
+
+/** Progress of the objects that are sent, as progress of all objects. */
+function ofAll({ done, total, waiting, failed }: Progress, plan: ApplyPlan): Progress {
+  const unchanged = plan.unchanged.length;
+  const leaving = plan.leaving.length;
+  return {
+    done: done + unchanged,
+    total: total + unchanged + leaving,
+    waiting:
+      leaving === 0
+        ? waiting
+        : waitingFor([...waiting, { message: leavingMessage, count: leaving }]),
+    failed,
   };
 }
 

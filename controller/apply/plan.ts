@@ -14,6 +14,8 @@ export interface Known {
 /** What has to be sent; every desired object is in exactly one of the first three. */
 export interface ApplyPlan {
   readonly apply: readonly Prepared[];
+  /** Identities of those of `apply` that were sent like this before, so that somebody deleted or changed them since. */
+  readonly drifted: ReadonlySet<string>;
   /** Being deleted: a write would be accepted and lost. */
   readonly leaving: readonly Prepared[];
   readonly unchanged: readonly Prepared[];
@@ -30,8 +32,10 @@ export function planApply(desired: readonly Prepared[], known: Known): ApplyPlan
   }));
   const having = (wanted: Verdict): readonly Prepared[] =>
     verdicts.filter(({ verdict }) => verdict === wanted).map(({ object }) => object);
+  const apply = having("apply");
   return {
-    apply: having("apply"),
+    apply,
+    drifted: new Set(apply.filter((one) => isAccepted(one, sent.get(one.id))).map(({ id }) => id)),
     leaving: having("leaving"),
     unchanged: having("unchanged"),
     prune: obsolete(desired, known.inventory?.entries ?? []),
@@ -51,11 +55,15 @@ function verdictOn(
   observed: ObservedObject | undefined,
 ): Verdict {
   const isGoing = observed?.deleting === true;
-  const accepted = sent?.hash === object.hash && sent.fingerprint !== undefined;
+  const accepted = isAccepted(object, sent);
   if (accepted && (observed === undefined || isGoing) && mayBeAbsent(object.key))
     return "unchanged";
   if (isGoing) return "leaving";
-  return accepted && observed?.fingerprint === sent.fingerprint ? "unchanged" : "apply";
+  return accepted && observed?.fingerprint === sent?.fingerprint ? "unchanged" : "apply";
+}
+
+function isAccepted(object: Prepared, sent: InventoryEntry | undefined): boolean {
+  return sent?.hash === object.hash && sent.fingerprint !== undefined;
 }
 
 // A finished Job is deleted after a while and must not run again for the same content.

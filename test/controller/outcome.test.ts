@@ -12,6 +12,9 @@ const both = { eligible: true, resolved: true };
 const neither = { eligible: false, resolved: false };
 const configMap = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
 
+const dependencies =
+  "DependenciesInstalled=Unknown | Installing | Waiting for the installation to be complete";
+
 type Applied = Extract<Outcome, { kind: "applied" }>;
 
 function applied(fields: Partial<Applied> = {}): Applied {
@@ -19,7 +22,7 @@ function applied(fields: Partial<Applied> = {}): Applied {
     kind: "applied",
     version: "1.23.0",
     paths: ["knative-serving/1.23.0"],
-    changes: { parked: [], failed: [] },
+    changes: { applied: [], unchanged: 150, parked: [], failed: [] },
     readiness: { available: true, waiting: [] },
     ...fields,
   };
@@ -51,30 +54,48 @@ function after(...outcomes: readonly Outcome[]) {
 }
 
 describe("statusOf", () => {
-  test("a component at its very beginning is Unknown in everything", () => {
+  test("a component at its very beginning is Unknown in everything, with a reason and a message", () => {
     const status = statusOf(serving(), { kind: "working", steps: neither }, now);
     expect(status.observedGeneration).toBe(1);
     expect(lines(status)).toEqual([
-      "DependenciesInstalled=Unknown",
-      "DeploymentsAvailable=Unknown",
-      "InstallSucceeded=Unknown",
-      "Ready=Unknown",
-      "TargetClusterResolved=Unknown",
-      "VersionMigrationEligible=Unknown",
+      dependencies,
+      "DeploymentsAvailable=Unknown | Installing | Waiting for the objects to be applied",
+      "InstallSucceeded=Unknown | Installing | Nothing is applied yet",
+      "Ready=Unknown | Connecting | Connecting to the hub",
+      "TargetClusterResolved=Unknown | Connecting | Connecting to the hub",
+      "VersionMigrationEligible=Unknown | Installing | Reading the release",
     ]);
   });
 
   test("a running install says how far it is", () => {
-    const progress = { done: 40, total: 150 };
+    const waiting = [{ message: "Waiting for webhook a.b", count: 2 }];
+    const progress = { done: 81, total: 150, waiting, failed: 0 };
     const status = statusOf(serving(), { kind: "working", steps: both, progress }, now);
     expect(lines(status)).toEqual([
-      "DependenciesInstalled=Unknown",
-      "DeploymentsAvailable=Unknown",
-      "InstallSucceeded=Unknown | Installing | Applied 40 of 150 objects",
-      "Ready=Unknown",
+      dependencies,
+      "DeploymentsAvailable=Unknown | Installing | Waiting for the objects to be applied",
+      "InstallSucceeded=Unknown | Installing | 81 of 150 objects applied, 2 waiting for webhook a.b",
+      "Ready=Unknown | Installing | 81 of 150 objects applied, 2 waiting for webhook a.b",
       "TargetClusterResolved=True",
       "VersionMigrationEligible=True",
     ]);
+  });
+
+  test("what failed before is said until it is known better, also while work goes on", () => {
+    const lost = failed(new FleetError("ClusterProfileNotReady", "Not healthy"), neither);
+    const status = statusOf(after(lost), { kind: "working", steps: neither }, now);
+    expect(lines(status)).toContain(
+      "TargetClusterResolved=False | ClusterProfileNotReady | Not healthy",
+    );
+  });
+
+  test("a removal says how many objects are left, whatever state the component was in", () => {
+    const remaining = { left: 34, total: 150 };
+    const status = statusOf(after(notAvailable), { kind: "removing", steps: both, remaining }, now);
+    const words = "Unknown | Finalizing | Removing from the hub: 34 of 150 objects left";
+    expect(lines(status)).toEqual(
+      expect.arrayContaining([`InstallSucceeded=${words}`, `Ready=${words}`]),
+    );
   });
 
   test("everything applied, Deployments not available yet", () => {
@@ -84,7 +105,7 @@ describe("statusOf", () => {
     expect(lines(status)).toEqual([
       "DependenciesInstalled=Unknown",
       "DeploymentsAvailable=False | NotReady | Waiting on deployments: activator, webhook",
-      "InstallSucceeded=Unknown",
+      "InstallSucceeded=Unknown | Installing | 150 of 150 objects applied",
       "Ready=False | NotReady | Waiting on deployments: activator, webhook",
       "TargetClusterResolved=True",
       "VersionMigrationEligible=True",
@@ -111,20 +132,24 @@ describe("statusOf", () => {
 
   test("a component that waits for its cluster has not been installed", () => {
     const parked = [
-      { key: { ...configMap, name: "b" }, message: "the webhook does not answer" },
-      { key: configMap, message: "the webhook does not answer" },
+      { key: { ...configMap, name: "b" }, message: "Waiting for webhook a.b" },
+      { key: configMap, message: "Waiting for webhook a.b" },
     ];
-    const status = statusOf(serving(), applied({ changes: { parked, failed: [] } }), now);
+    const status = statusOf(
+      serving(),
+      applied({ changes: { applied: [], unchanged: 148, parked, failed: [] } }),
+      now,
+    );
     expect(status.version).toBeUndefined();
     expect(status.manifests).toBeUndefined();
     expect(lines(status)).toContain(
-      "InstallSucceeded=Unknown | Installing | Waiting for the cluster: ConfigMap ns/a: the webhook does not answer (and 1 more)",
+      "InstallSucceeded=Unknown | Installing | 148 of 150 objects applied, 2 waiting for webhook a.b: ConfigMap ns/a: Waiting for webhook a.b (and 1 more)",
     );
   });
 
   test("refused objects fail the install and keep the version", () => {
     const refused = [{ key: configMap, message: "Forbidden" }];
-    const changes = { parked: [], failed: refused };
+    const changes = { applied: [], unchanged: 149, parked: [], failed: refused };
     const status = statusOf(after(applied()), applied({ version: "1.24.0", changes }), now);
     expect(status.version).toBe("1.23.0");
     expect(lines(status)).toContain(
@@ -134,7 +159,9 @@ describe("statusOf", () => {
 
   test("a failure that is over is forgotten before the Deployments are available", () => {
     const broken = failed(new FleetError("ApplyFailed", "No"));
-    expect(lines(statusOf(after(broken), notAvailable, now))).toContain("InstallSucceeded=Unknown");
+    expect(lines(statusOf(after(broken), notAvailable, now))).toContain(
+      "InstallSucceeded=Unknown | Installing | 150 of 150 objects applied",
+    );
   });
 
   test("a Deployment that goes down does not undo the success of the install", () => {
@@ -150,7 +177,7 @@ describe("statusOf", () => {
       line: "TargetClusterResolved=False | ClusterProfileNotFound | ClusterProfile a/b does not exist",
     },
     {
-      name: "a lost spoke",
+      name: "a spoke that was never reached",
       error: new FleetError("RemoteClientCreationFailed", "It is silent", { code: "Unreachable" }),
       line: "TargetClusterResolved=False | RemoteClientCreationFailed | [Unreachable] It is silent",
     },
@@ -175,6 +202,18 @@ describe("statusOf", () => {
     expect(written).toContain(line.replace(/^\w+/, "Ready"));
   });
 
+  test("a lost spoke makes Unknown what was known of it, and Ready with it", () => {
+    const error = new FleetError("SpokeUnreachable", "It is silent", { code: "Unreachable" });
+    for (const before of [applied(), notAvailable]) {
+      const status = statusOf(after(before), failed(error, neither), now);
+      for (const type of ["DeploymentsAvailable", "TargetClusterResolved", "Ready"]) {
+        expect(lines(status)).toContain(
+          `${type}=Unknown | SpokeUnreachable | [Unreachable] It is silent`,
+        );
+      }
+    }
+  });
+
   test("a target that is not resolved leaves the install's own condition alone", () => {
     const lost = failed(new FleetError("ClusterProfileNotReady", "Not healthy"), neither);
     expect(lines(statusOf(after(applied()), lost, now))).toContain("InstallSucceeded=True");
@@ -193,8 +232,18 @@ describe("statusOf", () => {
 });
 
 describe("nextOf", () => {
-  const changes = { parked: [], failed: [{ key: configMap, message: "No" }] };
-  const parked = { parked: [{ key: configMap, message: "Wait" }], failed: [] };
+  const changes = {
+    applied: [],
+    unchanged: 1,
+    parked: [],
+    failed: [{ key: configMap, message: "No" }],
+  };
+  const parked = {
+    applied: [],
+    unchanged: 1,
+    parked: [{ key: configMap, message: "Wait" }],
+    failed: [],
+  };
   test.each([
     { name: "a component that is ready waits for a change", outcome: applied(), next: "done" },
     { name: "one whose Deployments wait is looked at again", outcome: notAvailable, next: "after" },

@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 const steps = { eligible: true, resolved: true };
 
 function working(done: number): Outcome {
-  return { kind: "working", steps, progress: { done, total: 150 } };
+  return { kind: "working", steps, progress: { done, total: 150, waiting: [], failed: 0 } };
 }
 
 function applied(waiting: readonly string[] = []): Outcome {
@@ -21,7 +21,7 @@ function applied(waiting: readonly string[] = []): Outcome {
     kind: "applied",
     version: "1.23.0",
     paths: [],
-    changes: { parked: [], failed: [] },
+    changes: { applied: [], unchanged: 150, parked: [], failed: [] },
     readiness,
   };
 }
@@ -57,13 +57,13 @@ test("progress is written at once and then once a second, the latest word only",
   const report = reportOn(newComponent());
   report.progress(working(0), signal);
   await clock.advance(1);
-  expect(message("InstallSucceeded")).toBe("Applied 0 of 150 objects");
+  expect(message("InstallSucceeded")).toBe("0 of 150 objects applied");
   for (const done of [10, 20, 30]) report.progress(working(done), signal);
   await clock.advance(900);
   expect(hub.requests).toBe(1);
   await clock.advance(100);
   expect(hub.requests).toBe(2);
-  expect(message("InstallSucceeded")).toBe("Applied 30 of 150 objects");
+  expect(message("InstallSucceeded")).toBe("30 of 150 objects applied");
 });
 
 test("a hub that is slow gets one word at a time", async () => {

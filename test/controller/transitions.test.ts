@@ -12,7 +12,7 @@ const working: Outcome = { kind: "working", steps };
 const lost: Outcome = {
   kind: "failed",
   steps,
-  error: new FleetError("RemoteClientCreationFailed", "Silent", { code: "Unreachable" }),
+  error: new FleetError("SpokeUnreachable", "Silent", { code: "Unreachable" }),
 };
 
 function applied(version: string, waiting: readonly string[] = []): Outcome {
@@ -20,7 +20,7 @@ function applied(version: string, waiting: readonly string[] = []): Outcome {
     kind: "applied",
     version,
     paths: [],
-    changes: { parked: [], failed: [] },
+    changes: { applied: [], unchanged: 150, parked: [], failed: [] },
     readiness: { available: waiting.length === 0, waiting },
   };
 }
@@ -60,7 +60,7 @@ test.each([
   {
     name: "a lost spoke",
     outcomes: [applied("1.23.0"), lost],
-    events: ["Warning RemoteClientCreationFailed"],
+    events: ["Warning SpokeUnreachable"],
   },
   { name: "a spoke that stays lost", outcomes: [applied("1.23.0"), lost, lost], events: [] },
   {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError, type ApiErrorFacts, ConnectionError } from "../../../access/api-error.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { apply, type Applied, type ApplyDeps } from "../../../controller/apply/apply.ts";
+import type { Progress } from "../../../controller/apply/change-set.ts";
 import { gated } from "../../../controller/apply/gates.ts";
 import type { Prepared } from "../../../controller/apply/prepare.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
@@ -158,13 +159,36 @@ describe("an apply", () => {
     expect(namesOf(await start(configs("leaving"), server).result).parked).toEqual(["leaving"]);
   });
 
-  test("reports progress with each object that is done", async () => {
+  test("reports progress at the beginning and with each object that is done", async () => {
     const progress: number[] = [];
     const { result } = start(configs("a", "b"), new Server(), {
       onProgress: ({ done, total }) => progress.push(done, total),
     });
     await result;
-    expect(progress).toEqual([1, 2, 2, 2]);
+    expect(progress).toEqual([0, 2, 1, 2, 2, 2]);
+  });
+
+  test("reports what is held up and by what, and what is refused, apart from what is done", async () => {
+    const server = new Server();
+    server.answer("bad", { status: 400 });
+    for (const name of ["b1", "b2"])
+      server.answer(name, { message: 'failed calling webhook "a.b"' });
+    server.answer("slow", busy, "taken");
+    const progress: Progress[] = [];
+    const { result, clock } = start(configs("bad", "b1", "b2", "slow"), server, {
+      onProgress: (one) => progress.push(one),
+    });
+    await clock.advance(10);
+    const webhook = { message: "Waiting for webhook a.b", count: 2 };
+    expect(progress.at(-1)).toEqual({
+      done: 0,
+      total: 4,
+      waiting: [webhook, { message: "The API server answers with status 503", count: 1 }],
+      failed: 1,
+    });
+    await clock.advance(100);
+    await result;
+    expect(progress.at(-1)).toEqual({ done: 1, total: 4, waiting: [webhook], failed: 1 });
   });
 });
 

@@ -201,3 +201,15 @@ describe("an obsolete object", () => {
     expect(planApply(after, { ...nothing, inventory: sent(before, {}) }).prune).toEqual([]);
   });
 });
+
+test("an object that was sent like this before, and is gone or different now, has drifted", () => {
+  const other = manifestOf("v1 ConfigMap knative/b");
+  const inventory = sent(config, {});
+  const gone = planApply(preparedOf([config, other]), { inventory, observed: new Map() });
+  expect([...gone.drifted]).toEqual([identityOf(keyOf(config))]);
+  const observed = observedAs(config, { fingerprint: "another" });
+  const changed = planApply(preparedOf([config, other]), { inventory, observed });
+  expect([...changed.drifted]).toEqual([identityOf(keyOf(config))]);
+  const wanted = preparedOf([manifestOf("v1 ConfigMap knative/a", { data: { x: "2" } })]);
+  expect(planApply(wanted, { inventory, observed }).drifted.size).toBe(0);
+});

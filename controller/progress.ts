@@ -1,0 +1,76 @@
+import type { Condition } from "../api/kubernetes.ts";
+import type { ConditionType } from "../api/reasons.ts";
+import type { Progress, Waiting } from "./apply/change-set.ts";
+
+/** How much of an installation is still to be removed. */
+export interface Remaining {
+  readonly left: number;
+  /** Absent: nobody counted before the removal began. */
+  readonly total?: number;
+}
+
+/** What a condition says of work that goes on; its status is Unknown. */
+export type Underway = Pick<Condition, "reason" | "message">;
+
+/** Reasons of conditions that are Unknown because work goes on; docs/reasons.md is held to them by a test. */
+export const workingReasons = ["Connecting", "Installing", "Finalizing"] as const;
+
+const maxCauses = 2;
+
+/** `81 of 150 objects applied, 2 waiting for webhook a.b, 1 refused`. */
+export function progressMessage({ done, total, waiting, failed }: Progress): string {
+  const named = waiting.slice(0, maxCauses).map(waitingText);
+  const others = waiting.slice(maxCauses).reduce((sum, { count }) => sum + count, 0);
+  return [
+    `${done} of ${total} objects applied`,
+    ...named,
+    ...(others === 0 ? [] : [`${others} waiting for something else`]),
+    ...(failed === 0 ? [] : [`${failed} refused`]),
+  ].join(", ");
+}
+
+/** `Removing from ClusterProfile fleet/a: 34 of 150 objects left`. */
+export function removalMessage(cluster: string, remaining: Remaining | undefined): string {
+  const from = `Removing from ${inSentence(cluster)}`;
+  if (remaining === undefined) return from;
+  const { left, total } = remaining;
+  const all = total === undefined ? "" : ` of ${total}`;
+  return `${from}: ${left}${all} ${left === 1 && total === undefined ? "object" : "objects"} left`;
+}
+
+/** What the conditions say before there is anything to count. `cluster` names the target, for example `ClusterProfile fleet/a`. */
+export function beginningOf(cluster: string): Readonly<Record<ConditionType, Underway>> {
+  return {
+    TargetClusterResolved: {
+      reason: "Connecting",
+      message: `Connecting to ${inSentence(cluster)}`,
+    },
+    VersionMigrationEligible: installing("Reading the release"),
+    InstallSucceeded: installing("Nothing is applied yet"),
+    DeploymentsAvailable: installing("Waiting for the objects to be applied"),
+    DependenciesInstalled: installing("Waiting for the installation to be complete"),
+  };
+}
+
+function installing(message: string): Underway {
+  return { reason: "Installing", message };
+}
+
+/** Whether a condition says nothing, or only that work goes on: other words take its place. */
+export function isUnderway({ status, reason }: Condition): boolean {
+  if (status !== "Unknown") return false;
+  return reason === undefined || workingReasons.some((known) => known === reason);
+}
+
+/** `The hub` in the middle of a sentence. */
+function inSentence(cluster: string): string {
+  return cluster.replace(/^The /, "the ");
+}
+
+function waitingText({ message, count }: Waiting): string {
+  // Names of the API keep their capitals, the sentence does not.
+  const cause = /^[A-Z][a-z]/.test(message)
+    ? message.charAt(0).toLowerCase() + message.slice(1)
+    : message;
+  return cause.startsWith("waiting for ") ? `${count} ${cause}` : `${count} waiting: ${cause}`;
+}
