@@ -16,6 +16,8 @@ export interface Remnant {
   readonly deleting: boolean;
   /** It lost the label that collection deletes go by. */
   readonly unlabelled: boolean;
+  /** What it waits for while it is being deleted, as far as it is known. */
+  readonly finalizers: readonly string[];
 }
 
 /** What makes an object without our label ours all the same. */
@@ -55,13 +57,14 @@ export function placesOf(
 
 /** What a list of a place showed, as remnants. */
 export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
-  const { uid, deletionTimestamp, labels = {} } = object.metadata;
+  const { uid, deletionTimestamp, labels = {}, finalizers = [] } = object.metadata;
   return {
     resource,
     key: keyOf(object),
     uid,
     deleting: deletionTimestamp !== undefined,
     unlabelled: labels[componentUidLabel] === undefined,
+    finalizers,
   };
 }
 
@@ -81,10 +84,15 @@ export function isStray(object: KubeObject, belonging: Belonging): boolean {
   );
 }
 
-/** What is left, for a condition: sorted, the first five by name, the rest as a number. */
+/** What is left, for a condition: sorted, the first five by name with the finalizers that hold them, the rest as a number. */
 export function leftMessage(remnants: readonly Remnant[]): string {
-  const names = remnants.map(({ key }) => describe(key)).toSorted();
+  const names = remnants.map(nameOf).toSorted();
   const more = names.length - namedRemnants;
   const list = names.slice(0, namedRemnants).join(", ");
   return `Waiting for the deletion of ${list}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function nameOf({ key, finalizers }: Remnant): string {
+  if (finalizers.length === 0) return describe(key);
+  return `${describe(key)} (finalizer ${finalizers.toSorted().join(", ")})`;
 }

@@ -14,6 +14,8 @@ import {
   type Remnant,
 } from "./finalize-plan.ts";
 import type { Log } from "./log.ts";
+import type { Observation } from "./observe/observation.ts";
+import { kindIdOf } from "./observe/sighting.ts";
 
 /** What is to be removed from a cluster. */
 export interface SweepScope {
@@ -26,6 +28,8 @@ export interface SweepScope {
   readonly belonging: Belonging | undefined;
   /** Kinds of which nothing proves that an instance was ever made: no right to list them is no obstacle. */
   readonly unproven: ReadonlySet<string>;
+  /** Follows all of these kinds, so that nobody has to ask the cluster for what carries the label. */
+  readonly view?: Pick<Observation, "objects">;
 }
 
 /** Finds and deletes the objects of an installation; remembers what it deleted and what it was not allowed to. */
@@ -37,11 +41,15 @@ export class Sweep {
   /** Objects that a deletion answered, so that nobody needs to look for them. */
   readonly #removedObjects = new Set<string>();
   #refusal: FleetError | undefined;
+  #view: SweepScope["view"];
+  /** Where something was found last time: as long as something is there nobody has to look elsewhere. */
+  #suspects: readonly Place[] = [];
 
   constructor(client: KubeClient, scope: SweepScope, log: Log) {
     this.#client = client;
     this.#scope = scope;
     this.#log = log;
+    this.#view = scope.view;
   }
 
   /** Number of objects that were deleted so far. */
@@ -54,10 +62,18 @@ export class Sweep {
     return this.#refusal;
   }
 
-  /** Deletes all that the inventory names, without looking first. */
+  /** Asks the cluster from now on, also where there is a view. */
+  distrustView(): void {
+    this.#view = undefined;
+  }
+
+  /** Deletes all that the view shows; without one, all that the inventory names, without looking first. */
   async removeInventory(signal: AbortSignal): Promise<void> {
     this.#refusal = undefined;
-    const objects = this.#scope.inventory.flatMap((key) => this.#withResource(key));
+    const objects =
+      this.#view === undefined
+        ? this.#scope.inventory.flatMap((key) => this.#withResource(key))
+        : this.#viewed(this.#view);
     await this.#removePlaces(placesOf(objects), signal);
   }
 
@@ -77,12 +93,38 @@ export class Sweep {
 
   /** What is still there. Objects that lost our label are looked for when no others are left. */
   async remnants(signal: AbortSignal): Promise<readonly Remnant[]> {
-    const { resources, labelSelector } = this.#scope;
-    const labelled = await Promise.all(
-      [...resources.values()].map((resource) => this.#list({ resource }, labelSelector, signal)),
+    if (this.#view !== undefined) {
+      const seen = this.#viewed(this.#view);
+      return seen.length > 0 ? seen : this.#strays(signal);
+    }
+    const everywhere = [...new Set(this.#scope.resources.values())].map((resource) => ({
+      resource,
+    }));
+    for (const places of [this.#suspects, everywhere]) {
+      const found = await this.#labelled(places, signal);
+      this.#suspects = placesOf(found);
+      if (found.length > 0) return found;
+    }
+    return this.#strays(signal);
+  }
+
+  #viewed(view: Pick<Observation, "objects">): readonly Remnant[] {
+    const kinds = new Map(
+      [...this.#scope.resources.values()].map((kind) => [kindIdOf(kind), kind]),
     );
-    const found = labelled.flat();
-    return found.length > 0 ? found.map(toRemnant) : this.#strays(signal);
+    return [...view.objects().values()].flatMap(({ key, uid, deleting }) => {
+      const resource = kinds.get(kindIdOf(key));
+      if (resource === undefined) return [];
+      // What was deleted is on its way out, though the word of it may come later than the answer.
+      const isGoing = deleting || this.#removedUids.has(uid);
+      return [{ resource, key, uid, deleting: isGoing, unlabelled: false, finalizers: [] }];
+    });
+  }
+
+  async #labelled(places: readonly Place[], signal: AbortSignal): Promise<readonly Remnant[]> {
+    const { labelSelector } = this.#scope;
+    const lists = places.map((place) => this.#list(place, labelSelector, signal));
+    return (await Promise.all(lists)).flat().map(toRemnant);
   }
 
   async #strays(signal: AbortSignal): Promise<readonly Remnant[]> {

@@ -9,20 +9,25 @@ import { markFinalizing, removeRoot } from "./finalize-root.ts";
 import { sweepScopeOf } from "./finalize-scope.ts";
 import { Sweep } from "./finalize-sweep.ts";
 import type { Log } from "./log.ts";
+import type { Observation } from "./observe/observation.ts";
 
 export interface FinalizeRequest {
   readonly component: Component;
   readonly target: Target;
+  /** A live view of the installation over the same client: with it nothing has to be listed. It stays the caller's. */
+  readonly observation?: Observation;
 }
 
 export interface FinalizeDeps {
   readonly log: Log;
   readonly clock?: Clock;
-  /** How long to wait for objects that are being deleted before the queue is asked to come back, in ms; default 20,000. */
+  /** How long to wait for objects that are being deleted before the queue is asked to come back, in ms; default 5,000. */
   readonly patienceMs?: number;
 }
 
-const usualPatienceMs = 20_000;
+const usualPatienceMs = 5_000;
+/** What is not seen to go for so long is looked for on the cluster: the view may be cut off, and does not know what holds an object. */
+const viewedMs = 1_000;
 
 /**
  * Removes the installation of a component from its target and returns only when that is verified: nothing with the
@@ -33,7 +38,7 @@ const usualPatienceMs = 20_000;
  * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
  */
 export async function finalize(
-  { component, target }: FinalizeRequest,
+  { component, target, observation }: FinalizeRequest,
   deps: FinalizeDeps,
   signal: AbortSignal,
 ): Promise<{ readonly removed: number }> {
@@ -41,13 +46,14 @@ export async function finalize(
   const root = await ownRoot({ component, target }, log, signal);
   if (root === "foreign") return { removed: 0 };
   const patience = patienceOf(clock, patienceMs);
+  const installed = { component, target, ...(observation === undefined ? {} : { observation }) };
   const [scope] = await Promise.all([
-    sweepScopeOf(root, { component, target }, signal),
+    sweepScopeOf(root, installed, signal),
     root === undefined ? undefined : markFinalizing(root, { component, target }, signal),
   ]);
   const sweep = new Sweep(target.client, scope, log);
   await sweep.removeInventory(signal);
-  await removeRemnants(sweep, patience, signal);
+  await removeRemnants(sweep, { clock, patience }, signal);
   if (root !== undefined) await removeRoot(root, { component, target, patience }, signal);
   log.info({ removed: sweep.removed, hadRoot: root !== undefined }, "Removed the installation");
   return { removed: sweep.removed };
@@ -76,10 +82,12 @@ async function ownRoot(
 
 async function removeRemnants(
   sweep: Sweep,
-  patience: Patience,
+  { clock, patience }: { readonly clock: Clock; readonly patience: Patience },
   signal: AbortSignal,
 ): Promise<void> {
+  const viewedUntil = clock.now() + viewedMs;
   for (;;) {
+    if (clock.now() >= viewedUntil) sweep.distrustView();
     const remnants = await sweep.remnants(signal);
     if (remnants.length === 0) return;
     // What was refused for want of a right is refused again.

@@ -52,6 +52,11 @@ export class KindWatch implements Disposable {
     return this.#wasListed;
   }
 
+  /** What is known is complete and follows the cluster; of a kind that is not served that is nothing. */
+  get isLive(): boolean {
+    return !this.#isServed || (this.#holdsList && this.#failures === 0);
+  }
+
   has(key: ObjectKey): boolean {
     return this.#reflector.get(reflectorKey(key)) !== undefined;
   }

@@ -1,3 +1,4 @@
+import type { ObjectRef } from "../../access/kube-client.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 
@@ -19,11 +20,17 @@ export type ObservedChange =
 
 /**
  * Live view of one installation on its cluster: one watch a kind, selected by the label of the component's uid,
- * metadata-only but for Deployments, StatefulSets and DaemonSets.
+ * metadata-only but for Deployments, StatefulSets and DaemonSets; and one for each object without the label that it stands on.
  */
 export interface Observation extends AsyncDisposable {
   /** Makes exactly these kinds watched: opens what is new, closes what is gone. A kind that is not served yet (404) is tried again. */
   watch(resources: readonly ResourceType[]): void;
+  /** Makes exactly these objects watched by name: a Namespace for whether it exists, others for any change that was not noted. */
+  guard(singles: readonly ObjectRef[]): void;
+  /** Takes in a guarded object as it was read or written, now or before it is guarded. */
+  noteGuarded(object: KubeObject): void;
+  /** A guarded object is gone, or is not as it was noted. */
+  isDisturbed(): boolean;
   /**
    * Resolves when the initial list of every watched kind that is served has arrived. Rejects with the connection's error, with a
    * FleetError `ApplyFailed` (`Forbidden`) when a kind may not be watched, or when the observation is disposed.
@@ -34,6 +41,8 @@ export interface Observation extends AsyncDisposable {
    * come after the answer are no change. An event that overtakes its answer is one. Records of kinds that are not watched are left out.
    */
   note(objects: readonly ObservedObject[]): void;
+  /** Watched kinds of which `objects()` tells all there is: their list was read, or they are not served, and nothing has failed since. */
+  live(): readonly ResourceType[];
   /** Records by `identityOf(key)`. */
   objects(): ReadonlyMap<string, ObservedObject>;
   /** Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`. */

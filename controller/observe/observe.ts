@@ -1,12 +1,14 @@
-import type { KubeClient } from "../../access/kube-client.ts";
-import { componentUidLabel } from "../../api/anchor.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
+import { definitionLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
+import { componentSelector } from "../component-selector.ts";
 import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
 import { isAvailable, isWorkload } from "./readiness.ts";
 import { isDrift, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
+import { SingleWatch } from "./single-watch.ts";
 
 export interface ObserveOptions {
   readonly client: Pick<KubeClient, "watch" | "list" | "server">;
@@ -33,6 +35,9 @@ class LiveObservation implements Observation {
   readonly #watches = new Map<string, KindWatch>();
   readonly #records = new Map<string, ObservedObject>();
   readonly #workloads = new Map<string, KubeObject>();
+  readonly #guards = new Map<string, SingleWatch>();
+  /** What was noted of guarded objects, by identity. */
+  readonly #noted = new Map<string, KubeObject>();
   /** Records by what is kept of their objects: the fingerprint cannot be had from that any more. */
   readonly #sightings = new WeakMap<KubeObject, ObservedObject>();
 
@@ -52,9 +57,37 @@ class LiveObservation implements Observation {
     }
   }
 
+  guard(singles: readonly ObjectRef[]): void {
+    const wanted = new Map(singles.map((ref) => [identityOf({ ...ref.resource, ...ref }), ref]));
+    for (const [id, guard] of this.#guards) {
+      if (wanted.has(id)) continue;
+      guard[Symbol.dispose]();
+      this.#guards.delete(id);
+    }
+    for (const [id, ref] of wanted) {
+      if (!this.#guards.has(id)) this.#guards.set(id, this.#guardOf(id, ref));
+    }
+  }
+
+  noteGuarded(object: KubeObject): void {
+    const id = identityOf(keyOf(object));
+    this.#noted.set(id, object);
+    this.#guards.get(id)?.note(object);
+  }
+
+  isDisturbed(): boolean {
+    return [...this.#guards.values()].some(({ isDisturbed }) => isDisturbed);
+  }
+
   async synced(signal: AbortSignal): Promise<void> {
     const settled = [...this.#watches.values()].map((watch) => watch.settled);
     await unlessAborted(Promise.all(settled), signal);
+  }
+
+  live(): readonly ResourceType[] {
+    return [...this.#watches.values()]
+      .filter(({ isLive }) => isLive)
+      .map(({ resource }) => resource);
   }
 
   note(objects: readonly ObservedObject[]): void {
@@ -75,7 +108,21 @@ class LiveObservation implements Observation {
 
   [Symbol.asyncDispose](): Promise<void> {
     for (const kind of this.#watches.keys()) this.#close(kind);
+    this.guard([]);
     return Promise.resolve();
+  }
+
+  #guardOf(id: string, ref: ObjectRef): SingleWatch {
+    const { client, onChange, log } = this.#options;
+    const { kind } = ref.resource;
+    const onlyExistence = kind === "Namespace";
+    return new SingleWatch(
+      { client, ref, onlyExistence, noted: this.#noted.get(id) },
+      {
+        onDisturbed: (key) => onChange({ kind: "object", key }),
+        onError: (err) => log.debug({ kind, err }, "A watch on the target failed"),
+      },
+    );
   }
 
   #open(kind: string, resource: ResourceType): void {
@@ -83,7 +130,9 @@ class LiveObservation implements Observation {
     const options = {
       client,
       resource,
-      labelSelector: `${componentUidLabel}=${componentUid}`,
+      labelSelector: isDefinition(resource)
+        ? `${definitionLabel}=true`
+        : componentSelector(componentUid),
       metadataOnly: !isWorkload(resource),
       keep: (object: KubeObject) => this.#keep(object),
     };
@@ -160,6 +209,11 @@ class LiveObservation implements Observation {
   #report(kind: ObservedChange["kind"], { key }: ObservedObject): void {
     this.#options.onChange({ kind, key });
   }
+}
+
+/** CRDs outlive their installation and may serve two: they carry a label that belongs to none. */
+function isDefinition({ kind }: ResourceType): boolean {
+  return kind === "CustomResourceDefinition";
 }
 
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -126,6 +126,16 @@ describe("what is left", () => {
     );
   });
 
+  test("is named with the finalizers that hold it", () => {
+    const held = object("a", {
+      namespace: "ns",
+      finalizers: ["z.example.com/b", "a.example.com/a"],
+    });
+    expect(leftMessage([remnantOf(held, configMaps)])).toBe(
+      "Waiting for the deletion of ConfigMap ns/a (finalizer a.example.com/a, z.example.com/b)",
+    );
+  });
+
   test("says whether it is going already and how it can be deleted", () => {
     const metadata = {
       deletionTimestamp: "2026-01-01T00:00:00Z",

@@ -208,7 +208,7 @@ describe("what holds an object back", () => {
     await admin.patch(key, { metadata: { finalizers: ["example.com/hold"] } });
     await expect(finalized(installed, { patienceMs: 200 })).rejects.toMatchObject({
       reason: "ClusterBusy",
-      message: "Waiting for the deletion of ConfigMap held/thing",
+      message: "Waiting for the deletion of ConfigMap held/thing (finalizer example.com/hold)",
     });
     expect(await existing(admin, [installed.root.key])).toHaveLength(1);
     await admin.patch(key, { metadata: { finalizers: null } });
