@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 
 import { ApiError } from "../access/api-error.ts";
 import type { KubeClient } from "../access/kube-client.ts";
@@ -6,69 +6,83 @@ import { type Component, componentKinds } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
 import { knownResource } from "../api/resources.ts";
 import type { Clock } from "./clock.ts";
+import { EventCorrelator, isCombined } from "./event-correlator.ts";
 import type { Log } from "./log.ts";
 import type { Happening } from "./transitions.ts";
 
 export interface EventRecorderOptions {
-  readonly client: Pick<KubeClient, "create" | "patch">;
+  readonly client: Pick<KubeClient, "get" | "create" | "patch">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-interface Recorded {
+interface Named extends Happening {
   readonly name: string;
-  count: number;
-  at: number;
 }
 
 const events = knownResource("v1", "Event");
 const maxMessageLength = 1_024;
-const maxRemembered = 512;
-const repeatMs = 10 * 60_000;
+const maxRemembered = 4_096;
 
 /**
- * Kubernetes Events on components, with the source that upstream uses. What was said in the last ten minutes is counted up
- * instead of said again. An Event that cannot be written is lost, with a line in the log.
+ * Kubernetes Events on components, with the source that upstream uses. What was said before is counted up instead of said again, also when
+ * another process said it, as long as the hub keeps the Event. An Event that cannot be written is lost, with a line in the log.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #recorded = new Map<string, Recorded>();
+  readonly #correlator = new EventCorrelator();
+  /** How often an Event was said, by its name. */
+  readonly #counts = new Map<string, number>();
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
   }
 
+  /** Never rejects. */
   async record(component: Component, happening: Happening, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    const { reason } = happening;
+    const admitted = this.#correlator.admit(component.metadata.uid, happening, clock.now());
+    if (admitted === undefined) {
+      log.debug({ reason }, "Too many Events on a component");
+      return;
+    }
+    const message = admitted.message.slice(0, maxMessageLength);
     try {
-      await this.#write(component, happening, signal);
+      const named = { ...admitted, message, name: nameOf(component, admitted) };
+      await this.#write(component, named, signal);
     } catch (error) {
-      this.#options.log.debug({ err: error, reason: happening.reason }, "Could not write an Event");
+      log.debug({ err: error, reason }, "Could not write an Event");
     }
   }
 
-  async #write(component: Component, happening: Happening, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const id = [component.metadata.uid, happening.type, happening.reason, happening.message].join(
-      "|",
-    );
-    const known = this.#recorded.get(id);
-    if (known !== undefined && clock.now() - known.at < repeatMs) {
-      known.count += 1;
-      known.at = clock.now();
-      if (await this.#countUp(component, known, signal)) return;
+  async #write(component: Component, event: Named, signal: AbortSignal): Promise<void> {
+    const known = this.#counts.get(event.name);
+    if (known !== undefined && (await this.#countUp(component, event, known + 1, signal))) return;
+    try {
+      await this.#create(component, event, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409) throw error;
+      const ref = { resource: events, namespace: component.metadata.namespace, name: event.name };
+      const stored = await this.#options.client.get(ref, {}, signal);
+      await this.#countUp(component, event, countOf(stored) + 1, signal);
     }
-    const name = `${component.metadata.name.slice(0, 200)}.${randomBytes(8).toString("hex")}`;
-    this.#remember(id, { name, count: 1, at: clock.now() });
-    await this.#create(component, { ...happening, name }, signal);
   }
 
   /** False when the Event is gone by now. */
-  async #countUp(component: Component, known: Recorded, signal: AbortSignal): Promise<boolean> {
+  // oxlint-disable-next-line max-params -- three facts, and the signal last
+  async #countUp(
+    { metadata }: Component,
+    { name, message }: Named,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { client, clock } = this.#options;
-    const { namespace } = component.metadata;
-    const patch = { count: known.count, lastTimestamp: timestampOf(clock.date()) };
+    const patch = { count, message, lastTimestamp: timestampOf(clock.date()) };
+    const ref = { resource: events, namespace: metadata.namespace, name };
     try {
-      await client.patch({ resource: events, namespace, name: known.name }, patch, {}, signal);
+      await client.patch(ref, patch, {}, signal);
+      this.#remember(name, count);
       return true;
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return false;
@@ -78,7 +92,7 @@ export class EventRecorder {
 
   async #create(
     component: Component,
-    { name, type, reason, message }: Happening & { readonly name: string },
+    { name, type, reason, message }: Named,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, clock } = this.#options;
@@ -93,7 +107,7 @@ export class EventRecorder {
       involvedObject: { apiVersion, kind, namespace, name: componentName, uid, resourceVersion },
       type,
       reason,
-      message: message.slice(0, maxMessageLength),
+      message,
       source: { component: eventSource },
       reportingComponent: eventSource,
       reportingInstance: "",
@@ -102,12 +116,27 @@ export class EventRecorder {
       count: 1,
     };
     await client.create({ resource: events, namespace }, event, {}, signal);
+    this.#remember(name, 1);
   }
 
-  #remember(id: string, recorded: Recorded): void {
-    this.#recorded.delete(id);
-    this.#recorded.set(id, recorded);
-    const [oldest] = this.#recorded.keys();
-    if (this.#recorded.size > maxRemembered && oldest !== undefined) this.#recorded.delete(oldest);
+  #remember(name: string, count: number): void {
+    this.#counts.delete(name);
+    this.#counts.set(name, count);
+    const [oldest] = this.#counts.keys();
+    if (this.#counts.size > maxRemembered && oldest !== undefined) this.#counts.delete(oldest);
   }
+}
+
+/** The same for the same happening on the same component, in every process: a second one finds the first one's Event. */
+function nameOf({ metadata }: Component, happening: Happening): string {
+  const { type, reason, message } = happening;
+  const said = isCombined(happening) ? "" : message;
+  const id = [metadata.uid, type, reason, said].join("|");
+  const digest = createHash("sha256").update(id).digest("hex").slice(0, 16);
+  return `${metadata.name.slice(0, 200)}.${digest}`;
+}
+
+function countOf(event: Readonly<Record<string, unknown>> | undefined): number {
+  const count = event?.["count"];
+  return typeof count === "number" ? count : 1;
 }

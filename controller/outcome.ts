@@ -4,6 +4,7 @@ import type { FleetError } from "../api/errors.ts";
 import { describe, type Condition } from "../api/kubernetes.ts";
 import { conditionTypes, reasons, type ConditionType, type Reason } from "../api/reasons.ts";
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./apply/change-set.ts";
+import { clusterNameOf } from "./cluster-name.ts";
 import { waitingMessage, type Readiness } from "./observe/readiness.ts";
 import {
   beginningOf,
@@ -13,7 +14,6 @@ import {
   removalMessage,
 } from "./progress.ts";
 import type { Next } from "./queue.ts";
-import { clusterNameOf } from "./resolve.ts";
 
 /** Which steps before the one in question are known to have gone well. */
 export interface Steps {

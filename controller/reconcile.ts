@@ -5,6 +5,7 @@ import { keyOf } from "../api/kubernetes.ts";
 import type { ChangeSet } from "./apply/change-set.ts";
 import { install } from "./apply/install.ts";
 import type { Target } from "./apply/target.ts";
+import { clusterNameOf } from "./cluster-name.ts";
 import { assertOnlyOne } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
 import { addFinalizer, hasFinalizer } from "./finalizer.ts";
@@ -18,7 +19,7 @@ import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { assertKubernetesVersion } from "./render/kubernetes-version.ts";
 import { render, type Rendered } from "./render/render.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
-import { acquaintanceWith, clusterNameOf, type Resolved, resolveTarget } from "./resolve.ts";
+import { acquaintanceWith, type Resolved, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
 import { uninstall } from "./uninstall.ts";
 

@@ -1,6 +1,5 @@
 import type { KubeClient } from "../access/kube-client.ts";
 import type { Component } from "../api/component.ts";
-import { describe } from "../api/kubernetes.ts";
 import type { Target } from "./apply/target.ts";
 import type { Acquaintance } from "./failure.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
@@ -17,12 +16,6 @@ const fieldManagerPrefix = "knfleet-";
 /** Field manager of everything that one hub applies. */
 function fieldManagerOf(hubId: string): string {
   return `${fieldManagerPrefix}${hubId.slice(0, 8)}`;
-}
-
-/** The cluster that a component is for, in messages. */
-export function clusterNameOf({ spec }: Component): string {
-  const ref = spec?.clusterProfileRef;
-  return ref === undefined ? "The hub" : describe({ kind: "ClusterProfile", ...ref });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { clusterNameOf } from "./cluster-name.ts";
 import { olderTwinOf } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
 import { finalize } from "./finalize.ts";
@@ -5,7 +6,7 @@ import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
-import { acquaintanceWith, clusterNameOf, resolveTarget } from "./resolve.ts";
+import { acquaintanceWith, resolveTarget } from "./resolve.ts";
 
 /**
  * Removes the installation of a component that is being deleted, verifies that, and only then lets the component go. A target that

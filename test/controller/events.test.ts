@@ -41,7 +41,7 @@ test("an Event names its component and comes from where upstream's come from", a
   ]);
 });
 
-test("what is said again within ten minutes is counted up", async () => {
+test("what is said again is counted up", async () => {
   await recorder.record(component, ready, signal);
   await clock.advance(60_000);
   await recorder.record(component, ready, signal);
@@ -50,11 +50,31 @@ test("what is said again within ten minutes is counted up", async () => {
   ]);
 });
 
-test("what is said again much later is a new Event", async () => {
+test("what another process said before is counted up, too", async () => {
   await recorder.record(component, ready, signal);
-  await clock.advance(600_000);
   await recorder.record(component, ready, signal);
+  const second = new EventRecorder({ client: hub, clock, log: silentLog });
+  await second.record(component, ready, signal);
+  await second.record(component, ready, signal);
+  expect(hub.all("Event")).toEqual([expect.objectContaining({ count: 4 })]);
+});
+
+test("another component of the same name has Events of its own", async () => {
+  await recorder.record(component, ready, signal);
+  await recorder.record(serving({ metadata: { uid: "another" } }), ready, signal);
   expect(hub.all("Event")).toHaveLength(2);
+});
+
+test("messages that never end are one Event with the latest of them", async () => {
+  for (let count = 0; count < 15; count += 1) {
+    await recorder.record(component, { ...ready, message: `Number ${count}` }, signal);
+  }
+  const events = hub.all("Event");
+  expect(events).toHaveLength(11);
+  expect(events.at(-1)).toMatchObject({
+    count: 5,
+    message: "(combined from similar events): Number 14",
+  });
 });
 
 test("an Event that is gone is made anew", async () => {
