@@ -9,6 +9,8 @@ export interface AddressGuard {
   readonly lookup: LookupFunction;
   /** Throws ConnectionError `notAllowed` when the host is itself an address and refused. */
   check(host: string): void;
+  /** The guard of the way to a proxy; absent: the same. */
+  readonly proxy?: AddressGuard;
 }
 
 type Resolve = (
@@ -20,6 +22,8 @@ type Resolve = (
 export interface AddressRules {
   /** Ranges such as `127.0.0.0/8` that may be used although they are refused by default. */
   readonly allowed?: readonly string[];
+  /** The same for proxies alone. */
+  readonly allowedProxies?: readonly string[];
   /** Whether connections to this machine itself are fine: not in a pod, where it is whatever runs beside us. */
   readonly loopback: boolean;
   /** For tests: what names lead to. */
@@ -37,7 +41,16 @@ const refusedRanges = {
  * A guard for connections to servers that a ClusterProfile names: none to loopback, link-local (metadata services),
  * multicast and reserved addresses, in any spelling. Spec: security.md T-11.
  */
-export function addressGuard({ allowed, loopback, resolve }: AddressRules): AddressGuard {
+export function addressGuard({ allowedProxies = [], ...rules }: AddressRules): AddressGuard {
+  const guard = guardOf(rules);
+  if (allowedProxies.length === 0) return guard;
+  return {
+    ...guard,
+    proxy: guardOf({ ...rules, allowed: [...(rules.allowed ?? []), ...allowedProxies] }),
+  };
+}
+
+function guardOf({ allowed, loopback, resolve }: AddressRules): AddressGuard {
   const lookup: Resolve = resolve ?? systemLookup;
   const permitted = blockListOf(allowed ?? []);
   const refused = Object.entries(refusedRanges)
@@ -102,6 +115,6 @@ function embedded(address: string): string {
 function notAllowed(kind: string): ConnectionError {
   return new ConnectionError(
     "notAllowed",
-    `The server leads to a ${kind} address; only a provider whose allowedServers holds its range may use it`,
+    `The way to the server leads to a ${kind} address; only a provider whose allowedServers or allowedProxies holds its range may use it`,
   );
 }

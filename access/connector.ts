@@ -4,8 +4,9 @@ import { buildConnector } from "undici";
 
 import type { AddressGuard } from "./address-guard.ts";
 import { codeOf } from "./connection-failure.ts";
-import type { Endpoint, EndpointProxy } from "./endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
+import type { EndpointProxy } from "./proxy-url.ts";
 import type { Secret } from "./secret.ts";
 import { openTunnel } from "./tunnel.ts";
 
@@ -65,12 +66,14 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
     return void connectThrough(endpoint.proxy, target);
     async function connectThrough(
       proxy: EndpointProxy,
-      { hostname, port }: buildConnector.Options,
+      { hostname, port, protocol }: buildConnector.Options,
     ): Promise<void> {
+      const isPlain = protocol === "http:";
       try {
-        const place = { host: hostname, port: Number(port === "" ? 443 : port) };
+        const place = { host: hostname, port: Number(port === "" ? (isPlain ? 80 : 443) : port) };
         const httpSocket = await openTunnel(proxy, place, options);
-        connect({ ...target, httpSocket }, done);
+        if (isPlain) done(null, httpSocket);
+        else connect({ ...target, httpSocket }, done);
       } catch (error) {
         callback(asError(error), null);
       }

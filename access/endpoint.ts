@@ -1,18 +1,9 @@
-import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 
 import type { AccessCluster } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
-import { Secret } from "./secret.ts";
-
-/** A forward proxy: connections to the API server go through an HTTP CONNECT tunnel. */
-export interface EndpointProxy {
-  readonly protocol: "http:" | "https:";
-  readonly host: string;
-  readonly port: number;
-  /** Value of `Proxy-Authorization`. */
-  readonly authorization?: Secret;
-}
+import { caBundle, CaBundleError } from "./ca-bundle.ts";
+import { type EndpointProxy, proxyOf, ProxyUrlError } from "./proxy-url.ts";
 
 /** Where an API server is and how it proves who it is. Checked; holds no credential of ours but the proxy's. */
 export interface Endpoint {
@@ -31,15 +22,14 @@ export interface EndpointOptions {
   readonly systemRoots?: boolean;
   /** Accept a server with http, and one that is not verified when the profile says so. */
   readonly allowInsecure?: boolean;
+  /** Time by which certificates are judged; default: now. */
+  readonly nowMs?: number;
 }
-
-const maxCaBytes = 256 * 1024;
-const maxCertificates = 50;
 
 /**
  * The endpoint that an access entry describes.
  *
- * Throws `FleetError` `RemoteClientCreationFailed` with code `EndpointInvalid`. Spec: cluster-inventory.md 2.5, security.md T-10, T-13.
+ * Throws `FleetError` `RemoteClientCreationFailed` with code `EndpointInvalid`. Spec: cluster-inventory.md 2.5, security.md T-10, T-13, T-14.
  */
 export function endpointOf(
   cluster: AccessCluster | null | undefined,
@@ -49,7 +39,7 @@ export function endpointOf(
   const server = serverOf(textOf(cluster.server, "server"), options.allowInsecure === true);
   const tlsServerName = tlsServerNameOf(textOf(cluster["tls-server-name"], "tls-server-name"));
   const trust = trustOf(cluster, server, options);
-  const proxy = proxyOf(textOf(cluster["proxy-url"], "proxy-url"));
+  const proxy = proxyOfEntry(textOf(cluster["proxy-url"], "proxy-url"));
   return Object.freeze({
     server,
     ...trust,
@@ -119,7 +109,8 @@ function trustOf(
   options: EndpointOptions,
 ): Pick<Endpoint, "caPem" | "insecureSkipTlsVerify"> {
   const insecureSkipTlsVerify = isUnverified(cluster, options);
-  const caPem = caOf(textOf(cluster["certificate-authority-data"], "certificate-authority-data"));
+  const caText = textOf(cluster["certificate-authority-data"], "certificate-authority-data");
+  const caPem = caOf(caText, options.nowMs ?? Date.now());
   if (insecureSkipTlsVerify) {
     if (caPem === undefined) return { insecureSkipTlsVerify };
     throw invalid("insecure-skip-tls-verify and certificate-authority-data exclude each other");
@@ -142,52 +133,37 @@ function isUnverified(cluster: AccessCluster, { allowInsecure }: EndpointOptions
   return insecure === true;
 }
 
-function caOf(base64: string): string | undefined {
+function caOf(base64: string, nowMs: number): string | undefined {
   if (base64 === "") return undefined;
-  const pem = Buffer.from(base64, "base64").toString("utf8");
-  checkBundle(pem);
-  return pem;
-}
-
-/** Throws unless the text is a bundle of 1 to 50 readable PEM certificates. */
-function checkBundle(pem: string): void {
-  if (pem.length > maxCaBytes) {
-    throw invalid("certificate-authority-data is larger than 256 KiB");
-  }
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) throw invalid("certificate-authority-data holds no PEM certificate");
-  if (blocks.length > maxCertificates) {
-    throw invalid(`certificate-authority-data holds more than ${maxCertificates} certificates`);
-  }
-  for (const block of blocks) {
-    try {
-      void new X509Certificate(block);
-    } catch (cause) {
-      throw invalid("certificate-authority-data holds a certificate that cannot be read", cause);
-    }
+  try {
+    return caBundle(base64, nowMs).pem;
+  } catch (error) {
+    if (!(error instanceof CaBundleError)) throw error;
+    throw invalid(`certificate-authority-data ${error.message}`, error.cause);
   }
 }
 
-/** The proxy that a `proxy-url` names; undefined for the empty text. Throws like `endpointOf`. */
-export function proxyOf(text: string): EndpointProxy | undefined {
+function proxyOfEntry(text: string): EndpointProxy | undefined {
   if (text === "") return undefined;
-  const url = urlOf(text, "proxy-url");
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw invalid("proxy-url has to begin with http:// or https://");
+  try {
+    return proxyOf(text);
+  } catch (error) {
+    if (!(error instanceof ProxyUrlError)) throw error;
+    throw invalid(`proxy-url ${error.message}`);
   }
-  if (url.port === "0") throw invalid("proxy-url has port 0");
-  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  const proxy = {
-    protocol: url.protocol,
-    host: url.hostname.replace(/^\[|\]$/g, ""),
-    port,
-  } as const;
-  return Object.freeze(url.username === "" ? proxy : { ...proxy, authorization: basicOf(url) });
 }
 
-function basicOf(url: URL): Secret {
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  return new Secret(`Basic ${Buffer.from(pair, "utf8").toString("base64")}`);
+/** What of a usable access entry is probably not meant, or will soon not work; without any of its content. */
+export function endpointWarnings(
+  { "certificate-authority": path, "certificate-authority-data": data }: AccessCluster,
+  nowMs: number,
+): readonly string[] {
+  return [
+    ...((path ?? "") === "" ? [] : ["certificate-authority is a file path, and is ignored"]),
+    ...((data ?? "") === ""
+      ? []
+      : caBundle(data ?? "", nowMs).warnings.map((what) => `certificate-authority-data ${what}`)),
+  ];
 }
 
 function invalid(what: string, cause?: unknown): FleetError {

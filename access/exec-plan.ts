@@ -74,10 +74,8 @@ export function execPlan(
 export function fingerprint(endpoint: Endpoint, plan: ExecPlan): string {
   const { installHint: _hint, env, ...shaping } = plan;
   const sorted = env.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const proxy =
-    endpoint.proxy === undefined
-      ? undefined
-      : { ...endpoint.proxy, authorization: endpoint.proxy.authorization?.reveal() };
+  const { login, ...place } = endpoint.proxy ?? {};
+  const proxy = { ...place, user: login?.user.reveal(), password: login?.password.reveal() };
   const text = canonicalJson({
     endpoint: { ...endpoint, proxy },
     plan: { ...shaping, env: sorted },

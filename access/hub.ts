@@ -1,11 +1,12 @@
 import { FleetError } from "../api/errors.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
-import { type Endpoint, type EndpointProxy, proxyOf } from "./endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { hubCredential, pemOf } from "./hub-credentials.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";
 import { pluginEnvironment } from "./plugin-environment.ts";
+import { type EndpointProxy, proxyOf, ProxyUrlError } from "./proxy-url.ts";
 import { RequestCounters } from "./request-counters.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import type { MayWrite } from "./write-permit.ts";
@@ -68,7 +69,7 @@ async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
   }
   const caPem = await pemOf(cluster, "certificate-authority");
   const tlsServerName = textOf(cluster["tls-server-name"]);
-  const proxy: EndpointProxy | undefined = proxyOf(textOf(cluster["proxy-url"]));
+  const proxy = hubProxy(textOf(cluster["proxy-url"]), context);
   return {
     server: `${server.origin}${server.pathname.replace(/\/+$/, "")}`,
     insecureSkipTlsVerify: cluster["insecure-skip-tls-verify"] === true,
@@ -76,6 +77,16 @@ async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
     ...(tlsServerName === "" ? {} : { tlsServerName }),
     ...(proxy === undefined ? {} : { proxy }),
   };
+}
+
+function hubProxy(text: string, context: string): EndpointProxy | undefined {
+  if (text === "") return undefined;
+  try {
+    return proxyOf(text);
+  } catch (error) {
+    if (!(error instanceof ProxyUrlError)) throw error;
+    throw new FleetError("ConfigInvalid", `proxy-url of context "${context}" ${error.message}`);
+  }
 }
 
 function textOf(value: unknown): string {

@@ -214,12 +214,15 @@ class SpokeFleet implements Spokes {
 
   #tellOutlook(spoke: string, outlook: Outlook): void {
     if (outlook.kind !== "access") return;
-    const { provider, source, skipped } = outlook.access;
+    const { provider, source, skipped, warnings } = outlook.access;
     if (source === "credentialProviders") {
       this.#options.log?.warn({ spoke, provider }, "The profile uses the deprecated list");
     }
     for (const problem of skipped) {
       this.#options.log?.warn({ spoke, provider, problem }, "A matching provider was passed over");
+    }
+    for (const warning of warnings) {
+      this.#options.log?.warn({ spoke, provider, warning }, "The access entry has an oddity");
     }
   }
 

@@ -12,6 +12,8 @@ export interface ProviderRules {
   readonly clusterManagers?: readonly string[];
   /** `host`, `*.domain`, either with `:port`, or an address range. */
   readonly servers?: readonly string[];
+  /** The same for the proxies of profiles. */
+  readonly proxies?: readonly string[];
   /** Keys that the plugin's configuration may have. */
   readonly configKeys?: readonly string[];
   /** Variables that a profile may set; one that ends in `*` is a prefix. */
@@ -20,12 +22,15 @@ export interface ProviderRules {
   readonly requiredConfig?: Readonly<Record<string, string>>;
 }
 
+const managerLabel = "x-k8s.io/cluster-manager";
+
 /** The rules of a provider as its entry in the file has them. */
 export function providerRules(raw: RawProvider): ProviderRules {
   return Object.freeze({
     ...rule("namespaces", raw.allowedNamespaces),
     ...rule("clusterManagers", raw.allowedClusterManagers),
     ...rule("servers", raw.allowedServers),
+    ...rule("proxies", raw.allowedProxies),
     ...rule("configKeys", raw.allowedConfigKeys),
     ...rule("envNames", raw.allowedEnvNames),
     ...(raw.requiredConfig === undefined
@@ -43,15 +48,18 @@ function rule(
 
 /** What cannot be right in the rules, with the key that says it; undefined when they can be followed. */
 export function impossibleRule(rules: ProviderRules): readonly [string, string] | undefined {
-  const server = rules.servers?.find((pattern) => serverMatcher(pattern) === undefined);
-  if (server !== undefined) {
-    return ["allowedServers", "has an entry that is no host, *.domain or address range"];
-  }
+  const what = "has an entry that is no host, *.domain or address range";
+  if (rules.servers?.some(isWrong) === true) return ["allowedServers", what];
+  if (rules.proxies?.some(isWrong) === true) return ["allowedProxies", what];
   const source = Object.values(rules.requiredConfig ?? {}).find((path) => !isProfileField(path));
   if (source !== undefined) {
     return ["requiredConfig", "has a value other than name, namespace or labels[KEY]"];
   }
   return undefined;
+}
+
+function isWrong(pattern: string): boolean {
+  return placeMatcher(pattern) === undefined;
 }
 
 /** The rule by which a profile may not use a provider; undefined when it may. */
@@ -64,14 +72,30 @@ export function refusedProfile(profile: ClusterProfile, rules: ProviderRules): s
   if (rules.clusterManagers?.includes(manager) === false) {
     return `allowedClusterManagers does not hold ${JSON.stringify(manager.slice(0, 64))}`;
   }
+  // The two are the same for every manager that keeps to the Cluster Inventory API.
+  const label = profile.metadata.labels?.[managerLabel];
+  if (rules.clusterManagers !== undefined && label !== undefined && label !== manager) {
+    return `the label ${managerLabel} contradicts spec.clusterManager.name, which allowedClusterManagers asks for`;
+  }
   return undefined;
 }
 
 /** True when the rules allow the server of a profile. */
-export function allowsServer(rules: ProviderRules, server: string): boolean {
-  if (rules.servers === undefined) return true;
-  const url = new URL(server);
-  return rules.servers.some((pattern) => serverMatcher(pattern)?.(url) === true);
+export function allowsServer({ servers }: ProviderRules, server: string): boolean {
+  const { hostname, port, protocol } = new URL(server);
+  const usual = protocol === "https:" ? 443 : 80;
+  return isAmong(servers, { host: hostname, port: port === "" ? usual : Number(port) });
+}
+
+/** True when the rules allow the proxy of a profile. */
+export function allowsProxy({ proxies }: ProviderRules, proxy: Place | undefined): boolean {
+  return proxy === undefined || isAmong(proxies, proxy);
+}
+
+function isAmong(patterns: readonly string[] | undefined, { host, port }: Place): boolean {
+  if (patterns === undefined) return true;
+  const place = { host: host.replace(/^\[|\]$|\.$/g, "").toLowerCase(), port };
+  return patterns.some((pattern) => placeMatcher(pattern)?.(place) === true);
 }
 
 /** The rule that the plugin's configuration of a profile breaks; undefined when it breaks none. Holds no value of it. */
@@ -114,33 +138,35 @@ function profileField({ metadata }: ClusterProfile, path: string): string | unde
   return label === undefined ? undefined : metadata.labels?.[label];
 }
 
-type ServerMatcher = (url: URL) => boolean;
+/** Where a server or a proxy is; an IPv6 address may be in brackets. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
 
-function serverMatcher(pattern: string): ServerMatcher | undefined {
+type PlaceMatcher = (place: Place) => boolean;
+
+function placeMatcher(pattern: string): PlaceMatcher | undefined {
   const [, range = "", bits = ""] = /^([\da-fA-F.:]+)\/(\d{1,3})$/.exec(pattern) ?? [];
   if (range !== "") return rangeMatcher(range, Number(bits));
-  const host = /^(\*\.)?([\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(pattern);
-  if (host === null) return undefined;
-  const [, wildcard, name = "", port] = host;
-  const wanted = name.toLowerCase();
-  return (url) => {
-    const actual = url.hostname.replace(/\.$/, "");
-    const isHost = wildcard === undefined ? actual === wanted : actual.endsWith(`.${wanted}`);
-    return isHost && (port === undefined || port === (url.port || defaultPorts[url.protocol]));
+  const found = /^(\*\.)?([\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(pattern);
+  if (found === null) return undefined;
+  const [, wildcard, name = "", wantedPort] = found;
+  const wanted = name.replace(/^\[|\]$/g, "").toLowerCase();
+  return ({ host, port }) => {
+    const isHost = wildcard === undefined ? host === wanted : host.endsWith(`.${wanted}`);
+    return isHost && (wantedPort === undefined || Number(wantedPort) === port);
   };
 }
 
-const defaultPorts: Readonly<Record<string, string>> = { "https:": "443", "http:": "80" };
-
 /** Addresses of a range. A host name is in none, since whoever owns it says where it leads. */
-function rangeMatcher(network: string, bits: number): ServerMatcher | undefined {
+function rangeMatcher(network: string, bits: number): PlaceMatcher | undefined {
   const family = isIP(network);
   if (family === 0 || bits > (family === 4 ? 32 : 128)) return undefined;
   const addresses = new BlockList();
   addresses.addSubnet(network, bits, `ipv${family === 4 ? 4 : 6}`);
-  return ({ hostname }) => {
-    const address = hostname.replace(/^\[|\]$/g, "");
-    const kind = isIP(address);
-    return kind !== 0 && addresses.check(address, kind === 4 ? "ipv4" : "ipv6");
+  return ({ host }) => {
+    const kind = isIP(host);
+    return kind !== 0 && addresses.check(host, kind === 4 ? "ipv4" : "ipv6");
   };
 }

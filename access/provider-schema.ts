@@ -36,6 +36,7 @@ export const providerSchema = {
     allowedNamespaces: texts,
     allowedClusterManagers: texts,
     allowedServers: texts,
+    allowedProxies: texts,
     allowedConfigKeys: texts,
     allowedEnvNames: texts,
     requiredConfig: { type: "object", additionalProperties: text },

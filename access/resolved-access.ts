@@ -1,10 +1,10 @@
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
-import { type Endpoint, endpointOf } from "./endpoint.ts";
+import { type Endpoint, endpointOf, endpointWarnings } from "./endpoint.ts";
 import { type ExecPlan, execPlan, fingerprint } from "./exec-plan.ts";
-import type { ProviderFile } from "./provider-config.ts";
-import { allowsServer } from "./provider-rules.ts";
+import type { Provider, ProviderFile } from "./provider-config.ts";
+import { allowsProxy, allowsServer } from "./provider-rules.ts";
 import { isHealthy, selectProvider } from "./select-provider.ts";
 
 /** All that is needed to reach the cluster of a profile. */
@@ -22,6 +22,10 @@ export interface ResolvedAccess {
   readonly maxConcurrency?: number;
   /** `allowedServers` of the provider. */
   readonly allowedServers: readonly string[];
+  /** `allowedProxies` of the provider. */
+  readonly allowedProxies: readonly string[];
+  /** What of the access entry is probably not meant, or will soon not work. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -44,13 +48,13 @@ export function resolveAccess(
   }
   const { provider, entry, source, skipped } = selectProvider(profile, providers);
   const { systemRoots, allowInsecure, maxConcurrency } = provider;
-  const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure });
+  const nowMs = Date.now();
+  const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure, nowMs });
   if (!allowsServer(provider.rules, endpoint.server)) {
-    throw new FleetError(
-      "RemoteClientCreationFailed",
-      `allowedServers of the provider ${JSON.stringify(provider.name)} does not hold the server of the profile`,
-      { code: "EndpointInvalid" },
-    );
+    throw notAllowed(provider, "allowedServers", "server");
+  }
+  if (!allowsProxy(provider.rules, endpoint.proxy)) {
+    throw notAllowed(provider, "allowedProxies", "proxy");
   }
   const plan = execPlan(provider, { profile, cluster: entry.cluster ?? {} });
   return Object.freeze({
@@ -62,8 +66,18 @@ export function resolveAccess(
     source,
     skipped,
     allowedServers: provider.rules.servers ?? [],
+    allowedProxies: provider.rules.proxies ?? [],
+    warnings: endpointWarnings(entry.cluster ?? {}, nowMs),
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
   });
+}
+
+function notAllowed({ name }: Provider, rule: string, what: string): FleetError {
+  return new FleetError(
+    "RemoteClientCreationFailed",
+    `${rule} of the provider ${JSON.stringify(name)} does not hold the ${what} of the profile`,
+    { code: "EndpointInvalid" },
+  );
 }
 
 /** No provider file was configured. */

@@ -2,7 +2,7 @@ import type { ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
 import type { Code } from "../api/reasons.ts";
-import { addressGuard } from "./address-guard.ts";
+import { addressGuard, type AddressGuard } from "./address-guard.ts";
 import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
 import { isBuiltIn, runBuiltIn } from "./built-in-plugins.ts";
 import { createKubeClient } from "./create-kube-client.ts";
@@ -65,6 +65,15 @@ export async function connectSpoke(
   }
 }
 
+function guardOf(access: ResolvedAccess, { environment }: SpokeDeps): AddressGuard {
+  return addressGuard({
+    allowed: access.allowedServers,
+    allowedProxies: access.allowedProxies,
+    // In a pod there is nothing but the pod itself; elsewhere clusters of kind and k3d are there.
+    loopback: (environment["KUBERNETES_SERVICE_HOST"] ?? "") === "",
+  });
+}
+
 /** One connection to a spoke, made for one fingerprint. */
 export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly client: KubeClient;
@@ -113,11 +122,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       counters: deps.counters ?? new RequestCounters(),
       credentials: this.#credentials,
       onTrouble,
-      guard: addressGuard({
-        allowed: access.allowedServers,
-        // In a pod there is nothing but the pod itself; elsewhere clusters of kind and k3d are there.
-        loopback: (deps.environment["KUBERNETES_SERVICE_HOST"] ?? "") === "",
-      }),
+      guard: guardOf(access, deps),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
       ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
     });

@@ -4,31 +4,49 @@ import type { Socket } from "node:net";
 import { rootCertificates, type SecureContextOptions } from "node:tls";
 
 import type { AddressGuard } from "./address-guard.ts";
-import type { Endpoint, EndpointProxy } from "./endpoint.ts";
+import { ConnectionError } from "./api-error.ts";
+import { connectionErrorOf } from "./connection-failure.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { EndpointProxy } from "./proxy-url.ts";
+import { openSocksTunnel, SocksError, type TunnelTarget } from "./socks.ts";
 
-/** Where a tunnel has to lead. */
-export interface TunnelTarget {
-  readonly host: string;
-  readonly port: number;
+interface TunnelLimits {
+  readonly connectTimeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly guard?: AddressGuard;
+  readonly endpoint?: Pick<Endpoint, "caPem">;
 }
 
 /**
- * Opens a connection to a server through an HTTP proxy (CONNECT). An https proxy is verified with the trust anchors of the
- * system and those of the endpoint (T07). Rejects with `code` `ECONNREFUSED` and the like, or `KNFLEET_PROXY` when the
- * proxy says no.
+ * Opens a connection to a server through a proxy: CONNECT, or SOCKS 5. An https proxy is verified with the trust anchors
+ * of the system and those of the endpoint (T07). Rejects with `ConnectionError`, which tells the proxy from the server.
  */
 export async function openTunnel(
   proxy: EndpointProxy,
   target: TunnelTarget,
-  limits: {
-    readonly connectTimeoutMs: number;
-    readonly signal: AbortSignal;
-    readonly guard?: AddressGuard;
-    readonly endpoint?: Pick<Endpoint, "caPem">;
-  },
+  limits: TunnelLimits,
 ): Promise<Socket> {
-  const authority = `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
-  limits.guard?.check(proxy.host);
+  const host = target.host.replace(/^\[|\]$/g, "");
+  const authority = `${host.includes(":") ? `[${host}]` : host}:${target.port}`;
+  const guard = limits.guard?.proxy ?? limits.guard;
+  try {
+    guard?.check(proxy.host);
+    if (proxy.protocol !== "socks5:") return await openHttpTunnel(proxy, authority, limits);
+    const lookup = guard === undefined ? {} : { lookup: guard.lookup };
+    return await openSocksTunnel(proxy, { host, port: target.port }, { ...limits, ...lookup });
+  } catch (error) {
+    const who = `The proxy of ${authority}`;
+    if (!(error instanceof SocksError)) throw connectionErrorOf(error, who);
+    throw new ConnectionError("other", `${who} ${error.message}`, { cause: error });
+  }
+}
+
+async function openHttpTunnel(
+  proxy: EndpointProxy,
+  authority: string,
+  limits: TunnelLimits,
+): Promise<Socket> {
+  const guard = limits.guard?.proxy ?? limits.guard;
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const request = (proxy.protocol === "https:" ? https : http).request({
     host: proxy.host,
@@ -37,18 +55,15 @@ export async function openTunnel(
     path: authority,
     agent: false,
     ...trustOf(limits.endpoint?.caPem),
-    ...(limits.guard === undefined ? {} : { lookup: limits.guard.lookup }),
+    ...(guard === undefined ? {} : { lookup: guard.lookup }),
     timeout: limits.connectTimeoutMs,
     signal: limits.signal,
     headers: { host: authority, ...loginOf(proxy) },
   });
   const refuse = (status: number | undefined): void => {
     request.destroy();
-    reject(
-      Object.assign(new Error(`The proxy answered ${status ?? "nothing"}`), {
-        code: "KNFLEET_PROXY",
-      }),
-    );
+    const what = `The proxy of ${authority} answered ${status ?? "nothing"} to CONNECT`;
+    reject(new ConnectionError("other", what));
   };
   request.once("connect", (response, socket) => {
     // Kept open by the tunnel from now on: the timeout was for the handshake with the proxy.
@@ -74,6 +89,8 @@ function trustOf(
       { ca: [...rootCertificates, caPem], allowPartialTrustChain: true };
 }
 
-function loginOf({ authorization }: EndpointProxy): Readonly<Record<string, string>> {
-  return authorization === undefined ? {} : { "proxy-authorization": authorization.reveal() };
+function loginOf({ login }: EndpointProxy): Readonly<Record<string, string>> {
+  if (login === undefined) return {};
+  const pair = Buffer.from(`${login.user.reveal()}:${login.password.reveal()}`, "utf8");
+  return { "proxy-authorization": `Basic ${pair.toString("base64")}` };
 }

@@ -1,8 +1,12 @@
+import { inspect } from "node:util";
+
 import { describe, expect, test } from "vitest";
 
-import { endpointOf } from "../../access/endpoint.ts";
+import { endpointOf, endpointWarnings } from "../../access/endpoint.ts";
 import { FleetError } from "../../api/errors.ts";
+import { createAuthority } from "../fleet/certificates.ts";
 import { anyCaData, anyCaPem } from "./builders.ts";
+import { longRsaEnd, longRsaPem, shortRsaPem } from "./rsa-certificates.ts";
 
 const base = { server: "https://spoke-1.test:6443", "certificate-authority-data": anyCaData };
 
@@ -87,27 +91,104 @@ describe("a proxy", () => {
     ["http://proxy.test:3128", { protocol: "http:", host: "proxy.test", port: 3128 }],
     ["https://proxy.test", { protocol: "https:", host: "proxy.test", port: 443 }],
     ["http://[::1]", { protocol: "http:", host: "::1", port: 80 }],
+    ["https://proxy.test:80/", { protocol: "https:", host: "proxy.test", port: 80 }],
+    ["HTTP://PROXY.test:443/path", { protocol: "http:", host: "proxy.test", port: 443 }],
+    ["socks5://PROXY.test", { protocol: "socks5:", host: "proxy.test", port: 1080 }],
+    ["socks5h://proxy.test:80", { protocol: "socks5:", host: "proxy.test", port: 80 }],
   ])("%s is used", (url, proxy) => {
     expect(endpointOf({ ...base, "proxy-url": url }).proxy).toEqual(proxy);
   });
 
-  test("with a user is used, and its password is not printed", () => {
-    const { proxy } = endpointOf({ ...base, "proxy-url": "http://user:canary@proxy.test" });
-    expect(proxy?.authorization?.reveal()).toBe(
-      `Basic ${Buffer.from("user:canary").toString("base64")}`,
-    );
-    expect(JSON.stringify(proxy)).not.toContain("Basic");
+  test("with a user is used, and nothing of its login is printed", () => {
+    const { proxy } = endpointOf({ ...base, "proxy-url": "http://canary:c%40nary@proxy.test" });
+    expect(proxy?.login?.user.reveal()).toBe("canary");
+    expect(proxy?.login?.password.reveal()).toBe("c@nary");
+    expect(inspect(proxy, { depth: 9 }) + JSON.stringify(proxy)).not.toMatch(/nary/);
   });
 
-  test.each(["ftp://p", "://", "10.0.0.9:3128", "http://p:99999", "http://p :1"])(
-    "%s is refused",
-    (url) => {
-      expect(refusalOf({ ...base, "proxy-url": url })).toBe(
-        "RemoteClientCreationFailed EndpointInvalid",
-      );
-    },
-  );
+  test.each([
+    "ftp://p",
+    "://",
+    "10.0.0.9:3128",
+    "http://p:99999",
+    "http://p :1",
+    "http://p:0",
+    "http:///p",
+    "socks4://p",
+    "unix:///run/p",
+    "http://us%zzer@p",
+    "socks5://:word@p",
+    `socks5://${"u".repeat(256)}:word@p`,
+  ])("%s is refused, without a word of it (R51, T-15)", (url) => {
+    const message = messageOf({ ...base, "proxy-url": url });
+    expect(message).toMatch(/^\[EndpointInvalid\] The access entry is not usable: proxy-url /);
+    expect(message).not.toMatch(/us%zzer|word@|uuu/);
+  });
 });
+
+describe("a bundle of certificate authorities (T-14)", () => {
+  const nowMs = Date.parse("2026-11-21T00:00:00Z");
+  const dayMs = 86_400_000;
+  const authority = createAuthority("bundle");
+  const hosts = ["spoke-1.test"];
+  const leaf = authority.issue({ commonName: "leaf", usage: "server", hosts }).certificatePem;
+  const expired = authority.issue({ commonName: "old", usage: "server", hosts, expired: true });
+
+  test("may be of one certificate that is no authority", () => {
+    expect(endpointOf({ ...base, "certificate-authority-data": dataOf(leaf) }).caPem).toBe(leaf);
+  });
+
+  test("is used while one of its certificates can be, with a warning for the others", () => {
+    const pem = expired.certificatePem + leaf;
+    expect(endpointOf({ ...base, "certificate-authority-data": dataOf(pem) }).caPem).toBe(pem);
+    expect(warningsOf(pem, Date.now()).join()).toMatch(/is not used: it has expired on \d{4}-/);
+  });
+
+  test("that ends soon is told", () => {
+    expect(warningsOf(longRsaPem, Date.parse(longRsaEnd) - 31 * dayMs)).toEqual([]);
+    expect(warningsOf(longRsaPem, Date.parse(longRsaEnd) - 29 * dayMs)).toEqual([
+      "certificate-authority-data holds a certificate that ends on 2036-11-18",
+    ]);
+  });
+
+  test.each([
+    { name: "of expired certificates", pem: expired.certificatePem, says: "has expired on" },
+    { name: "with a short RSA key", pem: shortRsaPem, says: "has an RSA key of 1024 bits" },
+    { name: "of 51 certificates", pem: leaf.repeat(51), says: "more than 50 certificates" },
+    { name: "of more than 256 KiB", pem: `${"x\n".repeat(131_072)}${leaf}`, says: "256 KiB" },
+    { name: "with one that is broken", pem: leaf + leaf.replace("MII", "MIX"), says: "be read" },
+  ])("$name is refused", ({ pem, says }) => {
+    const message = messageOf({ ...base, "certificate-authority-data": dataOf(pem) });
+    expect(message).toContain("[EndpointInvalid] The access entry is not usable: certificate-auth");
+    expect(message).toContain(says);
+  });
+
+  test("as a path is told, and is not read (R47)", () => {
+    const cluster = { server: base.server, "certificate-authority": "/x/ca.crt" };
+    expect(endpointOf(cluster, { systemRoots: true }).caPem).toBeUndefined();
+    expect(endpointWarnings(cluster, nowMs)).toEqual([
+      "certificate-authority is a file path, and is ignored",
+    ]);
+  });
+});
+
+function warningsOf(pem: string, atMs: number): readonly string[] {
+  return endpointWarnings({ ...base, "certificate-authority-data": dataOf(pem) }, atMs);
+}
+
+function dataOf(pem: string): string {
+  return Buffer.from(pem).toString("base64");
+}
+
+function messageOf(cluster: Parameters<typeof endpointOf>[0]): string {
+  try {
+    endpointOf(cluster);
+  } catch (error) {
+    if (error instanceof FleetError) return error.message;
+    throw error;
+  }
+  return "nothing";
+}
 
 function refusalOf(cluster: Parameters<typeof endpointOf>[0]): string {
   try {

@@ -43,6 +43,16 @@ describe("a profile may use a provider", () => {
     { rules: { allowedServers: ["other.test", "*.test"] } },
     { rules: { allowedServers: ["10.0.0.0/8"] }, cluster: { server: "https://10.1.2.3" } },
     { rules: { allowedServers: ["fd00::/8"] }, cluster: { server: "https://[fd00::1]:6443" } },
+    { rules: { allowedProxies: [] } },
+    ...["proxy.test", "*.test:3128", "PROXY.test:3128"].map((pattern) => ({
+      rules: { allowedProxies: [pattern] },
+      cluster: { "proxy-url": "http://user:word@Proxy.test:3128" },
+    })),
+    {
+      rules: { allowedProxies: ["10.0.0.0/8"] },
+      cluster: { "proxy-url": "socks5://10.0.0.1" },
+    },
+    { rules: { allowedProxies: ["p.test:443"] }, cluster: { "proxy-url": "https://p.test" } },
     { rules: { allowedConfigKeys: ["clusterName"] }, config: { clusterName: "spoke-1" } },
     { rules: { allowedConfigKeys: [] } },
     { rules: { requiredConfig: { clusterName: "name" } }, config: { clusterName: "spoke-1" } },
@@ -58,7 +68,7 @@ describe("a profile may use a provider", () => {
   });
 });
 
-describe("a profile may not use a provider", () => {
+describe("a profile may not use a provider (T-15, T-16, T-20)", () => {
   test.each<Asked & { readonly says: string }>([
     { rules: { allowedNamespaces: ["a"] }, says: "[ProviderInvalid] * allowedNamespaces" },
     { rules: { allowedNamespaces: [] }, says: "[ProviderInvalid] * allowedNamespaces" },
@@ -75,6 +85,11 @@ describe("a profile may not use a provider", () => {
       says: "[EndpointInvalid] * allowedServers",
     },
     { rules: { allowedServers: ["0.0.0.0/0"] }, says: "[EndpointInvalid] * allowedServers" },
+    ...[[], ["proxy.test:80"], ["canary.proxy.test"], ["0.0.0.0/0"]].map((allowedProxies) => ({
+      rules: { allowedProxies },
+      cluster: { "proxy-url": "http://canary:canary@proxy.test:3128" },
+      says: "[EndpointInvalid] * allowedProxies",
+    })),
     {
       rules: { allowedConfigKeys: ["clusterName"] },
       config: { clusterName: "spoke-1", namespace: "canary" },
@@ -106,6 +121,17 @@ describe("a profile may not use a provider", () => {
     expect(answer).toContain(rule);
     expect(answer).not.toContain("canary");
   });
+});
+
+test("a profile whose label contradicts its cluster manager may not use a provider for managers (T-20)", () => {
+  const { metadata, ...profile } = profileOf({ accessProviders: [entryOf("sr")] });
+  const file = fileOf(rawProvider("sr", { allowedClusterManagers: ["m"] }));
+  const labelled = (labels: Readonly<Record<string, string>>) => () =>
+    resolveAccess({ ...profile, metadata: { ...metadata, labels } }, file).provider;
+  expect(labelled({ "x-k8s.io/cluster-manager": "m" })()).toBe("sr");
+  expect(labelled({ "x-k8s.io/cluster-manager": "other" })).toThrow(
+    /\[ProviderInvalid\].*contradicts/,
+  );
 });
 
 test("a provider that refuses the profile is passed over for the next one", () => {

@@ -4,19 +4,9 @@ import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 
 import { apiErrorOf, bodyOf } from "../../access/api-answer.ts";
-import { Secret } from "../../access/secret.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
-import {
-  authority,
-  failureOf,
-  get,
-  requesterTo,
-  serverIdentity,
-  stub,
-  untilTheEnd,
-} from "./loopback.ts";
-import { startProxyStub } from "./proxy-stub.ts";
+import { authority, failureOf, get, requesterTo, serverIdentity, stub } from "./loopback.ts";
 
 const signal = AbortSignal.timeout(60_000);
 
@@ -139,36 +129,6 @@ describe("an answer", () => {
     const api = await stub(() => ({ body: '{"token": canary' }));
     const answer = await requesterTo(api).send(get, signal);
     expect(() => bodyOf(answer, "GET /x")).toThrow("not JSON");
-  });
-});
-
-describe("a proxy", () => {
-  test("carries one tunnel with its password, not one for each request (T06)", async () => {
-    const api = await stub();
-    const proxy = await startProxyStub();
-    untilTheEnd(proxy);
-    const requester = requesterTo({
-      server: api.server,
-      proxy: {
-        protocol: "http:",
-        host: "127.0.0.1",
-        port: proxy.port,
-        authorization: new Secret("Basic dTpw"),
-      },
-    });
-    await Promise.all(Array.from({ length: 10 }, () => requester.send(get, signal)));
-    expect(proxy.asked).toEqual([{ target: `127.0.0.1:${api.port}`, authorization: "Basic dTpw" }]);
-  });
-
-  test("that says no is an error", async () => {
-    const api = await stub();
-    const proxy = await startProxyStub(407);
-    untilTheEnd(proxy);
-    const requester = requesterTo({
-      server: api.server,
-      proxy: { protocol: "http:", host: "127.0.0.1", port: proxy.port },
-    });
-    expect(await failureOf(requester.send(get, signal))).toBe("other");
   });
 });
 

@@ -21,12 +21,12 @@ const refusalRules: readonly RefusalRule[] = [
     applies: ({ host }) => !plainServer.test(textOf(host)) && !bracketServer.test(textOf(host)),
   },
   {
-    // Only http and https proxies, with an address.
+    // Only proxies that can be spoken to, with an address.
     defect: "T-15",
     code: "EndpointInvalid",
     applies: ({ proxy }) => {
       const url = fieldsOf(proxy)["url"];
-      return typeof url === "string" && !/^https?:\/\/[^\s/:]+/i.test(url);
+      return typeof url === "string" && !/^(?:https?|socks5h?):\/\/[^\s/:]+/i.test(url);
     },
   },
   {

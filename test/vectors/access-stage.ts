@@ -4,7 +4,8 @@ import { join } from "node:path";
 
 import type { ResolvedAccess } from "../../access/resolved-access.ts";
 import { FleetError } from "../../api/errors.ts";
-import { type ProxyStub, startProxyStub } from "../access/proxy-stub.ts";
+import { startProxyStub } from "../access/proxy-stub.ts";
+import { startSocksStub } from "../access/socks-stub.ts";
 import { type AccessCase, fieldsOf, listOf, textOf } from "./access-cases.ts";
 import { isProfile, loadedFile, resolveCase } from "./access-resolution.ts";
 import { CaseClient, MovingClock, runSteps, type StepOutcome } from "./access-run.ts";
@@ -95,7 +96,7 @@ interface Servers {
   readonly server: RecordedServer;
   /** Where `server` sends its clients, when the case says so. */
   readonly elsewhere: RecordedServer;
-  readonly proxy: ProxyStub;
+  readonly proxy: { readonly port: number; readonly asked: readonly unknown[] };
 }
 
 async function startServers(
@@ -111,9 +112,17 @@ async function startServers(
   const redirectTo = `https://localhost:${elsewhere.port}/final`;
   const redirect = settings["redirectToOtherHost"] === true ? { redirectTo } : {};
   const server = stage.use(await startRecordedServer({ ...make, ...redirect }));
+  if (settings["proxy"] === "socks5") {
+    return { server, elsewhere, proxy: stage.use(await startSocksStub(socksRules(settings))) };
+  }
   const proxyIdentity = settings["proxy"] === "https" ? servers["usual"] : undefined;
   const proxy = stage.use(await startProxyStub(200, proxyIdentity));
   return { server, elsewhere, proxy };
+}
+
+function socksRules(settings: Readonly<Record<string, unknown>>): { readonly login?: string } {
+  const login = textOf(settings["proxyUserPassword"]);
+  return login === "" ? {} : { login };
 }
 
 function parentEnvironment(root: string): Readonly<Record<string, string>> {

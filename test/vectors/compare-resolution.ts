@@ -121,7 +121,8 @@ function shownConfig(config: Fields): Fields {
   return {
     podsURL: new URL(textOf(client["podsURL"])).href,
     caSha256: textOf(fieldsOf(config["tls"])["caDataSha256"]),
-    proxy: proxy === null ? null : proxyShown(textOf(proxy)),
+    // To Go and to us the two are the same.
+    proxy: proxy === null ? null : proxyShown(textOf(proxy).replace(/^socks5h:/, "socks5:")),
     apiVersion: exec["apiVersion"],
     command: exec["command"],
     args: listOf(exec["args"]),

@@ -22,6 +22,8 @@ export function runRefusalRule({ input }: AccessCase, error: FleetError): string
   if (server === "" || !/^https:/i.test(server)) return "T-10";
   const kind = textOf(fieldsOf(input["server"])["proxy"]);
   const proxy = /"proxy-url":"([^"]*)"/.exec(texts)?.[1] ?? (kind === "" ? "" : `${kind}://a`);
-  // Only http and https, and an address that no two readers read differently.
-  return proxy === "" || /^https?:\/\/[^/\s]+(?:\/\S*)?$/i.test(proxy) ? undefined : "T-15";
+  // Only proxies that can be spoken to, and an address that no two readers read differently.
+  return proxy === "" || /^(?:https?|socks5h?):\/\/[^/\s]+(?:\/\S*)?$/i.test(proxy)
+    ? undefined
+    : "T-15";
 }
