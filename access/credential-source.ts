@@ -9,6 +9,8 @@ export interface CredentialSourceOptions {
   readonly now: () => number;
   /** In [0, 1), for jitter. */
   readonly random: () => number;
+  /** First pause after a fresh credential was rejected too, in ms; default 1,000. It doubles up to 60 s. */
+  readonly rejectedPauseMs?: number;
 }
 
 const maxSkewMs = 60_000;
@@ -63,7 +65,9 @@ export class RenewingCredentials implements CredentialSource, Disposable {
     this.#rejections = now - this.#rejectedAtMs > calmMs ? 1 : this.#rejections + 1;
     this.#rejectedAtMs = now;
     // The first rejection is an old credential; the next ones say that fresh ones are no better.
-    if (this.#rejections > 1) this.#hold(rejected(), this.#rejections - 1);
+    if (this.#rejections > 1) {
+      this.#hold(rejected(), this.#rejections - 1, this.#options.rejectedPauseMs);
+    }
   }
 
   /** Ends a running plugin; nothing can be had afterwards. */
@@ -99,8 +103,8 @@ export class RenewingCredentials implements CredentialSource, Disposable {
     }
   }
 
-  #hold(error: unknown, times: number): void {
-    const waitMs = Math.min(maxBackoffMs, minBackoffMs * 2 ** (times - 1));
+  #hold(error: unknown, times: number, firstMs: number = minBackoffMs): void {
+    const waitMs = Math.min(maxBackoffMs, firstMs * 2 ** (times - 1));
     this.#failure = {
       error,
       untilMs: this.#options.now() + waitMs * (1 + this.#options.random() / 4),

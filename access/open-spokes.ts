@@ -131,7 +131,8 @@ class SpokeFleet implements Spokes {
     if (known !== undefined) return known;
     const keeper: SpokeKeeper = new SpokeKeeper(outlook, this.#deps, () => {
       this.#tellState(ref);
-      this.#notify(ref);
+      // Who waits for the attempt hears of its end, and who does not wait has nothing to do before.
+      if (this.state(ref)?.kind !== "connecting") this.#notify(ref);
     });
     this.#keepers.set(key, keeper);
     this.#options.path?.spokeIs(key, keeper.state.kind);

@@ -1,9 +1,15 @@
+import { PluginPace } from "./plugin-pace.ts";
 import { Window } from "./window.ts";
 
 const maxPlugins = 8;
+const usualConcurrency = 2;
 
-/** How many exec plugins run at the same time in a process: 8, and of one provider as many as it says. */
+/**
+ * How many exec plugins run at the same time in a process: 8, and of one provider as many as it says, 2 when it says
+ * nothing. And how often one profile may have a credential obtained. Security: T-22, T-45.
+ */
 export class PluginLimits {
+  readonly pace = new PluginPace();
   readonly #all = new Window(maxPlugins);
   /** By provider and its limit, so that a changed file has a window of its own. */
   readonly #windows = new Map<string, Window>();
@@ -14,10 +20,8 @@ export class PluginLimits {
     signal: AbortSignal,
   ): Promise<Disposable> {
     using places = new DisposableStack();
-    if (maxConcurrency !== undefined) {
-      // First its own, so that those who wait for it do not hold a place of the others.
-      places.use(await this.#windowOf(provider, maxConcurrency).enter(signal));
-    }
+    // First its own, so that those who wait for it do not hold a place of the others.
+    places.use(await this.#windowOf(provider, maxConcurrency ?? usualConcurrency).enter(signal));
     places.use(await this.#all.enter(signal));
     return places.move();
   }

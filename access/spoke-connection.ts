@@ -40,6 +40,8 @@ export interface SpokeDeps {
 }
 
 const probeTimeoutMs = 10_000;
+// The pace of plugins: who asks meanwhile is told why at once, and does not wait.
+const rejectedPauseMs = 5_000;
 const codes: Partial<Record<ConnectionFailure, Code>> = {
   untrusted: "TLSUntrusted",
   notAllowed: "EndpointInvalid",
@@ -97,7 +99,10 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       policy: { roots: deps.pluginRoots ?? [] },
     };
     const path = deps.path ?? new PathMetrics();
+    const { namespace, name } = access.profile;
+    const spoke = `${namespace}/${name}`;
     const run = async (signal: AbortSignal): Promise<Credential> => {
+      await plugins.pace.enter(spoke, signal);
       if (isBuiltIn(access.plan.command)) {
         const withHub = { ...surroundings, hub: deps.hub };
         return path.measure(this.provider, () => runBuiltIn(access.plan, withHub, signal), signal);
@@ -109,12 +114,13 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#credentials = new RenewingCredentials({
       obtain: async (signal) => {
         const credential = await run(signal);
-        const { namespace, name } = this.profile;
-        path.credentialOf(`${namespace}/${name}`, credential.expiresAtMs);
+        signal.throwIfAborted();
+        path.credentialOf(spoke, credential.expiresAtMs);
         return credential;
       },
       now: Date.now,
       random: Math.random,
+      rejectedPauseMs,
     });
     this.#requester = new AuthorizedRequester({
       endpoint: access.endpoint,

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
 import { abortable } from "./abortable.ts";
+import { PluginLimits } from "./plugin-limits.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";
@@ -37,10 +38,11 @@ export class SpokeKeeper {
   #grace: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `onChange` is called after every change of the state but to `connecting`. */
+  /** `onChange` is called after every change of the state. */
   constructor(outlook: Outlook, deps: SpokeDeps, onChange: () => void) {
     this.#outlook = outlook;
-    this.#deps = deps;
+    // One for all attempts, or a limit would begin anew with each.
+    this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits() };
     this.#onChange = onChange;
     this.#follow();
   }
@@ -194,11 +196,8 @@ export class SpokeKeeper {
     const before = this.#state;
     const next = this.#stateNow();
     this.#state = next;
-    if (next.kind === "connecting") {
-      if (before.kind !== "connecting") this.#settled = Promise.withResolvers();
-      return;
-    }
-    this.#settled.resolve();
+    if (next.kind !== "connecting") this.#settled.resolve();
+    else if (before.kind !== "connecting") this.#settled = Promise.withResolvers();
     if (!sameState(before, next)) this.#onChange();
   }
 
