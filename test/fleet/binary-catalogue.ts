@@ -8,7 +8,7 @@ export type BinaryPaths<Name extends BinaryName> = (name: Name) => string;
 
 /** How a program is built: a package of one of the modules under `binaries/`, which pin its version. */
 export interface BinarySource {
-  readonly module: "kubernetes" | "tools" | "plugins";
+  readonly module: "kubernetes" | "kubernetes-1.35" | "tools" | "plugins";
   readonly importPath: string;
 }
 
@@ -24,6 +24,9 @@ export const binaryNames = [
   "kubeconfig-secretreader",
   "helm",
   "clusterprofile-credentials-plugin",
+  "kube-apiserver-1.35",
+  "kube-controller-manager-1.35",
+  "kube-scheduler-1.35",
 ] as const;
 
 /** What `startFleet` needs. */
@@ -34,6 +37,13 @@ export const serverBinaries = [
   "kube-scheduler",
   "kwok",
 ] as const satisfies readonly BinaryName[];
+
+/** The servers of the older Kubernetes minor; built when a cluster asks for it. */
+export const olderServers = {
+  "kube-apiserver": "kube-apiserver-1.35",
+  "kube-controller-manager": "kube-controller-manager-1.35",
+  "kube-scheduler": "kube-scheduler-1.35",
+} as const satisfies Partial<Record<BinaryName, BinaryName>>;
 
 const inventory = "sigs.k8s.io/cluster-inventory-api/plugins";
 
@@ -55,6 +65,9 @@ const sources: Readonly<Record<BinaryName, BinarySource>> = {
     importPath:
       "open-cluster-management.io/managed-serviceaccount/cmd/clusterprofile-credentials-plugin",
   },
+  "kube-apiserver-1.35": kubernetes("kube-apiserver", "kubernetes-1.35"),
+  "kube-controller-manager-1.35": kubernetes("kube-controller-manager", "kubernetes-1.35"),
+  "kube-scheduler-1.35": kubernetes("kube-scheduler", "kubernetes-1.35"),
 };
 
 export type ServerBinary = (typeof serverBinaries)[number];
@@ -72,19 +85,29 @@ export function moduleFolder(module: BinarySource["module"]): string {
 // Without the stamp, servers and clients call themselves v0.0.0 and refuse to work with each other.
 const kubernetesVersion = "k8s.io/component-base/version";
 
+const kubernetesReleases: Partial<Record<BinarySource["module"], string>> = {
+  kubernetes: "1.36.3",
+  "kubernetes-1.35": "1.35.4",
+};
+
 /** Flags of `go build` for a module; part of the cache key. */
 export function buildFlags(module: BinarySource["module"]): readonly string[] {
+  const release = kubernetesReleases[module];
+  const [major, minor] = release?.split(".") ?? [];
   const stamps =
-    module === "kubernetes"
-      ? [
-          `-X ${kubernetesVersion}.gitVersion=v1.36.3`,
-          `-X ${kubernetesVersion}.gitMajor=1`,
-          `-X ${kubernetesVersion}.gitMinor=36`,
-        ]
-      : [];
+    release === undefined
+      ? []
+      : [
+          `-X ${kubernetesVersion}.gitVersion=v${release}`,
+          `-X ${kubernetesVersion}.gitMajor=${major}`,
+          `-X ${kubernetesVersion}.gitMinor=${minor}`,
+        ];
   return ["-trimpath", `-ldflags=${["-s -w", ...stamps].join(" ")}`];
 }
 
-function kubernetes(command: string): BinarySource {
-  return { module: "kubernetes", importPath: `k8s.io/kubernetes/cmd/${command}` };
+function kubernetes(
+  command: string,
+  module: "kubernetes" | "kubernetes-1.35" = "kubernetes",
+): BinarySource {
+  return { module, importPath: `k8s.io/kubernetes/cmd/${command}` };
 }

@@ -15,8 +15,13 @@ import { kubeconfigOf, writeKubeconfig, type KubeconfigEntry } from "./kubeconfi
 import { requestToken, type ServiceAccountToken, type TokenOptions } from "./service-accounts.ts";
 import type { Watchdog } from "./watchdog.ts";
 
+/** A Kubernetes minor that the fleet can run. */
+export type KubernetesMinor = "1.36" | "1.35";
+
 /** How one cluster of a fleet is to be. */
 export interface ClusterOptions {
+  /** Minor version of the control plane. Default `1.36`. */
+  readonly kubernetes?: KubernetesMinor;
   /** Default `hub`, `spoke-1`, `spoke-2`, … */
   readonly name?: string;
   /** Two fake nodes on which pods become ready at once. False: no node, nothing ever becomes ready. Default true. */

@@ -3,8 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { ensureBinaries, ensureInventoryCrds } from "./binaries.ts";
-import { serverBinaries, type BinaryPaths } from "./binary-catalogue.ts";
-import { startCluster, type Cluster, type ClusterDeps, type ClusterOptions } from "./cluster.ts";
+import { olderServers, serverBinaries, type BinaryPaths } from "./binary-catalogue.ts";
+import {
+  startCluster,
+  type Cluster,
+  type ClusterDeps,
+  type ClusterOptions,
+  type KubernetesMinor,
+} from "./cluster.ts";
 import {
   applyFile,
   chartCrdFolder,
@@ -89,13 +95,29 @@ async function startClusters(
     ...wanted.map((spoke, index) => ({ name: `spoke-${index + 1}`, ...spoke })),
   ];
   const started = await Promise.allSettled(
-    plans.map((plan) => startCluster({ ...plan, folder: join(folder, plan.name) }, deps)),
+    plans.map(async (plan) => {
+      const ofMinor = await depsOf(plan.kubernetes, deps);
+      return startCluster({ ...plan, folder: join(folder, plan.name) }, ofMinor);
+    }),
   );
   const clusters = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const failure = started.find((one) => one.status === "rejected");
   if (failure === undefined) return clusters;
   await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()));
   throw failure.reason;
+}
+
+/** The same, with the servers of another Kubernetes minor, which are built when they are missing. */
+async function depsOf(minor: KubernetesMinor = "1.36", deps: ClusterDeps): Promise<ClusterDeps> {
+  if (minor === "1.36") return deps;
+  const older = await ensureBinaries(Object.values(olderServers), { log: deps.log });
+  return {
+    ...deps,
+    binary: (name) => {
+      const other = Object.entries(olderServers).find(([current]) => current === name)?.[1];
+      return other === undefined ? deps.binary(name) : older(other);
+    },
+  };
 }
 
 async function installCrds(hub: Cluster, folders: readonly string[]): Promise<void> {
