@@ -32,6 +32,8 @@ export interface StubOptions {
   readonly http1?: boolean;
   /** Ask clients for a certificate of this authority. */
   readonly clientCaPem?: string;
+  /** Default: a free one. */
+  readonly port?: number;
 }
 
 /** An API server that does what a real one cannot be made to do. */
@@ -79,7 +81,7 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
     sockets.set(socket.remotePort ?? 0, socket);
     socket.on("error", () => undefined);
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(options.port ?? 0, "127.0.0.1");
   await once(server, "listening");
   const port = portOf(server.address());
   return {

@@ -61,15 +61,26 @@ export function requesterTo(
   credentials?: CredentialSource,
   more: Pick<RequesterOptions, "guard" | "mayWrite"> = {},
 ): AuthorizedRequester {
-  return untilTheEnd(
-    new AuthorizedRequester({
-      endpoint: { ...endpoint, caPem: endpoint.caPem ?? authority.certificatePem },
-      ...more,
-      userAgent: "test",
-      counters: new RequestCounters(),
-      credentials: credentials ?? fixed({ authorization: new Secret("Bearer T1") }),
-    }),
-  );
+  return untilTheEnd(newRequester(endpoint, credentials, more));
+}
+
+/** One that its caller ends. */
+export function requesterOf(server: string): AuthorizedRequester {
+  return newRequester({ server });
+}
+
+function newRequester(
+  endpoint: Endpoint,
+  credentials?: CredentialSource,
+  more: Pick<RequesterOptions, "guard"> = {},
+): AuthorizedRequester {
+  return new AuthorizedRequester({
+    endpoint: { ...endpoint, caPem: endpoint.caPem ?? authority.certificatePem },
+    ...more,
+    userAgent: "test",
+    counters: new RequestCounters(),
+    credentials: credentials ?? fixed({ authorization: new Secret("Bearer T1") }),
+  });
 }
 
 function fixed(credential: Credential): CredentialSource {

@@ -89,7 +89,7 @@ describe("a plugin runs twice, and then at most once in five seconds,", () => {
     const started = performance.now();
     const keeper = new SpokeKeeper(outlookTo(apis[0].server), deps, () => undefined);
     await keeper.acquire(signal);
-    for (let flip = 1; flip <= 1_000; flip += 1) {
+    for (let flip = 1; flip <= 400; flip += 1) {
       keeper.update(outlookTo(apis[flip % 2 === 0 ? 0 : 1].server));
       if (flip % 10 === 0) await new Promise((done) => setTimeout(done, 30));
     }

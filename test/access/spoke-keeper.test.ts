@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { resolveAccess } from "../../access/resolved-access.ts";
 import { type Outlook, SpokeKeeper } from "../../access/spoke-keeper.ts";
 import { FleetError } from "../../api/errors.ts";
+import { held, leakedSince } from "../support/held.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "./api-stub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 import { authority, serverIdentity } from "./loopback.ts";
@@ -104,20 +105,6 @@ function summaryOf({ state }: SpokeKeeper): string {
   return `connected ${profile.uid} ${fingerprint}`;
 }
 
-/** Sockets and pipes that this process holds, by the kernel's word, and its child processes. */
-async function held(): Promise<Readonly<Record<string, number>>> {
-  const files = "/proc/self/fd";
-  const links = await Promise.all(
-    (await readdir(files)).map((fd) => readlink(`${files}/${fd}`).catch(() => "")),
-  );
-  const active = process.getActiveResourcesInfo();
-  return {
-    sockets: links.filter((link) => link.startsWith("socket:")).length,
-    pipes: links.filter((link) => link.startsWith("pipe:")).length,
-    processes: active.filter((name) => name === "ProcessWrap").length,
-  };
-}
-
 async function run(happenings: readonly Happening[]): Promise<void> {
   const before = await held();
   let answer: StubAnswer = {};
@@ -144,7 +131,7 @@ async function run(happenings: readonly Happening[]): Promise<void> {
     await Promise.all([keeper.close(error), fresh.close(error)]);
     for (const stub of stubs) await stub[Symbol.asyncDispose]();
   }
-  await expect.poll(held, { timeout: 5_000, interval: 20 }).toEqual(before);
+  expect(await leakedSince(before)).toEqual({});
 }
 
 test(`whatever happens, a spoke ends as after a fresh start (KNFLEET_SEED=${seed})`, async () => {
