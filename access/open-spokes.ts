@@ -7,6 +7,7 @@ import { knownResource } from "../api/resources.ts";
 import { abortable } from "./abortable.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { PluginLimits } from "./plugin-limits.ts";
+import { ServedProfiles } from "./profile-versions.ts";
 import type { ProviderFile } from "./provider-config.ts";
 import { loadProviderFile, watchProviderFile } from "./provider-file.ts";
 import { Reflector, reflectorKey } from "./reflector.ts";
@@ -54,13 +55,18 @@ class SpokeFleet implements Spokes {
   readonly #outlooks = new Map<string, Outlook>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
+  /** Profiles, by uid, whose deprecated list was told of. */
+  readonly #noticed = new Set<string>();
   #isFileValid = true;
   #hubError: unknown;
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
     const { hub, providerFile } = options;
     this.#options = options;
-    this.#deps = { ...options, plugins: new PluginLimits() };
+    const onSharedToken = (spoke: string, others: readonly string[]): void => {
+      options.log?.warn({ spoke, others: others.slice(0, 5) }, "Spokes share a token");
+    };
+    this.#deps = { ...options, plugins: new PluginLimits(), onSharedToken };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (providerFile === undefined || providers === undefined) return;
@@ -68,7 +74,12 @@ class SpokeFleet implements Spokes {
     options.path?.providerFileIs(true);
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
     this.#profiles = new Reflector(
-      { client: hub, ref: { resource }, keep: withoutManagedFields, maxBackoffMs },
+      {
+        client: new ServedProfiles(hub),
+        ref: { resource },
+        keep: withoutManagedFields,
+        maxBackoffMs,
+      },
       {
         onChange: (object) => this.#onProfile(object),
         onDelete: (object) => this.#onProfileGone(object),
@@ -171,6 +182,7 @@ class SpokeFleet implements Spokes {
     const ref = { namespace, name };
     const key = reflectorKey(ref);
     this.#outlooks.delete(key);
+    this.#noticed.delete(object.metadata.uid ?? "");
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
     this.#options.path?.spokeGone(key);
@@ -215,8 +227,10 @@ class SpokeFleet implements Spokes {
 
   #tellOutlook(spoke: string, outlook: Outlook): void {
     if (outlook.kind !== "access") return;
-    const { provider, source, skipped, warnings } = outlook.access;
-    if (source === "credentialProviders") {
+    const { provider, source, skipped, warnings, profile } = outlook.access;
+    const { uid } = profile;
+    if (source === "credentialProviders" && !this.#noticed.has(uid)) {
+      this.#noticed.add(uid);
       this.#options.log?.warn({ spoke, provider }, "The profile uses the deprecated list");
     }
     for (const problem of skipped) {

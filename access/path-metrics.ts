@@ -1,4 +1,5 @@
 import { FleetError } from "../api/errors.ts";
+import { SharedTokens } from "./shared-tokens.ts";
 import type { SpokeState } from "./spokes.ts";
 
 /** One run of a plugin, or of a built-in reader. */
@@ -20,6 +21,8 @@ export interface SpokeGauge {
 export class PathMetrics {
   readonly #spokes = new Map<string, SpokeGauge>();
   readonly #listeners = new Set<(run: PluginRun) => void>();
+  /** Which spokes have been given which tokens. */
+  readonly tokens = new SharedTokens();
   #isFileValid: boolean | undefined;
 
   /** Calls back after every run of a plugin. */
@@ -76,6 +79,7 @@ export class PathMetrics {
   }
 
   spokeGone(spoke: string): void {
+    this.tokens.forget(spoke);
     this.#spokes.delete(spoke);
   }
 }

@@ -30,6 +30,8 @@ export interface SpokeDeps {
   readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
   readonly path?: PathMetrics;
+  /** Called when a plugin gave a spoke the token of others, which have another server. */
+  readonly onSharedToken?: (spoke: string, others: readonly string[]) => void;
   /** Folders below which the plugins' real paths have to be; absent or empty: anywhere. */
   readonly pluginRoots?: readonly string[];
   /** Limits how many plugins run at the same time. */
@@ -116,6 +118,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
         const credential = await run(signal);
         signal.throwIfAborted();
         path.credentialOf(spoke, credential.expiresAtMs);
+        const { server } = access.endpoint;
+        const sharers = path.tokens.note(spoke, server, credential.authorization);
+        if (sharers.length > 0) deps.onSharedToken?.(spoke, sharers);
         return credential;
       },
       now: Date.now,

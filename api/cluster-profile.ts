@@ -2,6 +2,12 @@ import type { Condition, JsonObject, KubeObject, ObjectMeta } from "./kubernetes
 
 export const clusterProfileApiVersion = "multicluster.x-k8s.io/v1alpha1";
 
+/** Versions that are read, in order of preference: the first one knows `credentialProviders` too. */
+export const clusterProfileApiVersions = [
+  clusterProfileApiVersion,
+  "multicluster.x-k8s.io/v1alpha2",
+] as const;
+
 /** `cluster` of an access entry: a kubeconfig v1 cluster. Spec: cluster-inventory.md 1.2. */
 export interface AccessCluster {
   readonly server?: string;
@@ -20,7 +26,7 @@ export interface AccessProvider {
   readonly cluster?: AccessCluster | null;
 }
 
-/** ClusterProfile v1alpha1; every list may be missing, null or empty alike. Spec: cluster-inventory.md 1.1. */
+/** ClusterProfile v1alpha1, and v1alpha2, which has a part of it; every list may be missing, null or empty alike. Spec: cluster-inventory.md 1.1. */
 export type ClusterProfile = KubeObject & {
   readonly kind: "ClusterProfile";
   readonly metadata: ObjectMeta & {

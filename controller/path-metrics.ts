@@ -26,6 +26,7 @@ export function addPathMetrics(registry: Registry, path: PathMetrics): void {
     durations.observe({ provider }, durationMs / 1_000);
   });
   addSpokeGauges(registers, path);
+  addSharingGauge(registers, path);
   const valid = new Gauge({
     name: "knfleet_provider_file_valid",
     help: "1 when the provider file on disk is in use, 0 when it is not usable and the last good one is",
@@ -59,6 +60,17 @@ function addSpokeGauges(registers: Registry[], path: PathMetrics): void {
         const left = secondsLeft(gauge);
         if (left !== undefined) expiries.set(labelsOf(key), left);
       }
+    },
+  });
+}
+
+function addSharingGauge(registers: Registry[], path: PathMetrics): void {
+  const sharing = new Gauge({
+    name: "knfleet_spokes_sharing_token",
+    help: "Spokes whose token is sent to the server of another spoke, too",
+    registers,
+    collect() {
+      sharing.set(path.tokens.count());
     },
   });
 }

@@ -1,9 +1,9 @@
 import type { KubeClient } from "../../access/kube-client.ts";
-import { clusterProfileApiVersion, type ClusterProfile } from "../../api/cluster-profile.ts";
+import { getProfile } from "../../access/profile-versions.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
-import { knownResource } from "../../api/resources.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
 import { ownReasons } from "./own-reasons.ts";
@@ -113,9 +113,8 @@ async function readProfile(
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<ClusterProfile> {
-  const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
   const title = describe({ kind: "ClusterProfile", ...ref });
-  const found = await hub.get({ resource, ...ref }, {}, signal).catch((cause: unknown) => {
+  const found = await getProfile(hub, ref, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw new FleetError("ClusterProfileUnavailable", `${title} could not be read`, { cause });
   });
