@@ -1,5 +1,6 @@
 import type { ApiErrorFacts } from "../../access/api-error.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import { isImmutable } from "./replaceable.ts";
 
 /** What the server was asked to take. */
 export interface Attempted {
@@ -18,8 +19,8 @@ export type Refusal =
   | { readonly kind: "parked"; readonly message: string }
   /** The server will never take this input. */
   | { readonly kind: "permanent"; readonly message: string }
-  /** A Job's template cannot be changed: delete it and apply it again. */
-  | { readonly kind: "replace"; readonly message: string }
+  /** Refused for what stands there: it may pass once that is taken over or deleted. */
+  | { readonly kind: "invalid"; readonly message: string }
   /** The installation's namespace is going or gone: nothing else will work either. */
   | { readonly kind: "busy"; readonly message: string };
 
@@ -80,12 +81,12 @@ function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): str
 
 function invalid({ causes }: Facts, { key }: Attempted): Refusal {
   const fields = causes.flatMap(({ field }) => (field === undefined ? [] : [field]));
-  if (key.kind === "Job" && fields.includes("spec.template")) {
-    return { kind: "replace", message: "Its template cannot be changed" };
-  }
   const named = [...new Set(fields.filter(isPlainPath))].toSorted().slice(0, 3);
   const where = named.length === 0 ? "" : `: ${named.join(", ")}`;
-  return { kind: "permanent", message: `Invalid${where}` };
+  const problem = isImmutable(key, causes)
+    ? "It cannot be changed, only be deleted and made anew"
+    : "Invalid";
+  return { kind: "invalid", message: `${problem}${where}` };
 }
 
 function internal(error: Facts): Refusal {

@@ -1,45 +1,138 @@
+import { ApiError, type StatusCause } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
+import { componentUidLabel } from "../../api/anchor.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import type { ApplyRequests } from "./apply.ts";
 import { type Contestant, contestantsOf } from "./contestants.ts";
-import { isHandedOver, withoutHandedOver } from "./hand-over.ts";
+import { isHandedOver, pathsToRelease, withoutHandedOver } from "./hand-over.ts";
 import { bodyOf, type Installation, type Prepared } from "./prepare.ts";
+import { isReplaceable } from "./replaceable.ts";
+import {
+  adoptionPatch,
+  isUpstreams,
+  keptAnnotations,
+  releasePatch,
+  takeOverPatch,
+} from "./take-over.ts";
 
 export interface RequestDeps {
-  readonly client: Pick<KubeClient, "get" | "apply" | "remove">;
+  readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;
   readonly fieldManager: string;
   readonly installation: Installation;
   /** Objects may be there already, so that fields may have been handed over. */
   readonly mayExist: boolean;
+  /** Whether an autoscaler of the set says how many pods a workload has. */
+  readonly isScaled: (manifest: Manifest) => boolean;
 }
 
 /** The requests of an apply, and the question who else wants an object otherwise. */
 export interface EngineRequests extends ApplyRequests {
   /** Asked before the object is sent, which takes every field back; see contestants.ts. */
   contestants(object: Prepared, signal: AbortSignal): Promise<readonly Contestant[]>;
+  /** Takes over what upstream's operator wrote on an object that was seen; false when there is nothing of the kind. */
+  adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean>;
 }
 
 /** The requests of an apply: one for each object, and a look before it for the few with fields that others take over. */
 export function applyRequests(deps: RequestDeps): EngineRequests {
-  const { client, fieldManager, installation, mayExist } = deps;
-  const options = { fieldManager, force: true, metadataOnly: true };
-  const toSend = async (object: Prepared, signal: AbortSignal): Promise<Manifest> => {
-    const body = bodyOf(object, installation);
-    const live =
-      mayExist && isHandedOver(body)
-        ? await client.get(refOf(object), { metadataOnly: true }, signal)
-        : undefined;
-    return live === undefined ? body : withoutHandedOver(body, live, fieldManager);
-  };
-  return {
-    send: async (object, signal): Promise<KubeObject> =>
-      client.apply(refOf(object), await toSend(object, signal), options, signal),
-    contestants: async (object, signal) =>
-      contestantsOf({ ref: refOf(object), body: await toSend(object, signal) }, deps, signal),
-    remove: async (object, signal) => {
-      await client.remove(refOf(object), { propagationPolicy: "Background" }, signal);
-    },
-  };
+  return new Requests(deps);
+}
+
+class Requests implements EngineRequests {
+  readonly #deps: RequestDeps;
+  /** Annotations that adopted objects keep for now, by identity; see take-over.ts. */
+  readonly #kept = new Map<string, Readonly<Record<string, string>>>();
+
+  constructor(deps: RequestDeps) {
+    this.#deps = deps;
+  }
+
+  async send(object: Prepared, signal: AbortSignal): Promise<KubeObject> {
+    const answer = await this.#apply(object, signal);
+    if (!isUpstreams(answer)) return answer;
+    const isAdopted = await this.adopt(object, answer, signal);
+    return isAdopted ? this.#apply(object, signal) : answer;
+  }
+
+  async adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean> {
+    const kept = keptAnnotations(live);
+    if (kept !== undefined) this.#kept.set(object.id, kept);
+    const { fieldManager: manager, isScaled } = this.#deps;
+    const patch = adoptionPatch(live, { manager, isScaled: isScaled(object.manifest) });
+    if (patch === undefined) return false;
+    return (await this.#patched(object, patch, signal)) !== undefined;
+  }
+
+  async clear(
+    object: Prepared,
+    causes: readonly StatusCause[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client, fieldManager, installation } = this.#deps;
+    const live = await client.get(refOf(object), { metadataOnly: true }, signal);
+    // Gone by now: the next try creates it.
+    if (live === undefined || (await this.adopt(object, live, signal))) return true;
+    const patch = takeOverPatch(live, causes, fieldManager);
+    if (patch !== undefined) {
+      await this.#patched(object, patch, signal);
+      return true;
+    }
+    const isOurs = live.metadata.labels?.[componentUidLabel] === installation.componentUid;
+    if (!isReplaceable(object.key, causes) || !isOurs) return false;
+    const { uid } = live.metadata;
+    await client.remove(refOf(object), { propagationPolicy: "Background", uid }, signal);
+    return true;
+  }
+
+  async contestants(object: Prepared, signal: AbortSignal): Promise<readonly Contestant[]> {
+    const body = await this.#bodyOf(object, signal);
+    return contestantsOf({ ref: refOf(object), body }, this.#deps, signal);
+  }
+
+  async #apply(object: Prepared, signal: AbortSignal): Promise<KubeObject> {
+    const { client, fieldManager } = this.#deps;
+    const body = await this.#bodyOf(object, signal);
+    const options = { fieldManager, force: true, metadataOnly: true };
+    return client.apply(refOf(object), body, options, signal);
+  }
+
+  async #bodyOf(object: Prepared, signal: AbortSignal): Promise<Manifest> {
+    const { client, installation, mayExist, fieldManager, isScaled } = this.#deps;
+    const body = withAnnotations(bodyOf(object, installation), this.#kept.get(object.id));
+    const scaled = isScaled(object.manifest);
+    if (!mayExist || !(scaled || isHandedOver(body))) return body;
+    const live = await client.get(refOf(object), { metadataOnly: true }, signal);
+    if (live === undefined) return body;
+    const paths = pathsToRelease(live, { manager: fieldManager, isScaled: scaled });
+    const patch = releasePatch(live, paths, fieldManager);
+    const released = patch && (await this.#patched(object, patch, signal));
+    return withoutHandedOver(body, released ?? live, fieldManager);
+  }
+
+  /** Undefined when the object has changed meanwhile, so that one has to look again. */
+  async #patched(
+    object: Prepared,
+    patch: readonly object[],
+    signal: AbortSignal,
+  ): Promise<KubeObject | undefined> {
+    const { client, fieldManager } = this.#deps;
+    const options = { fieldManager, metadataOnly: true };
+    try {
+      return await client.patch(refOf(object), patch, options, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) return undefined;
+      throw error;
+    }
+  }
+}
+
+function withAnnotations(
+  body: Manifest,
+  kept: Readonly<Record<string, string>> | undefined,
+): Manifest {
+  if (kept === undefined) return body;
+  const annotations = { ...kept, ...body.metadata.annotations };
+  return { ...body, metadata: { ...body.metadata, annotations } };
 }
 
 function refOf({ resource, key }: Prepared): ObjectRef {

@@ -1,4 +1,4 @@
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError, type StatusCause } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { type Clock, delay } from "../clock.ts";
@@ -7,12 +7,14 @@ import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import type { Gated } from "./gates.ts";
 import type { Prepared } from "./prepare.ts";
 
-/** The two requests that an apply is made of. */
+/** The requests that an apply is made of. */
 export interface ApplyRequests {
   /** Server-side apply of one object; throws what `KubeClient.apply` throws. */
   send(object: Prepared, signal: AbortSignal): Promise<KubeObject>;
-  /** Deletes a Job whose template has to change. */
-  remove(object: Prepared, signal: AbortSignal): Promise<void>;
+  /**
+   * Takes over or deletes what makes the server refuse an object with 422, so that the next try may pass; false when nothing can be done.
+   */
+  clear(object: Prepared, causes: readonly StatusCause[], signal: AbortSignal): Promise<boolean>;
 }
 
 export interface ApplyDeps {
@@ -53,6 +55,8 @@ export const leavingMessage = "Waiting for its deletion";
 // The connection has the same limit and lowers its own when the server answers 429.
 const maxInFlight = 64;
 const patienceMs = 120_000;
+// Others' fields are taken over first; what still does not pass may be replaced.
+const mostClearings = 3;
 const firstDelayMs = 50;
 const longestDelayMs = 400;
 
@@ -70,7 +74,9 @@ class ApplyRun {
   readonly #attempts = new Map<string, number>();
   /** What keeps an object, by identity. */
   readonly #hindered = new Map<string, string>();
-  readonly #replaced = new Set<string>();
+  readonly #cleared = new Map<string, number>();
+  /** What the server last found wrong with an object, by identity. */
+  readonly #causes = new Map<string, readonly StatusCause[]>();
   readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
   readonly #began: number;
   #lastAnswer: number;
@@ -131,8 +137,8 @@ class ApplyRun {
         this.#tell();
         await this.#later(gated, refusal.retryAfterMs);
         return;
-      case "replace":
-        await this.#replace(gated, refusal);
+      case "invalid":
+        await this.#clear(gated, refusal);
         return;
       case "parked":
         this.#settle(object, "parked", refusal.message);
@@ -156,6 +162,7 @@ class ApplyRun {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       onRefused?.(object, error);
+      this.#causes.set(object.id, error.causes);
       return refusalOf(error, { key: object.key, isOfNewKind, installNamespace });
     } finally {
       this.#inFlight -= 1;
@@ -173,21 +180,19 @@ class ApplyRun {
     this.#putBack(gated);
   }
 
-  async #replace(gated: Gated, { message }: Refusal): Promise<void> {
+  async #clear(gated: Gated, { message }: Refusal): Promise<void> {
     const { object } = gated;
-    if (this.#replaced.has(object.id)) {
-      this.#settle(object, "failed", message);
-      return;
-    }
-    this.#replaced.add(object.id);
-    if (await this.#removed(object)) await this.#later(gated, undefined);
+    const tries = this.#cleared.get(object.id) ?? 0;
+    this.#cleared.set(object.id, tries + 1);
+    const isClear = tries < mostClearings && (await this.#isClear(object));
+    if (isClear) await this.#later(gated, undefined);
     else this.#settle(object, "failed", message);
   }
 
-  async #removed(object: Prepared): Promise<boolean> {
+  async #isClear(object: Prepared): Promise<boolean> {
+    const causes = this.#causes.get(object.id) ?? [];
     try {
-      await this.#deps.requests.remove(object, this.#signal);
-      return true;
+      return await this.#deps.requests.clear(object, causes, this.#signal);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.#deps.onRefused?.(object, error);

@@ -1,5 +1,7 @@
 import type { Manifest } from "../../api/kubernetes.ts";
 import { changeField, isFields } from "../render/fields.ts";
+import { type FieldSet, hasField, isFieldSet } from "./field-set.ts";
+import { isFilledByOthers } from "./stripped.ts";
 
 /**
  * Whether an object has fields that are ours to begin with and a controller's later: the scale and environment of the
@@ -7,6 +9,81 @@ import { changeField, isFields } from "../render/fields.ts";
  */
 export function isHandedOver(manifest: Manifest): boolean {
   return isPingSourceAdapter(manifest) || isWebhookConfiguration(manifest);
+}
+
+/**
+ * Steps to the fields of an object that others fill in, so that they must not become ours. An aggregated role is one that `written` says to
+ * have an aggregation rule. Spec: engine-facts.md table A.
+ */
+export function handedOverPaths(
+  object: Manifest,
+  written: FieldSet,
+): readonly (readonly string[])[] {
+  if (isWebhookConfiguration(object)) return webhookPaths;
+  if (isPingSourceAdapter(object)) return adapterPaths(written);
+  const isAggregated = object.kind === "ClusterRole" && hasField(written, ["f:aggregationRule"]);
+  if (isAggregated) return [["f:rules"]];
+  if (object.kind === "CustomResourceDefinition") return conversionPaths;
+  if (object.kind === "Secret" && isFilledByOthers(object)) return [["f:data"]];
+  return object.kind === "Service" ? addressPaths : [];
+}
+
+const webhookPaths = [
+  ["f:webhooks", "*", "f:rules"],
+  ["f:webhooks", "*", "f:clientConfig", "f:caBundle"],
+];
+const conversionPaths = [["f:spec", "f:conversion", "f:webhook", "f:clientConfig", "f:caBundle"]];
+const addressPaths = [
+  ["f:spec", "f:clusterIP"],
+  ["f:spec", "f:clusterIPs"],
+];
+
+/** Steps to the number of a workload's pods. */
+export const scalePath = ["f:spec", "f:replicas"];
+
+/** Steps to the fields of the PingSource adapter that its controller keeps, as far as a set has them. */
+export function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
+  const containers = ["f:spec", "f:template", "f:spec", "f:containers"];
+  const variables = Object.entries(childrenAt(set, containers)).flatMap(([container, fields]) =>
+    Object.keys(isFieldSet(fields) ? childrenAt(fields, ["f:env"]) : {})
+      .filter((item) => handedOverVariable.test(nameOfItem(item)))
+      .flatMap((item) =>
+        ["f:value", "f:valueFrom"].map((field) => [...containers, container, "f:env", item, field]),
+      ),
+  );
+  return [scalePath, ...variables];
+}
+
+/**
+ * Steps to the fields of ours that have to be released before they are left out, because leaving them out would remove them: the number of
+ * pods once an autoscaler has it, and all that the PingSource controller keeps after its first write. Spec: engine-facts.md 3.
+ */
+export function pathsToRelease(
+  live: Manifest,
+  { manager, isScaled }: { readonly manager: string; readonly isScaled: boolean },
+): readonly (readonly string[])[] {
+  if (isScaled) return [scalePath];
+  if (!isPingSourceAdapter(live)) return [];
+  const { managedFields = [] } = live.metadata;
+  const isTaken = managedFields.some(({ manager: writer, fieldsV1 = {} }) => {
+    const paths = writer === manager ? [] : adapterPaths(fieldsV1);
+    return paths.some((path) => hasField(fieldsV1, path));
+  });
+  return isTaken ? managedFields.flatMap(({ fieldsV1 = {} }) => adapterPaths(fieldsV1)) : [];
+}
+
+function childrenAt(set: FieldSet, path: readonly string[]): FieldSet {
+  let found: FieldSet = set;
+  for (const step of path) {
+    const child = found[step];
+    if (!isFieldSet(child)) return {};
+    found = child;
+  }
+  return found;
+}
+
+function nameOfItem(step: string): string {
+  return /^k:\{"name":"(?<name>[^"]*)"\}$/.exec(step)?.groups?.["name"] ?? "";
 }
 
 /**
@@ -83,7 +160,8 @@ function keeping(value: unknown, wanted: (field: string) => boolean): unknown {
   return Object.fromEntries(Object.entries(value).filter(([field]) => wanted(field)));
 }
 
-function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
+/** Whether it is the adapter whose scale and environment its controller takes over. */
+export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
   return (
     apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "pingsource-mt-adapter"
   );

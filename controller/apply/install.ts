@@ -16,8 +16,9 @@ import { type Inventory, unionOf } from "./inventory.ts";
 import { type ApplyPlan, isSettled, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import { prune } from "./prune.ts";
+import { scaledAmong } from "./stripped.ts";
 import type { Target } from "./target.ts";
-import { watchedKinds } from "./watched-kinds.ts";
+import { guardedObjects, watchedKinds } from "./watched-kinds.ts";
 
 export interface InstallRequest {
   readonly component: Component;
@@ -57,12 +58,14 @@ export async function install(
   const isRecorded = (): boolean => memory.isStored(memory.inventoryOf(desired, true));
   if (memory.inventory !== undefined) {
     const plan = await planned(work, signal);
-    if (isSettled(plan) && isRecorded()) return untouched(desired);
+    const isIntact = isSettled(plan) && !request.observation.isDisturbed();
+    if (isIntact && isRecorded()) return untouched(desired);
   }
   const [before, missing] = await Promise.all([
     readRoot(component, target, signal),
     missingNamespaces(target, desired.namespaces, signal),
   ]);
+  if (before !== undefined) request.observation.noteGuarded(before.object);
   memory.recall(before);
   const plan = await planned(work, signal);
   const isMarked = before?.isMarked === true && missing.length === 0;
@@ -102,9 +105,25 @@ async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
   if (inventory === undefined) {
     return planApply(desired.objects, { inventory, observed: new Map() });
   }
-  observation.watch(watchedKinds(desired, inventory));
+  watchAll(work, inventory);
   await observation.synced(signal);
   return planApply(desired.objects, { inventory, observed: observation.objects() });
+}
+
+function watchAll({ component, target, desired, observation }: Work, inventory: Inventory): void {
+  observation.watch(watchedKinds(desired, inventory));
+  observation.guard(guardedObjects({ component, target }, desired));
+}
+
+async function writtenRoot(
+  { component, target, memory, observation }: Work,
+  { before, inventory }: { readonly before: Root | undefined; readonly inventory: Inventory },
+  signal: AbortSignal,
+): Promise<Root> {
+  const root = await writeRoot({ component, target, before }, inventory, signal);
+  observation.noteGuarded(root.object);
+  memory.stored(root);
+  return root;
 }
 
 /** Makes the root name everything that is about to be written, so that a crash orphans nothing. */
@@ -113,7 +132,7 @@ async function withIntent(
   work: Work,
   signal: AbortSignal,
 ): Promise<Root> {
-  const { component, target, memory, desired } = work;
+  const { memory, desired } = work;
   const named = new Set(before?.inventory?.entries.map(identityOf));
   const isNamed =
     before?.isMarked === true &&
@@ -121,9 +140,7 @@ async function withIntent(
     desired.objects.every(({ id }) => named.has(id));
   if (isNamed) return before;
   const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
-  const root = await writeRoot({ component, target, before }, intent, signal);
-  memory.stored(root);
-  return root;
+  return writtenRoot(work, { before, inventory: intent }, signal);
 }
 
 async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<ChangeSet> {
@@ -138,7 +155,7 @@ async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pr
   const left = plan.prune.filter((entry) => !accepted || stuck.has(identityOf(entry)));
   const complete = memory.inventoryOf(desired, accepted && left.length === 0);
   const inventory = unionOf(complete, { ...complete, entries: left });
-  observation.watch(watchedKinds(desired, inventory));
+  watchAll(work, inventory);
   await record(inventory, work, signal);
   return {
     applied: sent.applied,
@@ -150,13 +167,9 @@ async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pr
   };
 }
 
-async function record(
-  inventory: Inventory,
-  { component, target, memory, root }: Begun,
-  signal: AbortSignal,
-): Promise<void> {
-  if (memory.isStored(inventory)) return;
-  memory.stored(await writeRoot({ component, target, before: root }, inventory, signal));
+async function record(inventory: Inventory, work: Begun, signal: AbortSignal): Promise<void> {
+  if (work.memory.isStored(inventory)) return;
+  await writtenRoot(work, { before: work.root, inventory }, signal);
 }
 
 function applyDeps(plan: ApplyPlan, work: Begun): ApplyDeps {
@@ -164,11 +177,12 @@ function applyDeps(plan: ApplyPlan, work: Begun): ApplyDeps {
   const { clock, log, onProgress } = work.deps;
   const { client, namespace, fieldManager } = target;
   const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
+  const isScaled = scaledAmong(work.rendered.manifests);
   return {
     clock,
     installNamespace: namespace,
     onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
-    requests: applyRequests({ client, fieldManager, installation, mayExist }),
+    requests: applyRequests({ client, fieldManager, installation, mayExist, isScaled }),
     onApplied: ({ key, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
       const { fingerprint } = sighting;

@@ -60,8 +60,13 @@ const filledSecrets = new Set([
   "request-reply-keys",
 ]);
 
+/** Whether a Secret is one that the release leaves empty and a controller fills. */
+export function isFilledByOthers({ metadata }: Pick<Manifest, "metadata">): boolean {
+  return filledSecrets.has(metadata.name ?? "");
+}
+
 const withoutGeneratedData: Strip = (manifest) =>
-  isOf(manifest, "", ["Secret"]) && filledSecrets.has(manifest.metadata.name ?? "")
+  isOf(manifest, "", ["Secret"]) && isFilledByOthers(manifest)
     ? dropped(dropped(manifest, "data"), "stringData")
     : manifest;
 
@@ -87,11 +92,17 @@ const always: readonly Strip[] = [
 ];
 
 function withoutScaledReplicas(manifests: readonly Manifest[]): Strip {
-  const scaled = new Set(manifests.flatMap(targetOfScaler));
+  const isScaled = scaledAmong(manifests);
   return (manifest) =>
-    scaled.has(workloadId(manifest.kind, manifest.metadata.namespace, manifest.metadata.name))
+    isScaled(manifest)
       ? changeField(manifest, ["spec"], (spec) => without(spec, ["replicas"]))
       : manifest;
+}
+
+/** Tells which workloads of a set have the number of their pods from an autoscaler of the same set. */
+export function scaledAmong(manifests: readonly Manifest[]): (manifest: Manifest) => boolean {
+  const scaled = new Set(manifests.flatMap(targetOfScaler));
+  return ({ kind, metadata }) => scaled.has(workloadId(kind, metadata.namespace, metadata.name));
 }
 
 function targetOfScaler(manifest: Manifest): readonly string[] {

@@ -14,7 +14,9 @@ type Answer = "taken" | "going" | Partial<ApiErrorFacts> | Error;
 /** A server that answers each object by its name, and only when it is told to. */
 class Server {
   readonly sent: string[] = [];
-  readonly removed: string[] = [];
+  readonly cleared: string[] = [];
+  /** How often something can be done about a refusal. */
+  clearable = 1;
   readonly #answers = new Map<string, Answer[]>();
   readonly #held = new Map<string, () => void>();
   running = 0;
@@ -50,9 +52,9 @@ class Server {
     }
   };
 
-  remove = (object: Prepared): Promise<void> => {
-    this.removed.push(object.key.name);
-    return Promise.resolve();
+  clear = (object: Prepared): Promise<boolean> => {
+    this.cleared.push(object.key.name);
+    return Promise.resolve(this.cleared.length <= this.clearable);
   };
 
   #until(name: string, signal: AbortSignal): Promise<void> {
@@ -134,6 +136,7 @@ describe("an apply", () => {
   test("opens the gates of what it gives up", async () => {
     const server = new Server();
     server.answer("things.test.dev", { status: 422 });
+    server.clearable = 0;
     const custom = manifestOf("test.dev/v1 Thing knative/one");
     const { result } = start([custom, definitionOf("Thing")], server);
     expect(namesOf(await result)).toEqual({
@@ -253,26 +256,36 @@ describe("a temporary refusal", () => {
   });
 });
 
-describe("a Job whose template changed", () => {
-  const job = manifestOf("batch/v1 Job knative/migrate");
-  const immutable = { status: 422, causes: [{ field: "spec.template" }] };
+describe("an object that the server finds invalid", () => {
+  const role = manifestOf("rbac.authorization.k8s.io/v1 RoleBinding knative/migrate");
+  const invalid = { status: 422, causes: [{ field: "roleRef" }] };
 
-  test("is deleted and sent again", async () => {
+  test("is sent again when what stood in its way is cleared", async () => {
     const server = new Server();
-    server.answer("migrate", immutable, "taken");
-    const { result, clock } = start([job], server);
+    server.answer("migrate", invalid, "taken");
+    const { result, clock } = start([role], server);
     await clock.advance(50);
     expect(namesOf(await result).applied).toEqual(["migrate"]);
-    expect(server.removed).toEqual(["migrate"]);
+    expect(server.cleared).toEqual(["migrate"]);
   });
 
-  test("fails when that does not help", async () => {
+  test("fails when nothing can be done, and holds nobody else", async () => {
     const server = new Server();
-    server.answer("migrate", immutable);
-    const { result, clock } = start([job], server);
-    await clock.advance(1_000);
+    server.answer("migrate", invalid);
+    server.clearable = 0;
+    const { result } = start([role, ...configs("a")], server);
+    expect(namesOf(await result)).toEqual({ applied: ["a"], parked: [], failed: ["migrate"] });
+    expect(server.sent).toHaveLength(2);
+  });
+
+  test("fails when clearing does not help", async () => {
+    const server = new Server();
+    server.answer("migrate", invalid);
+    server.clearable = 1_000;
+    const { result, clock } = start([role], server);
+    await clock.advance(10_000);
     expect(namesOf(await result).failed).toEqual(["migrate"]);
-    expect(server.removed).toEqual(["migrate"]);
+    expect(server.cleared).toHaveLength(3);
   });
 });
 
