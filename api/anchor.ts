@@ -3,6 +3,12 @@ import type { ComponentKey } from "./component.ts";
 /** Label on every object that belongs to one installation; its value is the uid of the component on the hub. */
 export const componentUidLabel = "knfleet.dev/component-uid";
 
+/**
+ * Label, with the value `true`, on CRDs of installations, by which they are watched. They do not carry the component's label, because
+ * what is deleted by that must never match one.
+ */
+export const definitionLabel = "knfleet.dev/definition";
+
 /** Labels and annotations of the anchor. Spec: knative-operator.md 5.4, anchor-guard.md 2. */
 export const anchorLabels = {
   managedBy: "app.kubernetes.io/managed-by",

@@ -44,6 +44,13 @@ interface Item {
   timer?: { readonly dueAt: number; readonly backoff: boolean; readonly handle: Disposable };
 }
 
+interface Wait {
+  readonly ms: number;
+  readonly backoff: boolean;
+  /** Also shortens a back-off that is running. */
+  readonly hastens?: boolean;
+}
+
 /**
  * Work by key: one key at a time, added twice is done once, lanes take turns, and no lane can hold the workers of another: a lane has
  * a bound of its own, and work that is slow gives its place in the common bound back.
@@ -88,6 +95,11 @@ export class WorkQueue implements AsyncDisposable {
   /** Wants a key worked on after a time; an earlier date that is set already stays, and so does a running back-off. */
   addAfter(key: string, lane: string, ms: number): void {
     this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false });
+  }
+
+  /** Wants a key worked on after a time, also when it backs off: what it failed at is tried again with it. */
+  hasten(key: string, lane: string, ms: number): void {
+    this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false, hastens: true });
   }
 
   /** Forgets a key and its failures; work on it that has begun goes on. */
@@ -141,10 +153,11 @@ export class WorkQueue implements AsyncDisposable {
     this.#dispatch();
   }
 
-  #schedule(key: string, item: Item, wait: { ms: number; backoff: boolean }): void {
+  #schedule(key: string, item: Item, wait: Wait): void {
     if (this.#stop.signal.aborted || item.queuedAt !== undefined || item.again) return;
     const dueAt = this.#options.clock.now() + wait.ms;
-    const earlier = item.timer !== undefined && (item.timer.backoff || item.timer.dueAt <= dueAt);
+    const holds = item.timer?.backoff === true && wait.hastens !== true;
+    const earlier = item.timer !== undefined && (holds || item.timer.dueAt <= dueAt);
     if (earlier && !wait.backoff) return;
     this.#clearTimer(item);
     const handle = this.#options.clock.after(wait.ms, () => {

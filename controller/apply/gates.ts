@@ -52,11 +52,13 @@ function rankOf(object: Prepared): number {
   return ranks[kindOf(object)] ?? 3;
 }
 
-function kindOf({ key }: Prepared): string {
+/** Group and kind of an object, over all its versions. */
+export function kindOf({ key }: Prepared): string {
   return `${groupOf(key.apiVersion)}/${key.kind}`;
 }
 
-function definedKind({ key, id, manifest }: Prepared): readonly [string, string][] {
+/** The kind that a CustomResourceDefinition defines, as `kindOf` writes it, with its own identity; nothing for other objects. */
+export function definedKind({ key, id, manifest }: Prepared): readonly [string, string][] {
   if (key.kind !== "CustomResourceDefinition") return [];
   const spec = manifest["spec"];
   if (!isFields(spec) || !isFields(spec["names"])) return [];

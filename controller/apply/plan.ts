@@ -1,5 +1,6 @@
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ObservedObject } from "../observe/observation.ts";
+import { definedKind, kindOf } from "./gates.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { outlives, type Prepared } from "./prepare.ts";
 
@@ -7,7 +8,7 @@ import { outlives, type Prepared } from "./prepare.ts";
 export interface Known {
   /** Absent: nothing was installed yet, or nobody knows what. */
   readonly inventory: Inventory | undefined;
-  /** Records by identity; kinds that outlive an installation are not watched and therefore never in it. */
+  /** Records by identity. */
   readonly observed: ReadonlyMap<string, ObservedObject>;
 }
 
@@ -26,10 +27,12 @@ export interface ApplyPlan {
 /** Compares what is wanted with what was sent and with what is there. */
 export function planApply(desired: readonly Prepared[], known: Known): ApplyPlan {
   const sent = new Map(known.inventory?.entries.map((entry) => [identityOf(entry), entry]));
-  const verdicts = desired.map((object) => ({
-    object,
-    verdict: verdictOn(object, sent.get(object.id), known.observed.get(object.id)),
-  }));
+  const verdicts = heldByDefinitions(
+    desired.map((object) => ({
+      object,
+      verdict: verdictOn(object, sent.get(object.id), known.observed.get(object.id)),
+    })),
+  );
   const having = (wanted: Verdict): readonly Prepared[] =>
     verdicts.filter(({ verdict }) => verdict === wanted).map(({ object }) => object);
   const apply = having("apply");
@@ -48,6 +51,25 @@ export function isSettled({ apply, leaving, prune }: ApplyPlan): boolean {
 }
 
 type Verdict = "apply" | "leaving" | "unchanged";
+
+interface Judged {
+  readonly object: Prepared;
+  readonly verdict: Verdict;
+}
+
+/** A kind that is going takes its objects along and accepts no new ones: they come back together with it. */
+function heldByDefinitions(judged: readonly Judged[]): readonly Judged[] {
+  const going = new Set(
+    judged
+      .filter(({ verdict }) => verdict === "leaving")
+      .flatMap(({ object }) => definedKind(object))
+      .map(([kind]) => kind),
+  );
+  return judged.map(({ object, verdict }) => ({
+    object,
+    verdict: verdict === "apply" && going.has(kindOf(object)) ? "leaving" : verdict,
+  }));
+}
 
 function verdictOn(
   object: Prepared,
@@ -68,7 +90,7 @@ function isAccepted(object: Prepared, sent: InventoryEntry | undefined): boolean
 
 // A finished Job is deleted after a while and must not run again for the same content.
 function mayBeAbsent(key: ObjectKey): boolean {
-  return outlives(key) || (key.kind === "Job" && key.apiVersion.startsWith("batch/"));
+  return key.kind === "Job" && key.apiVersion.startsWith("batch/");
 }
 
 // Nothing desired: see install.ts. Uninstalling has its own way (finalize.ts).

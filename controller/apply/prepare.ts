@@ -1,4 +1,4 @@
-import { componentUidLabel } from "../../api/anchor.ts";
+import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
 import {
   identityOf,
   keyOf,
@@ -35,6 +35,7 @@ export interface Desired {
 
 // Part of the hash: to be raised when `bodyOf` begins to send something else for the same manifest.
 const bodyFormat = 1;
+const definitionFormat = 2;
 
 const hashLength = 22;
 
@@ -46,7 +47,8 @@ export function prepare({ version, manifests }: Rendered): Desired {
     .filter((manifest) => !isNamespace(manifest))
     .map((manifest) => {
       const key = keyOf(manifest);
-      const hash = hashOf({ bodyFormat, manifest }).slice(0, hashLength);
+      const format = outlives(manifest) ? definitionFormat : bodyFormat;
+      const hash = hashOf({ bodyFormat: format, manifest }).slice(0, hashLength);
       return { key, id: identityOf(key), resource: resourceOf(manifest), manifest, hash };
     });
   return { version, namespaces: all.filter(isNamespace), objects, resourceOf };
@@ -75,8 +77,10 @@ export interface Installation {
 /** The body of a request: the manifest with its owner and the label by which the installation is found. */
 export function bodyOf({ manifest }: Prepared, installation: Installation): Manifest {
   const result = owned(installation.owner, installation.namespace)(manifest);
-  if (outlives(manifest)) return result;
-  const labels = { ...result.metadata.labels, [componentUidLabel]: installation.componentUid };
+  const [label, value] = outlives(manifest)
+    ? [definitionLabel, "true"]
+    : [componentUidLabel, installation.componentUid];
+  const labels = { ...result.metadata.labels, [label]: value };
   return { ...result, metadata: { ...result.metadata, labels } };
 }
 

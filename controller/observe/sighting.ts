@@ -42,6 +42,15 @@ export function kindIdOf(key: Pick<ObjectKey, "apiVersion" | "kind">): string {
   return identityOf({ apiVersion: key.apiVersion, kind: key.kind, name: "" });
 }
 
-function versionOf({ resourceVersion }: ObservedObject): bigint | undefined {
+type Versioned = Pick<ObservedObject, "resourceVersion">;
+
+/** Whether one state of an object came after another one; also when the server's versions are no numbers and differ. */
+export function isNewer(one: Versioned, other: Versioned): boolean {
+  const [a, b] = [versionOf(one), versionOf(other)];
+  if (a === undefined || b === undefined) return one.resourceVersion !== other.resourceVersion;
+  return a > b;
+}
+
+function versionOf({ resourceVersion }: Versioned): bigint | undefined {
   return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : undefined;
 }

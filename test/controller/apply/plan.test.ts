@@ -147,11 +147,18 @@ describe("an object", () => {
       verdict: "apply",
     },
     {
-      state: "that is a CRD, which is not watched",
+      state: "that is a CRD as it was sent",
+      of: definition,
+      inventory: sent(definition, {}),
+      record: {},
+      verdict: "unchanged",
+    },
+    {
+      state: "that is a CRD which is gone",
       of: definition,
       inventory: sent(definition, {}),
       record: undefined,
-      verdict: "unchanged",
+      verdict: "apply",
     },
     {
       state: "that is a changed CRD",
@@ -171,6 +178,17 @@ describe("an object", () => {
       [verdict]: desired,
     });
     expect(isSettled(plan)).toBe(verdict === "unchanged");
+  });
+
+  test("of a kind whose CRD is being deleted waits together with it", () => {
+    const custom = manifestOf("test.dev/v1 Thing knative/one");
+    const desired = preparedOf([definition, custom, config]);
+    const entries = [definition, custom].flatMap((one) => sent(one, {}).entries);
+    const inventory = { version: "1.0.0", complete: true, entries };
+    const observed = observedAs(definition, { deleting: true });
+    const { apply, leaving } = planApply(desired, { inventory, observed });
+    expect(apply.map(({ key }) => key.kind)).toEqual(["ConfigMap"]);
+    expect(leaving.map(({ key }) => key.kind)).toEqual(["CustomResourceDefinition", "Thing"]);
   });
 });
 

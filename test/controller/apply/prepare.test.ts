@@ -37,9 +37,10 @@ describe("what is sent of a rendered object", () => {
     ]);
   });
 
-  test("has no label on a CRD, which stays when the installation goes", () => {
+  test("has a label of no component on a CRD, which stays when the installation goes", () => {
     const [definition] = preparedOf([definitionOf("Thing")]);
-    expect(definition && bodyOf(definition, installation)).toEqual(definitionOf("Thing"));
+    const { metadata } = definition === undefined ? {} : bodyOf(definition, installation);
+    expect(metadata?.labels).toEqual({ "knfleet.dev/definition": "true" });
     expect(definition && outlives(definition.key)).toBe(true);
   });
 });

@@ -1,0 +1,118 @@
+import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
+import { Reflector } from "../../access/reflector.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { canonicalJson } from "./fingerprint.ts";
+import { isNewer } from "./sighting.ts";
+
+export interface SingleWatchOptions {
+  readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly ref: ObjectRef;
+  /** Only whether it exists matters; a Namespace is never modified by us. */
+  readonly onlyExistence: boolean;
+  /** As the caller last read or wrote it, if it did. */
+  readonly noted: KubeObject | undefined;
+}
+
+export interface SingleWatchHandlers {
+  /** It is gone, or not as it was noted. */
+  readonly onDisturbed: (key: ObjectKey) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What is known of the object; `look` is equal for states that are equal to us. */
+interface Known {
+  readonly resourceVersion: string;
+  readonly look: string;
+}
+
+/**
+ * The watch of one object by its name, for what belongs to an installation without carrying its label: the root, and the
+ * namespace. It compares with what the caller noted, and costs no request but the watch.
+ */
+export class SingleWatch implements Disposable {
+  readonly #onlyExistence: boolean;
+  readonly #reflector: Reflector;
+  readonly #handlers: SingleWatchHandlers;
+  readonly #key: ObjectKey;
+  #noted: Known | undefined;
+  #seen: Known | undefined;
+  #isGone = false;
+
+  constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
+    const { client, ref, onlyExistence, noted } = options;
+    const { resource, namespace, name } = ref;
+    const { apiVersion, kind } = resource;
+    this.#key = { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name };
+    this.#onlyExistence = onlyExistence;
+    this.#handlers = handlers;
+    if (noted !== undefined) this.note(noted);
+    const fieldSelector = `metadata.name=${name}`;
+    const collection = {
+      resource,
+      ...(namespace === undefined ? {} : { namespace }),
+      fieldSelector,
+    };
+    this.#reflector = new Reflector(
+      { client, ref: collection, metadataOnly: true, keep: (object) => this.#kept(object) },
+      {
+        onChange: () => this.#compare(),
+        onDelete: () => this.#gone(),
+        onSynced: () => this.#listed(),
+        onError: handlers.onError,
+      },
+      // Ended by its disposal.
+      new AbortController().signal,
+    );
+  }
+
+  /** It is gone, or not as it was noted. */
+  get isDisturbed(): boolean {
+    if (this.#isGone) return true;
+    if (this.#onlyExistence || this.#noted === undefined || this.#seen === undefined) return false;
+    return isNewer(this.#seen, this.#noted) && this.#seen.look !== this.#noted.look;
+  }
+
+  /** Takes in what the caller read or wrote. */
+  note(object: KubeObject): void {
+    this.#noted = knownOf(object);
+    this.#isGone = false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#reflector[Symbol.dispose]();
+  }
+
+  // Compared here, because what is kept of the object says nothing any more.
+  #kept(object: KubeObject): KubeObject {
+    this.#seen = knownOf(object);
+    const { namespace, name, uid, resourceVersion } = object.metadata;
+    return { ...keyOf(object), metadata: { namespace, name, uid, resourceVersion } };
+  }
+
+  #compare(): void {
+    this.#isGone = false;
+    if (this.isDisturbed) this.#handlers.onDisturbed(this.#key);
+  }
+
+  #gone(): void {
+    this.#isGone = true;
+    this.#handlers.onDisturbed(this.#key);
+  }
+
+  #listed(): void {
+    const isThere = [...this.#reflector.values()].length > 0;
+    if (isThere || this.#isGone) return;
+    this.#gone();
+  }
+}
+
+function knownOf({ metadata }: KubeObject): Known {
+  const { uid, resourceVersion, deletionTimestamp, labels, annotations } = metadata;
+  const { ownerReferences, finalizers, managedFields = [] } = metadata;
+  const owned = managedFields.map(({ manager, operation, subresource, fieldsV1 }) =>
+    canonicalJson({ manager, operation, subresource, fieldsV1 }),
+  );
+  const isGoing = deletionTimestamp !== undefined;
+  const looks = { uid, isGoing, labels, annotations, ownerReferences, finalizers };
+  return { resourceVersion, look: canonicalJson({ ...looks, owned: owned.toSorted() }) };
+}

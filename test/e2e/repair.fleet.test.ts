@@ -1,0 +1,174 @@
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
+import {
+  describe as nameOf,
+  keyOf,
+  type KubeObject,
+  type ObjectKey,
+} from "../../api/kubernetes.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { create, installed, ready } from "./installation.ts";
+import { requestsTo, writesTo } from "./requests.ts";
+import { useScene } from "./scene.ts";
+
+const scene = useScene({ spokes: 1 });
+const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+const kinds = [
+  "Certificate",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "ConfigMap",
+  "CustomResourceDefinition",
+  "Deployment",
+  "HorizontalPodAutoscaler",
+  "Image",
+  "Job",
+  "MutatingWebhookConfiguration",
+  "PodDisruptionBudget",
+  "Role",
+  "RoleBinding",
+  "Secret",
+  "Service",
+  "ServiceAccount",
+  "StatefulSet",
+  "ValidatingWebhookConfiguration",
+];
+let components: readonly KubeObject[];
+
+beforeAll(async () => {
+  const { hub, fleet, profiles } = scene();
+  const wanted = [
+    await create(hub, { kind: "KnativeEventing", on: profiles[0] }),
+    await create(hub, { kind: "KnativeServing", on: profiles[0] }),
+  ];
+  await ready(hub, "KnativeEventing");
+  await ready(hub, "KnativeServing");
+  components = wanted;
+  fleet.spoke(0).proxy.setRtt(50);
+}, 180_000);
+
+function admin() {
+  return scene().fleet.spoke(0).admin;
+}
+
+/** One object of each kind of both products, and how it is called. */
+async function oneOfEachKind(): Promise<readonly ObjectKey[]> {
+  const spoke = scene().fleet.spoke(0);
+  const labelled = await Promise.all(components.map((one) => installed(spoke, one.metadata.uid)));
+  const definitions = await admin().list({ ...crd, labelSelector: `${definitionLabel}=true` });
+  const all = [...labelled.flat(), ...definitions.map((one) => ({ ...one, ...crd }))];
+  return [...new Map(all.map((one) => [one.kind, keyOf(one)])).values()];
+}
+
+/** A label of ours; those by which we find an object are the hardest to miss, but a Job without them is one that is over. */
+function labelOf({ kind }: ObjectKey): string {
+  if (kind === "Job") return "app.kubernetes.io/name";
+  return kind === crd.kind ? definitionLabel : componentUidLabel;
+}
+
+/** Waits until an object is there as a new one, and returns it. */
+function again(key: ObjectKey, uid: string | undefined): Promise<KubeObject> {
+  return waitFor(
+    `${nameOf(key)} to be back`,
+    async () => {
+      const live = await admin().get(key);
+      const isBack = live?.metadata.uid !== uid && live?.metadata.deletionTimestamp === undefined;
+      return live !== undefined && isBack && live;
+    },
+    { timeoutMs: 60_000 },
+  );
+}
+
+/** The requests of the controller since a moment but for watches, in short. */
+async function sent(since: Date): Promise<readonly string[]> {
+  const requests = await requestsTo(scene().fleet.spoke(0), since);
+  return requests
+    .filter(({ verb }) => verb !== "watch")
+    .map(({ verb, resource, name }) => `${verb} ${resource} ${name}`);
+}
+
+describe("an object of any kind and scope is back", () => {
+  test("after its deletion, with one write", { timeout: 300_000 }, async () => {
+    const keys = await oneOfEachKind();
+    expect(keys.map(({ kind }) => kind).toSorted()).toEqual(kinds);
+    // A CRD takes its objects along and has a test below; a Job that ran must not run again.
+    for (const key of keys.filter(({ kind }) => kind !== crd.kind && kind !== "Job")) {
+      const before = await admin().get(key);
+      const since = new Date();
+      await admin().remove(key);
+      const back = await again(key, before?.metadata.uid);
+      expect(back.metadata.labels).toMatchObject(before?.metadata.labels ?? {});
+      const writes = await writesTo(scene().fleet.spoke(0), since);
+      expect(writes.map(({ verb, name }) => `${verb} ${name}`)).toEqual([`patch ${key.name}`]);
+      expect((await sent(since)).length).toBeLessThanOrEqual(6);
+    }
+  });
+
+  test("after a change of what is ours", { timeout: 300_000 }, async () => {
+    for (const key of await oneOfEachKind()) {
+      const before = await admin().get(key);
+      const label = labelOf(key);
+      const since = new Date();
+      await admin().patch(key, { metadata: { labels: { [label]: null } } });
+      await waitFor(`${nameOf(key)} to be as it was`, async () => {
+        const live = await admin().get(key);
+        return live?.metadata.labels?.[label] === before?.metadata.labels?.[label];
+      });
+      expect((await writesTo(scene().fleet.spoke(0), since)).map(({ name }) => name)).toEqual([
+        key.name,
+      ]);
+    }
+  });
+});
+
+test("a deleted CRD is back with its objects", async () => {
+  const key = { ...crd, name: "images.caching.internal.knative.dev" };
+  const before = await admin().get(key);
+  const images = { apiVersion: "caching.internal.knative.dev/v1alpha1", kind: "Image" };
+  const [image] = await admin().list(images);
+  await admin().remove(key);
+  await again(key, before?.metadata.uid);
+  const of = {
+    ...images,
+    namespace: image?.metadata.namespace,
+    name: String(image?.metadata.name),
+  };
+  await again(of, image?.metadata.uid);
+});
+
+test("the root is back when it is changed or deleted, with everything that it owns", async () => {
+  const namespace = "knative-eventing";
+  const name = "knativeeventing-knative-eventing-root-owner";
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace, name };
+  const before = await admin().get(key);
+  await admin().patch(key, {
+    metadata: { annotations: { "operator.knative.dev/protected": null } },
+  });
+  await waitFor("the root to be protected again", async () => {
+    const live = await admin().get(key);
+    return live?.metadata.annotations?.["operator.knative.dev/protected"] === "true";
+  });
+  await admin().remove(key);
+  const root = await again(key, before?.metadata.uid);
+  const deployment = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    namespace,
+    name: "eventing-controller",
+  };
+  await waitFor("all to belong to the new root", async () => {
+    const live = await admin().get(deployment);
+    return valueAt(live, "metadata", "ownerReferences", 0, "uid") === root.metadata.uid;
+  });
+  await ready(scene().hub, "KnativeEventing");
+});
+
+test("a namespace that somebody deletes comes back with everything in it", async () => {
+  const key = { apiVersion: "v1", kind: "Namespace", name: "knative-serving" };
+  const before = await admin().get(key);
+  await admin().remove(key);
+  await again(key, before?.metadata.uid);
+  await ready(scene().hub, "KnativeServing");
+});
