@@ -16,6 +16,7 @@ import { type Inventory, unionOf } from "./inventory.ts";
 import { type ApplyPlan, isSettled, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import { prune } from "./prune.ts";
+import { scaledAmong } from "./stripped.ts";
 import type { Target } from "./target.ts";
 import { guardedObjects, watchedKinds } from "./watched-kinds.ts";
 
@@ -176,11 +177,12 @@ function applyDeps(plan: ApplyPlan, work: Begun): ApplyDeps {
   const { clock, log, onProgress } = work.deps;
   const { client, namespace, fieldManager } = target;
   const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
+  const isScaled = scaledAmong(work.rendered.manifests);
   return {
     clock,
     installNamespace: namespace,
     onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
-    requests: applyRequests({ client, fieldManager, installation, mayExist }),
+    requests: applyRequests({ client, fieldManager, installation, mayExist, isScaled }),
     onApplied: ({ key, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
       const { fingerprint } = sighting;
