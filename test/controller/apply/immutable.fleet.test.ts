@@ -1,0 +1,182 @@
+import { describe, expect, test } from "vitest";
+
+import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { applyRequests } from "../../../controller/apply/apply-requests.ts";
+import { prepare } from "../../../controller/apply/prepare.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { eventing, openInstaller } from "./installer.ts";
+import { manifestOf } from "./prepared.ts";
+import { renderedOf, serviceOf, workload } from "./small-set.ts";
+
+const fleet = useFleet({ spokes: [{ kwok: false }] });
+
+function bindingTo(namespace: string, role: string): Manifest {
+  const apiGroup = "rbac.authorization.k8s.io";
+  return manifestOf(`${apiGroup}/v1 RoleBinding ${namespace}/main`, {
+    roleRef: { apiGroup, kind: "ClusterRole", name: role },
+    subjects: [{ kind: "ServiceAccount", namespace, name: "main" }],
+  });
+}
+
+function job(namespace: string, image: string): Manifest {
+  const spec = { restartPolicy: "Never", containers: [{ name: "main", image }] };
+  return manifestOf(`batch/v1 Job ${namespace}/migrate-1.23.0`, { spec: { template: { spec } } });
+}
+
+describe("what cannot be changed", () => {
+  test("is made anew where that is safe: a binding with another role, a Job with another image", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "replaced";
+    await using opened = await openInstaller(spoke, { component: eventing({}, { namespace }) });
+    const { installer } = opened;
+    const first = [bindingTo(namespace, "view"), job(namespace, "example.com/a")];
+    await installer.install({ rendered: renderedOf(...first) });
+    const before = await Promise.all(first.map((one) => spoke.admin.get(keyOf(one))));
+    const second = [bindingTo(namespace, "edit"), job(namespace, "example.com/b")];
+    const changes = await installer.install({ rendered: renderedOf(...second) });
+    expect(changes).toMatchObject({ failed: [], parked: [] });
+    const after = await Promise.all(second.map((one) => spoke.admin.get(keyOf(one))));
+    expect(valueAt(after[0], "roleRef", "name")).toBe("edit");
+    expect(valueAt(after[1], "spec", "template", "spec", "containers", 0, "image")).toBe(
+      "example.com/b",
+    );
+    expect(after.map((object) => object?.metadata.uid)).not.toEqual(
+      before.map((object) => object?.metadata.uid),
+    );
+    expect((await installer.install({ rendered: renderedOf(...second) })).applied).toEqual([]);
+  });
+
+  test("is left and named where pods would stop, and holds nothing else", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "selected";
+    await using opened = await openInstaller(spoke, { component: eventing({}, { namespace }) });
+    const { installer } = opened;
+    await installer.install({ rendered: renderedOf(workload(namespace)) });
+    const key = keyOf(workload(namespace));
+    const before = await spoke.admin.get(key);
+    const labels = { app: "other" };
+    const template = {
+      metadata: { labels },
+      spec: { containers: [{ name: "main", image: "example.com/main:2" }] },
+    };
+    const other = workload(namespace, { selector: { matchLabels: labels }, template });
+    const rendered = renderedOf(other, serviceOf(namespace));
+    const changes = await installer.install({ rendered });
+    expect(changes.applied).toMatchObject([{ kind: "Service" }]);
+    expect(changes.failed).toEqual([
+      {
+        key,
+        message: "It cannot be changed, only be deleted and made anew: spec.selector",
+      },
+    ]);
+    expect((await spoke.admin.get(key))?.metadata.uid).toBe(before?.metadata.uid);
+    // Doing what the message says helps.
+    await spoke.admin.remove(key);
+    await waitFor(
+      "the Deployment to be gone",
+      async () => (await spoke.admin.get(key)) === undefined,
+    );
+    await waitFor("the change to be seen", async () =>
+      installer.changes.some(({ kind, key: { name } }) => kind === "object" && name === "main"),
+    );
+    expect(await installer.install({ rendered })).toMatchObject({ failed: [] });
+    expect(valueAt(await spoke.admin.get(key), "spec", "selector", "matchLabels")).toEqual(labels);
+  });
+
+  test("is not deleted when somebody else made it", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "foreign";
+    await spoke.admin.create(manifestOf(`v1 Namespace ${namespace}`));
+    const theirs = await spoke.admin.create(bindingTo(namespace, "view"));
+    await using opened = await openInstaller(spoke, { component: eventing({}, { namespace }) });
+    const changes = await opened.installer.install({
+      rendered: renderedOf(bindingTo(namespace, "edit")),
+    });
+    expect(changes.failed).toMatchObject([
+      { message: "It cannot be changed, only be deleted and made anew: roleRef" },
+    ]);
+    const live = await spoke.admin.get(keyOf(theirs));
+    expect(live?.metadata.uid).toBe(theirs.metadata.uid);
+  });
+});
+
+describe("the number of pods", () => {
+  test("stays as it is when an autoscaler takes it over from us", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "scaled";
+    await using opened = await openInstaller(spoke, { component: eventing({}, { namespace }) });
+    const { installer } = opened;
+    const deployment = workload(namespace, { replicas: 3 });
+    await installer.install({ rendered: renderedOf(deployment) });
+    const before = await spoke.admin.get(keyOf(deployment));
+    const scaler = manifestOf(`autoscaling/v2 HorizontalPodAutoscaler ${namespace}/main`, {
+      spec: {
+        minReplicas: 2,
+        maxReplicas: 5,
+        scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "main" },
+      },
+    });
+    const rendered = renderedOf(deployment, scaler);
+    expect(await installer.install({ rendered })).toMatchObject({ failed: [], parked: [] });
+    const after = await spoke.admin.get(keyOf(deployment));
+    expect(valueAt(after, "spec", "replicas")).toBe(3);
+    expect(after?.metadata.generation).toBe(before?.metadata.generation);
+    await spoke.admin.patch(keyOf(deployment), { spec: { replicas: 5 } }, { subresource: "scale" });
+    expect((await installer.install({ rendered })).applied).toEqual([]);
+    expect(valueAt(await spoke.admin.get(keyOf(deployment)), "spec", "replicas")).toBe(5);
+  });
+});
+
+describe("a contested object", () => {
+  test("has its contestants named with their fields, and nothing is written by the question", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "disputed";
+    const component = eventing({}, { namespace });
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = renderedOf(workload(namespace, { replicas: 1 }));
+    await installer.install({ rendered });
+    const key = keyOf(workload(namespace));
+    const live = await spoke.admin.get(key);
+    if (live === undefined) throw new Error("Nothing was installed");
+    await spoke.admin.patch(key, { spec: { replicas: 4 } }, { subresource: "scale" });
+    await spoke.admin.apply(
+      {
+        apiVersion: key.apiVersion,
+        kind: key.kind,
+        metadata: { namespace, name: "main" },
+        spec: {
+          template: { spec: { containers: [{ name: "main", image: "example.com/theirs" }] } },
+        },
+      },
+      { fieldManager: "their-tool" },
+    );
+    const before = await spoke.admin.get(key);
+    const [object] = prepare(rendered).objects;
+    if (object === undefined) throw new Error("Nothing is desired");
+    const requests = applyRequests({
+      client: installer.client,
+      fieldManager: installer.target.fieldManager,
+      installation: {
+        owner: live.metadata.ownerReferences?.[0] ?? Object(undefined),
+        namespace,
+        componentUid: component.metadata.uid,
+      },
+      mayExist: true,
+      isScaled: () => false,
+    });
+    const signal = AbortSignal.timeout(10_000);
+    expect(await requests.contestants(object, signal)).toEqual([
+      { manager: "knfleet-test-admin (scale)", fields: ["spec.replicas"] },
+      {
+        manager: "their-tool",
+        fields: ['spec.template.spec.containers[name="main"].image'],
+      },
+    ]);
+    expect(await spoke.admin.get(key)).toEqual(before);
+    await requests.send(object, signal);
+    expect(await requests.contestants(object, signal)).toEqual([]);
+  });
+});
