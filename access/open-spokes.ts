@@ -169,11 +169,17 @@ class SpokeFleet implements Spokes {
     const { namespace, name } = object.metadata;
     const key = reflectorKey(object.metadata);
     const before = this.#outlooks.get(key);
-    const outlook = withFileNote(outlookOf(object, this.#providers), this.#isFileValid);
+    const startMs = epochMs();
+    const found = outlookOf(object, this.#providers);
+    const resolved = { startMs, endMs: epochMs() };
+    const outlook = withFileNote(found, this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
     this.#tellOutlook(key, outlook);
-    this.#keepers.get(key)?.update(outlook);
+    this.#keepers.get(key)?.update(
+      outlook.kind === "access" ? { ...outlook, resolved } : outlook,
+    );
+    if (outlook.kind === "error") this.#traceFailure({ namespace, name }, outlook.error, resolved);
     this.#notify({ namespace, name });
   }
 
@@ -182,7 +188,7 @@ class SpokeFleet implements Spokes {
     const ref = { namespace, name };
     const key = reflectorKey(ref);
     this.#outlooks.delete(key);
-    this.#noticed.delete(object.metadata.uid ?? "");
+    this.#noticed.delete(object.metadata.uid);
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
     this.#options.path?.spokeGone(key);

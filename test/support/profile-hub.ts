@@ -28,6 +28,8 @@ export interface ProfileHubOptions {
   readonly identity: KeyPair;
   /** Token in the Secret of this name, whatever its namespace; undefined: there is no such Secret. */
   readonly token?: (name: string) => string | undefined;
+  /** Version of ClusterProfiles that it serves at the moment, none when undefined; default: v1alpha1. */
+  readonly serves?: () => "v1alpha1" | "v1alpha2" | undefined;
 }
 
 interface Event {
@@ -35,7 +37,7 @@ interface Event {
   readonly line: string;
 }
 
-const collection = "/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles";
+const group = "multicluster.x-k8s.io";
 const secret = /^\/api\/v1\/namespaces\/([^/]+)\/secrets\/([^/]+)$/;
 // What a real one holds is bounded too.
 const maxEvents = 20_000;
@@ -48,8 +50,11 @@ class PlayedHub {
   #oldest = 1;
   readonly #token: (name: string) => string | undefined;
 
-  constructor({ token = () => undefined }: ProfileHubOptions) {
+  readonly #serves: NonNullable<ProfileHubOptions["serves"]>;
+
+  constructor({ token = () => undefined, serves = () => "v1alpha1" }: ProfileHubOptions) {
     this.#token = token;
+    this.#serves = serves;
   }
 
   put(profile: ClusterProfile): void {
@@ -86,7 +91,8 @@ class PlayedHub {
       const data = { token: Buffer.from(token).toString("base64") };
       return sendObject(response, { apiVersion: "v1", kind: "Secret", metadata: { name }, data });
     }
-    if (pathname !== collection) {
+    const version = this.#serves();
+    if (version === undefined || pathname !== `/apis/${group}/${version}/clusterprofiles`) {
       const status = { kind: "Status", apiVersion: "v1", code: 404, reason: "NotFound" };
       return sendObject(response, { ...status, status: "Failure", message: "not found" }, 404);
     }
