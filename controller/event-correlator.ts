@@ -35,7 +35,7 @@ export class EventCorrelator {
     remember(this.#similar, key, similar);
     if (similar.messages.size < maxSimilar) similar.messages.add(message);
     if (similar.messages.has(message)) return happening;
-    return { type, reason, message: `(combined from similar events): ${message}` };
+    return { ...happening, message: `(combined from similar events): ${message}` };
   }
 
   #isAllowed(uid: string, now: number): boolean {

@@ -92,7 +92,7 @@ export class EventRecorder {
 
   async #create(
     component: Component,
-    { name, type, reason, message }: Named,
+    { name, type, reason, message, annotations }: Named,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, clock } = this.#options;
@@ -103,7 +103,7 @@ export class EventRecorder {
     const event = {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { namespace, name },
+      metadata: { namespace, name, ...(annotations === undefined ? {} : { annotations }) },
       involvedObject: { apiVersion, kind, namespace, name: componentName, uid, resourceVersion },
       type,
       reason,

@@ -1,6 +1,7 @@
 import type { KubeClient } from "../access/kube-client.ts";
 import type { Component } from "../api/component.ts";
 import { InstallationMemory } from "./apply/installation-memory.ts";
+import type { Inventory } from "./apply/inventory.ts";
 import type { Observation } from "./observe/observation.ts";
 
 /** What is known of one target over one connection. */
@@ -19,10 +20,13 @@ export class Installation implements AsyncDisposable {
   latest: Component | undefined;
   /** When drift was last followed up, by the controller's clock. */
   driftAt = -Infinity;
+  /** How often it was attempted. */
+  attempts = 0;
   /** A connection to the target was had. */
   wasReached = false;
   #attempt: AbortController | undefined;
   #view: (View & { readonly client: KubeClient }) | undefined;
+  #inventory: Inventory | undefined;
 
   constructor(uid: string) {
     this.uid = uid;
@@ -33,10 +37,21 @@ export class Installation implements AsyncDisposable {
     return this.#attempt !== undefined;
   }
 
+  /** What was known to be installed when somebody last looked; undefined when this process never did. */
+  get inventory(): Inventory | undefined {
+    return this.#view?.memory.inventory ?? this.#inventory;
+  }
+
+  /** The view that is open over a client, if any. */
+  observationOver(client: KubeClient): Observation | undefined {
+    return this.#view?.client === client ? this.#view.observation : undefined;
+  }
+
   /** Runs an attempt with a signal that `interrupt` aborts, too. */
   async attempt<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const attempt = new AbortController();
     this.#attempt = attempt;
+    this.attempts += 1;
     try {
       return await work(AbortSignal.any([signal, attempt.signal]));
     } finally {
@@ -61,6 +76,7 @@ export class Installation implements AsyncDisposable {
   /** Stops to look at the target. */
   async closeView(): Promise<void> {
     const view = this.#view;
+    this.#inventory = this.inventory;
     this.#view = undefined;
     await view?.observation[Symbol.asyncDispose]();
   }

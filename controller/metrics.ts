@@ -10,6 +10,8 @@ export interface Metrics extends QueueObserver {
   failed(failure: { readonly reason: string; readonly code: string | undefined }): void;
   /** Objects that were sent to a cluster, by how that ended. */
   sent(objects: Readonly<Record<"applied" | "parked" | "failed" | "pruned", number>>): void;
+  /** Kinds of objects that somebody else had deleted or changed and that were put right. */
+  repaired(kinds: readonly string[]): void;
   leading(isLeader: boolean): void;
   /** Everything as Prometheus text; `contentType` is its media type. */
   render(): Promise<string>;
@@ -132,7 +134,9 @@ function workMetrics(registry: Registry): QueueObserver {
   };
 }
 
-function applyMetrics(registry: Registry): Pick<Metrics, "failed" | "sent" | "leading"> {
+function applyMetrics(
+  registry: Registry,
+): Pick<Metrics, "failed" | "sent" | "repaired" | "leading"> {
   const registers = [registry];
   const failures = new Counter({
     name: "knfleet_reconcile_failures_total",
@@ -146,6 +150,12 @@ function applyMetrics(registry: Registry): Pick<Metrics, "failed" | "sent" | "le
     labelNames: ["result"],
     registers,
   });
+  const repairs = new Counter({
+    name: "knfleet_drift_repairs_total",
+    help: "Objects that somebody else had deleted or changed and that were put right, by kind",
+    labelNames: ["kind"],
+    registers,
+  });
   const leader = new Gauge({
     name: "leader_election_master_status",
     help: "1 while this process leads",
@@ -157,6 +167,9 @@ function applyMetrics(registry: Registry): Pick<Metrics, "failed" | "sent" | "le
     failed: ({ reason, code = "" }) => failures.inc({ reason, code }),
     sent: (counts) => {
       for (const [result, count] of Object.entries(counts)) objects.inc({ result }, count);
+    },
+    repaired: (kinds) => {
+      for (const kind of kinds) repairs.inc({ kind });
     },
     leading: (isLeader) => leader.set({ name }, isLeader ? 1 : 0),
   };

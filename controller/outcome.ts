@@ -25,7 +25,13 @@ export interface Steps {
 
 /** How a reconcile ended, or how far it has come. */
 export type Outcome =
-  | { readonly kind: "working"; readonly steps: Steps; readonly progress?: Progress }
+  | {
+      readonly kind: "working";
+      readonly steps: Steps;
+      /** The one that is being installed; absent while that is not known. */
+      readonly version?: string;
+      readonly progress?: Progress;
+    }
   | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Remaining }
   | {
       readonly kind: "applied";

@@ -28,7 +28,7 @@ export interface ReconcileDeps {
   readonly preparations: Preparations;
   readonly components: { all(): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record">;
-  readonly metrics: Pick<Metrics, "failed" | "sent">;
+  readonly metrics: Pick<Metrics, "failed" | "sent" | "repaired">;
   readonly clock: Clock;
   readonly log: Log;
   /** Pace at which a component that is not ready is looked at again. */

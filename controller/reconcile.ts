@@ -21,6 +21,7 @@ import { render, type Rendered } from "./render/render.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
 import { acquaintanceWith, type Resolved, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
+import { repairsOf } from "./transitions.ts";
 import { uninstall } from "./uninstall.ts";
 
 /**
@@ -39,7 +40,7 @@ export async function reconcile(
   const held = await withFinalizer(component, deps, signal);
   if (held === undefined) return { kind: "change" };
   const subject = { component: held, installation };
-  const work = { ...subject, report: openReport(subject, deps) };
+  const work = { ...subject, report: openReport(subject, deps, signal) };
   try {
     const outcome = await bringAbout(work, deps, signal);
     return await conclude({ ...work, outcome }, deps, signal);
@@ -156,13 +157,14 @@ async function apply(
 ): Promise<Outcome> {
   const { target, connection } = resolved;
   const { client, fieldManager } = target;
-  const log = deps.log.child(logFieldsOf(component));
+  const log = deps.log.child(logFieldsOf({ component, installation }));
   const componentUid = component.metadata.uid;
   const onChange = (change: ObservedChange): void => deps.onChange(component, change);
   const view = await installation.viewOver(client, () =>
     observe({ client, componentUid, fieldManager, onChange, log }),
   );
-  const tells = isNewHere(component, rendered);
+  const tells = isNews(component, rendered);
+  const { version, paths, manifests } = rendered;
   const changes = await install(
     { component, rendered, target, ...view },
     {
@@ -170,25 +172,32 @@ async function apply(
       log,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
-        if (tells) report.progress({ kind: "working", steps, progress }, signal);
+        if (tells) report.progress({ kind: "working", steps, version, progress }, signal);
       },
     },
     AbortSignal.any([signal, connection.signal]),
   );
   tellChanges(changes, log, deps);
-  const { version, paths, manifests } = rendered;
+  const repairs = repairsOf(changes);
+  // Not waited for: nobody's work depends on it, and it never rejects.
+  if (repairs !== undefined) void deps.events.record(report.latest, repairs, signal);
   const readiness = readinessOf(manifests.map(keyOf), view.observation.workloads());
   return { kind: "applied", version, paths, changes, readiness };
 }
 
-/** Progress is told while a version is brought to the cluster, not when a detail of it is put right. */
-function isNewHere({ status }: Component, { version }: Rendered): boolean {
-  const installed = status?.conditions?.find(({ type }) => type === "InstallSucceeded");
-  return installed?.status !== "True" || status?.version !== version;
+/**
+ * Progress is told while a version or a new specification is brought to the cluster, not when a detail of it is put right or tried again:
+ * a failure is said until it is over.
+ */
+function isNews({ status, metadata }: Component, { version }: Rendered): boolean {
+  if (status?.observedGeneration !== metadata.generation) return true;
+  const installed = status?.conditions?.find(({ type }) => type === "InstallSucceeded")?.status;
+  if (installed === "False") return false;
+  return installed !== "True" || status?.version !== version;
 }
 
 function tellChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): void {
-  const { applied, unchanged, parked, failed, pruned } = changes;
+  const { applied, repaired, unchanged, parked, failed, pruned } = changes;
   const counts = {
     applied: applied.length,
     parked: parked.length,
@@ -196,6 +205,7 @@ function tellChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): 
     pruned: pruned.length,
   };
   metrics.sent(counts);
+  metrics.repaired(repaired.map(({ kind }) => kind));
   const isQuiet = Object.values(counts).every((count) => count === 0);
-  if (!isQuiet) log.info({ ...counts, unchanged }, "Applied manifests");
+  if (!isQuiet) log.info({ ...counts, repaired: repaired.length, unchanged }, "Applied manifests");
 }

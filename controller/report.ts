@@ -1,4 +1,4 @@
-import { type Component, componentKeyOf } from "../api/component.ts";
+import { keyTextOf } from "./component-key.ts";
 import { targetIdOf } from "./duplicate.ts";
 import { nextOf, type Outcome } from "./outcome.ts";
 import type { Next } from "./queue.ts";
@@ -6,13 +6,24 @@ import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { type StatusChange, StatusReport } from "./status-report.ts";
 import { happeningsOf } from "./transitions.ts";
 
-/** The report on one reconcile. */
+/** The report on one reconcile; what it writes is told in Events, too. */
 export function openReport(
   { component, installation }: Subject,
-  { hub, clock }: Pick<ReconcileDeps, "hub" | "clock">,
+  { hub, clock, events }: Pick<ReconcileDeps, "hub" | "clock" | "events">,
+  signal: AbortSignal,
 ): StatusReport {
-  const lastWrittenAt = installation.statusWrittenAt;
-  return new StatusReport(component, { client: hub, clock, lastWrittenAt });
+  const report = new StatusReport(component, {
+    client: hub,
+    clock,
+    lastWrittenAt: installation.statusWrittenAt,
+    onWritten: async ({ before, after, outcome, component: latest }) => {
+      installation.statusWrittenAt = report.lastWrittenAt;
+      for (const happening of happeningsOf(before, after, outcome)) {
+        await events.record(latest, happening, signal);
+      }
+    },
+  });
+  return report;
 }
 
 export interface Conclusion extends Subject {
@@ -33,24 +44,20 @@ export async function conclude(
   const postponedMs = report.postponedMs(outcome);
   if (postponedMs > 0 && next.kind !== "backoff") return { kind: "after", ms: postponedMs };
   const change = await report.finish(outcome, signal);
-  installation.statusWrittenAt = report.lastWrittenAt;
   if (outcome.kind === "failed") deps.metrics.failed(outcome.error);
-  tellLog({ component, outcome, change }, deps);
-  for (const happening of happeningsOf(change.before, change.after, outcome)) {
-    await deps.events.record(report.latest, happening, signal);
-  }
+  tellLog({ component, installation, outcome, change }, deps);
+  await report.told();
   return next;
 }
 
-interface Told {
-  readonly component: Component;
+interface Told extends Subject {
   readonly outcome: Outcome;
   readonly change: StatusChange;
 }
 
 /** A failure is told aloud when it is new, and then only to those who want all. */
-function tellLog({ component, outcome, change }: Told, { log }: Pick<ReconcileDeps, "log">): void {
-  const lines = log.child(logFieldsOf(component));
+function tellLog({ outcome, change, ...subject }: Told, { log }: Pick<ReconcileDeps, "log">): void {
+  const lines = log.child(logFieldsOf(subject));
   const isNews = change.before !== change.after;
   if (outcome.kind === "failed") {
     const fields = { reason: outcome.error.reason, err: outcome.error };
@@ -65,12 +72,26 @@ function tellLog({ component, outcome, change }: Told, { log }: Pick<ReconcileDe
   else lines.debug(fields, "Reconciled, nothing new");
 }
 
-/** How lines of the log name a component. */
-export function logFieldsOf(component: Component): {
+/** How lines of the log name a component, its cluster, what was asked for and which attempt at it this is. */
+export interface LogFields {
   readonly component: string;
+  readonly uid: string;
+  readonly generation?: number;
+  /** Counts up with each reconcile of the component in this process. */
+  readonly attempt: number;
+  /** Absent: the hub itself. */
   readonly spoke?: string;
-} {
-  const { kind, namespace, name } = componentKeyOf(component);
+}
+
+/** The fields of a component that is being worked on. */
+export function logFieldsOf({ component, installation }: Subject): LogFields {
+  const { uid, generation } = component.metadata;
   const spoke = targetIdOf(component);
-  return { component: `${kind} ${namespace}/${name}`, ...(spoke === "" ? {} : { spoke }) };
+  return {
+    component: keyTextOf(component),
+    uid,
+    ...(generation === undefined ? {} : { generation }),
+    attempt: installation.attempts,
+    ...(spoke === "" ? {} : { spoke }),
+  };
 }

@@ -13,6 +13,14 @@ export interface StatusReportOptions {
   readonly clock: Clock;
   /** When the status was last written, by this clock; undefined: never. */
   readonly lastWrittenAt: number | undefined;
+  /** Told of every status that was written, in order; must not reject. */
+  readonly onWritten?: (written: WrittenStatus) => Promise<void>;
+}
+
+/** A status that was written, with the component as it is since, and what it tells. */
+export interface WrittenStatus extends StatusChange {
+  readonly outcome: Outcome;
+  readonly component: Component;
 }
 
 /** A status before and after a write; the same object twice when there was nothing to write. */
@@ -37,6 +45,7 @@ export class StatusReport {
   #timer: Disposable | undefined;
   #isWriting = false;
   #writing: Promise<void> = Promise.resolve();
+  #telling: Promise<void> = Promise.resolve();
 
   constructor(component: Component, options: StatusReportOptions) {
     this.#options = options;
@@ -66,11 +75,21 @@ export class StatusReport {
 
   /** Writes how it ended, after what is being written. Throws what the hub answers, but not a conflict or 404. */
   async finish(outcome: Outcome, signal: AbortSignal): Promise<StatusChange> {
+    await this.quiet();
+    return this.#write(outcome, signal);
+  }
+
+  /** Writes no more progress; resolves when what is being written is written. */
+  async quiet(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
     this.#wanted = undefined;
     await this.#writing;
-    return this.#write(outcome, signal);
+  }
+
+  /** Resolves when `onWritten` is done with all that was written so far. */
+  told(): Promise<void> {
+    return this.#telling;
   }
 
   /**
@@ -117,6 +136,7 @@ export class StatusReport {
         const stored = await client.replace(ref, body, { subresource: "status" }, signal);
         this.#latest = asComponent(stored) ?? this.#latest;
         this.#lastWrittenAt = clock.now();
+        this.#tell({ before, after, outcome, component: this.#latest });
         return { before, after };
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
@@ -125,6 +145,12 @@ export class StatusReport {
         if (!(await this.#readAgain(signal))) return { before, after: before };
       }
     }
+  }
+
+  #tell(written: WrittenStatus): void {
+    const { onWritten } = this.#options;
+    if (onWritten === undefined) return;
+    this.#telling = this.#telling.then(() => onWritten(written));
   }
 
   /** The newest object, but with the generation that was worked on: that is the one the status tells of. */

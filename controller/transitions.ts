@@ -1,5 +1,6 @@
 import type { ComponentStatus } from "../api/component.ts";
-import type { Condition } from "../api/kubernetes.ts";
+import { type Condition, describe, type ObjectKey } from "../api/kubernetes.ts";
+import type { ConditionType } from "../api/reasons.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** One thing worth an Event on a component. */
@@ -7,6 +8,8 @@ export interface Happening {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
+  /** Of the Event, for what is too long for a message. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -23,7 +26,70 @@ export function happeningsOf(
       ? [warningOf(condition, outcome)]
       : [],
   );
-  return [...installedOf(before, after), ...failures, ...readinessOf(before, after)];
+  return [
+    ...beginningsOf(before, after, outcome),
+    ...installedOf(before, after),
+    ...failures,
+    ...recoveriesOf(before, after),
+    ...readinessOf(before, after),
+  ];
+}
+
+const maxNamed = 3;
+
+/** What is worth an Event of objects that somebody else had deleted or changed; undefined: nothing. */
+export function repairsOf({
+  repaired,
+}: {
+  readonly repaired: readonly ObjectKey[];
+}): Happening | undefined {
+  if (repaired.length === 0) return undefined;
+  const names = repaired.map(describe).toSorted();
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  const named = names.slice(0, maxNamed).join(", ");
+  const message = `Put right what was deleted or changed: ${named}${more}`;
+  return { type: "Normal", reason: "Repaired", message };
+}
+
+/** Work that begins is told once, not with every step of it. */
+function beginningsOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Outcome,
+): readonly Happening[] {
+  const was = conditionOf(before, "InstallSucceeded");
+  const { status, reason = "", message = "" } = conditionOf(after, "InstallSucceeded") ?? {};
+  if (status !== "Unknown" || (was?.status === "Unknown" && was.reason === reason)) return [];
+  if (outcome.kind === "removing") {
+    // Without the number of objects, which changes.
+    return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
+  }
+  if (outcome.kind !== "working") return [];
+  return [{ type: "Normal", reason, message: beginningMessage(before?.version, outcome.version) }];
+}
+
+function beginningMessage(previous: string | undefined, version: string | undefined): string {
+  if (previous === undefined) return "Began to install";
+  return version === undefined || previous === version
+    ? "Began to apply the changed specification"
+    : `Began to change version ${previous} to ${version}`;
+}
+
+const recoveries: Partial<Readonly<Record<ConditionType, string>>> = {
+  TargetClusterResolved: "The target cluster is reached again",
+  VersionMigrationEligible: "The version may be installed now",
+};
+
+function recoveriesOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  return Object.entries(recoveries).flatMap(([type, message]): Happening[] => {
+    const was = conditionOf(before, type);
+    const failed = was?.status === "False" || isLoss(was);
+    const isOver = failed && conditionOf(after, type)?.status === "True";
+    return isOver ? [{ type: "Normal", reason: "Recovered", message }] : [];
+  });
 }
 
 function installedOf(

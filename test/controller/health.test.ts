@@ -42,6 +42,7 @@ test("the metrics tell the live numbers and what was counted", async () => {
   metrics.failed({ reason: "RemoteClientCreationFailed", code: "Unreachable" });
   metrics.failed({ reason: "AnchorConflict", code: undefined });
   metrics.sent({ applied: 150, parked: 0, failed: 1, pruned: 2 });
+  metrics.repaired(["Deployment", "ConfigMap", "Deployment"]);
   metrics.leading(true);
   await ask(server.port, "/metrics");
   const { text } = await ask(server.port, "/metrics");
@@ -56,6 +57,7 @@ test("the metrics tell the live numbers and what was counted", async () => {
     'knfleet_reconcile_failures_total{reason="RemoteClientCreationFailed",code="Unreachable"} 1',
     'knfleet_reconcile_failures_total{reason="AnchorConflict",code=""} 1',
     'knfleet_objects_total{result="applied"} 150',
+    'knfleet_drift_repairs_total{kind="Deployment"} 2',
     'leader_election_master_status{name="knfleet"} 1',
   ]) {
     expect(text).toContain(`${line}\n`);

@@ -138,6 +138,33 @@ test("what only words anew waits for the second to be over, news do not", async 
   expect(next.postponedMs(applied())).toBe(0);
 });
 
+test("every status that was written is told, in order, and nothing else", async () => {
+  const told: string[] = [];
+  const report = new StatusReport(newComponent(), {
+    client: hub,
+    clock,
+    lastWrittenAt: undefined,
+    onWritten: async ({ before, after, outcome }) => {
+      await Promise.resolve();
+      told.push(`${outcome.kind} ${String(before?.version)} ${String(after?.version)}`);
+    },
+  });
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  await report.finish(applied(), signal);
+  await report.finish(applied(), signal);
+  await report.told();
+  expect(told).toEqual(["working undefined undefined", "applied undefined 1.23.0"]);
+});
+
+test("a report that was quieted writes no progress any more", async () => {
+  const report = reportOn(newComponent());
+  report.progress(working(0), signal);
+  await report.quiet();
+  await clock.advance(5_000);
+  expect(hub.requests).toBe(0);
+});
+
 test("a hub that cannot write is told to the caller at the end, not during progress", async () => {
   const report = reportOn(newComponent());
   hub.fail();

@@ -3,12 +3,14 @@ import { expect, test } from "vitest";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { statusOf, type Outcome } from "../../controller/outcome.ts";
-import { happeningsOf } from "../../controller/transitions.ts";
+import { happeningsOf, repairsOf } from "../../controller/transitions.ts";
 import { serving } from "../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");
 const steps = { eligible: true, resolved: true };
 const working: Outcome = { kind: "working", steps };
+const progress = { done: 1, total: 150, waiting: [], failed: 0 };
+const changing: Outcome = { kind: "working", steps, version: "1.23.0", progress };
 const lost: Outcome = {
   kind: "failed",
   steps,
@@ -25,6 +27,10 @@ function applied(version: string, waiting: readonly string[] = []): Outcome {
   };
 }
 
+function removing(left: number): Outcome {
+  return { kind: "removing", steps, remaining: { left, total: 150 } };
+}
+
 /** `Type Reason` of the Events that the last of some outcomes in a row is worth. */
 function eventsAfter(...outcomes: readonly Outcome[]): readonly string[] {
   let before: ComponentStatus | undefined;
@@ -39,7 +45,8 @@ function eventsAfter(...outcomes: readonly Outcome[]): readonly string[] {
 }
 
 test.each([
-  { name: "a first look", outcomes: [working], events: [] },
+  { name: "a first look", outcomes: [working], events: ["Normal Installing"] },
+  { name: "a second look", outcomes: [working, working], events: [] },
   { name: "a start of Deployments", outcomes: [working, applied("1.23.0", ["a"])], events: [] },
   {
     name: "the end of an install",
@@ -66,7 +73,28 @@ test.each([
   {
     name: "a spoke that is back",
     outcomes: [applied("1.23.0"), lost, applied("1.23.0")],
-    events: ["Normal Ready"],
+    events: ["Normal Recovered", "Normal Ready"],
+  },
+  {
+    name: "a change that begins",
+    outcomes: [applied("1.22.0"), changing],
+    events: ["Normal Installing"],
+  },
+  { name: "a change that goes on", outcomes: [applied("1.22.0"), changing, changing], events: [] },
+  {
+    name: "a removal that begins",
+    outcomes: [applied("1.22.0"), removing(150)],
+    events: ["Normal Finalizing"],
+  },
+  {
+    name: "a removal that goes on",
+    outcomes: [applied("1.22.0"), removing(150), removing(90)],
+    events: [],
+  },
+  {
+    name: "a removal in which the spoke is lost",
+    outcomes: [applied("1.22.0"), removing(150), lost],
+    events: ["Warning SpokeUnreachable"],
   },
   {
     name: "a new version",
@@ -75,4 +103,18 @@ test.each([
   },
 ])("$name is worth the Events $events", ({ outcomes, events }) => {
   expect(eventsAfter(...outcomes)).toEqual(events);
+});
+
+function configMaps(...names: readonly string[]) {
+  return names.map((name) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: "a", name }));
+}
+
+test("a repair names up to three objects", () => {
+  expect(repairsOf({ repaired: [] })).toBeUndefined();
+  expect(repairsOf({ repaired: configMaps("d", "b", "c", "a") })).toEqual({
+    type: "Normal",
+    reason: "Repaired",
+    message:
+      "Put right what was deleted or changed: ConfigMap a/a, ConfigMap a/b, ConfigMap a/c and 1 more",
+  });
 });
