@@ -169,17 +169,11 @@ class SpokeFleet implements Spokes {
     const { namespace, name } = object.metadata;
     const key = reflectorKey(object.metadata);
     const before = this.#outlooks.get(key);
-    const startMs = epochMs();
-    const found = outlookOf(object, this.#providers);
-    const resolved = { startMs, endMs: epochMs() };
-    const outlook = withFileNote(found, this.#isFileValid);
+    const outlook = withFileNote(outlookOf(object, this.#providers), this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
     this.#tellOutlook(key, outlook);
-    this.#keepers.get(key)?.update(
-      outlook.kind === "access" ? { ...outlook, resolved } : outlook,
-    );
-    if (outlook.kind === "error") this.#traceFailure({ namespace, name }, outlook.error, resolved);
+    this.#keepers.get(key)?.update(outlook);
     this.#notify({ namespace, name });
   }
 
