@@ -19,7 +19,7 @@ import {
   type ProfileHubOptions,
   startProfileHub,
 } from "../support/profile-hub.ts";
-import { type ApiStub, startApiStub } from "./api-stub.ts";
+import { type ApiStub, startApiStub, type StubAnswer } from "./api-stub.ts";
 import { entryOf, healthy, profileOf, rawProvider } from "./builders.ts";
 import { authority, requesterTo, serverIdentity, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";
@@ -87,8 +87,11 @@ function entryTo(server: string, caPem = authority.certificatePem): AccessProvid
 }
 
 async function spoke(identity = serverIdentity, port = 0): Promise<ApiStub> {
-  const answer = ({ path }: { readonly path: string }) => ({ open: path.includes("watch=") });
-  return untilTheEnd(await startApiStub({ identity, answer, port }));
+  return untilTheEnd(await startApiStub({ identity, answer: openWatches, port }));
+}
+
+function openWatches({ path }: { readonly path: string }): StubAnswer {
+  return { open: path.includes("watch=") };
 }
 
 function connection(spokes: Spokes, name: string): Promise<SpokeConnection> {
@@ -212,13 +215,17 @@ test("C13: a rotated CA changes the endpoint of its own cluster, and nothing of 
   expect(await spokes.acquire(ref("other"), signal)).toBe(other);
 });
 
+/** One that has the entry in the old list only. */
+function listed(entry: AccessProvider): ClusterProfile {
+  return {
+    ...profile("one", entry),
+    status: { conditions: [healthy], credentialProviders: [entry] },
+  };
+}
+
 test("R07: the deprecated list is told of once for a profile, however often it changes", async () => {
   const { hub, spokes } = await scene();
   const { server } = await spoke();
-  const listed = (entry: AccessProvider): ClusterProfile => {
-    const made = profile("one", entry);
-    return { ...made, status: { conditions: [healthy], credentialProviders: [entry] } };
-  };
   const entry = entryTo(server);
   hub.put(listed(entry));
   const before = await connection(spokes, "one");
