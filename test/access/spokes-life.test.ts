@@ -8,6 +8,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 
 import { createKubeClient } from "../../access/create-kube-client.ts";
 import { openSpokes } from "../../access/open-spokes.ts";
+import { placementSets } from "../../access/placement.ts";
 import type { SpokeConnection, Spokes } from "../../access/spokes.ts";
 import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -222,6 +223,23 @@ function listed(entry: AccessProvider): ClusterProfile {
     status: { conditions: [healthy], credentialProviders: [entry] },
   };
 }
+
+test("D01: of three clusters of a decision one without a profile is told as such, and the others are reached", async () => {
+  const { hub, spokes } = await scene();
+  const { server } = await spoke();
+  for (const name of ["a", "c"]) hub.put(profile(name, entryTo(server)));
+  const decisions = ["a", "b", "c"].map((name) => ({ clusterProfileRef: { name } }));
+  const { metadata } = profileOf();
+  const decision = { apiVersion: "multicluster.x-k8s.io/v1alpha1", kind: "PlacementDecision" };
+  const [set] = placementSets([{ ...decision, metadata, decisions }]);
+  await connection(spokes, "a");
+  const reached = set?.clusters.map(async ({ name }) => [name, await reasonOf(spokes, name)]);
+  expect(await Promise.all(reached ?? [])).toEqual([
+    ["a", "none"],
+    ["b", "ClusterProfileNotFound"],
+    ["c", "none"],
+  ]);
+});
 
 test("R07: the deprecated list is told of once for a profile, however often it changes", async () => {
   const { hub, spokes } = await scene();
