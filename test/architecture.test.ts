@@ -32,6 +32,9 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   picocolors: ["cmd"],
   pino: ["cmd"],
   "prom-client": ["controller", "webhook"],
+  express: ["webhook"],
+  "@peculiar/x509": ["webhook"],
+  "reflect-metadata": ["webhook"],
 };
 
 /** Packages that may be imported for types anywhere in the given folders; they are gone at run time. */

@@ -1,0 +1,99 @@
+import { abortable } from "../access/abortable.ts";
+import { answerOf, type ReviewAnswer } from "./answer.ts";
+import { shapeProblem } from "./json-shape.ts";
+import type { Log } from "./log.ts";
+import type { Metrics, ReviewResult } from "./metrics.ts";
+import { type AdmissionRequest, admissionRequestOf, type Ruling } from "./review.ts";
+
+/** Decides about one request before its signal is aborted; the reason of the abort is a TimeoutError. */
+export type Review = (request: AdmissionRequest, signal: AbortSignal) => Promise<Ruling>;
+
+/** What goes back: a review that was decided, or why the body was none. */
+export type Reply =
+  | { readonly result: ReviewResult; readonly review: ReviewAnswer }
+  | { readonly result: "unanswered"; readonly status: 400 | 413; readonly text: string };
+
+export interface ReplyDeps {
+  /** Path of the rules; a label of metrics and log lines. */
+  readonly path: string;
+  readonly review: Review;
+  readonly metrics: Pick<Metrics, "refused">;
+  readonly log: Log;
+}
+
+/** The reply to the body of a request. Never rejects: what cannot be decided is denied with code 500. Security: T-03, T-71. */
+export async function replyTo(
+  body: Uint8Array,
+  deps: ReplyDeps,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const problem = shapeProblem(body);
+  if (problem !== undefined) return { result: "unanswered", status: 413, text: problem };
+  const request = requestOf(body);
+  if (typeof request === "string") return { result: "unanswered", status: 400, text: request };
+  const ruling = await rulingOn(request, deps, signal);
+  tell(request, ruling, deps);
+  return { result: resultOf(ruling), review: answerOf(request.uid, ruling) };
+}
+
+async function rulingOn(
+  request: AdmissionRequest,
+  { review, log, path }: ReplyDeps,
+  signal: AbortSignal,
+): Promise<Ruling> {
+  try {
+    return await abortable(review(request, signal), signal);
+  } catch (error) {
+    log.error({ err: error, uid: request.uid, webhook: path }, "A review could not be decided");
+    return undecided(signal.aborted);
+  }
+}
+
+function resultOf({ violations }: Ruling): ReviewResult {
+  if (violations.length === 0) return "allowed";
+  return violations.some(({ code }) => code === 500) ? "error" : "denied";
+}
+
+function requestOf(body: Uint8Array): AdmissionRequest | string {
+  let review: unknown;
+  try {
+    review = JSON.parse(Buffer.from(body).toString("utf8"));
+  } catch {
+    // The parser's message quotes the text.
+    return "not JSON";
+  }
+  return admissionRequestOf(review);
+}
+
+function undecided(isLate: boolean): Ruling {
+  const message = isLate
+    ? "the rules were not evaluated in time; try again, and look at the log of knfleet-webhook"
+    : "the rules could not be evaluated; look at the log of knfleet-webhook";
+  return { violations: [{ rule: "internal", path: "knfleet", message, code: 500 }], warnings: [] };
+}
+
+/** One line for each refusal: who wanted what, and which rules refused; never the object. */
+function tell(
+  request: AdmissionRequest,
+  { violations }: Ruling,
+  { path, metrics, log }: ReplyDeps,
+): void {
+  if (violations.length === 0) return;
+  for (const { rule, code } of violations) metrics.refused(rule, code);
+  const { uid, operation, kind, namespace, name, userInfo, dryRun } = request;
+  log.info(
+    {
+      uid,
+      webhook: path,
+      operation,
+      kind: kind.kind,
+      namespace,
+      name,
+      user: userInfo.username,
+      dryRun,
+      rules: [...new Set(violations.map(({ rule }) => rule))],
+      fields: violations.map((violation) => violation.path).slice(0, 20),
+    },
+    "Refused",
+  );
+}

@@ -1,0 +1,113 @@
+import { constants } from "node:crypto";
+import { once } from "node:events";
+import { createServer as createPlainServer, type RequestListener, type Server } from "node:http";
+import { createServer, type Server as SecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+
+import { FleetError } from "../api/errors.ts";
+
+/** Where to listen: without a host on all addresses; port 0 takes a free one. */
+export interface ListenAddress {
+  readonly host?: string;
+  readonly port: number;
+}
+
+/** The serving certificate with its chain, and its private key, both PEM. */
+export interface ServingCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface WebhookServer extends AsyncDisposable {
+  /** The port that was taken. */
+  readonly port: number;
+  /** New connections get this certificate; those that exist are not touched. */
+  useCertificate(certificate: ServingCertificate): void;
+}
+
+export interface WebhookServerOptions {
+  readonly address: ListenAddress;
+  readonly certificate: ServingCertificate;
+  readonly minTlsVersion: "TLSv1.2" | "TLSv1.3";
+}
+
+// Security: T-70. The API server keeps a connection for 90 s, and a POST on one that we close meanwhile is lost.
+const limits = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 120_000,
+  // Node looks for requests over their time only that often.
+  connectionsCheckingInterval: 1_000,
+} as const;
+const maxConnections = 512;
+const handshakeTimeout = 5_000;
+
+/** Serves an app over HTTPS, HTTP/1.1 only. Throws FleetError `ConfigInvalid` when it cannot listen. */
+export async function startWebhookServer(
+  app: RequestListener,
+  { address, certificate, minTlsVersion }: WebhookServerOptions,
+): Promise<WebhookServer> {
+  const server = createServer(
+    {
+      ...limits,
+      ...certificate,
+      handshakeTimeout,
+      minVersion: minTlsVersion,
+      ALPNProtocols: ["http/1.1"],
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    },
+    app,
+  );
+  server.maxConnections = maxConnections;
+  server.maxRequestsPerSocket = 0;
+  // A client that goes away in the middle of the handshake is its own affair.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  const port = await listen(server, address, "--address");
+  return {
+    port,
+    useCertificate: (next) => server.setSecureContext({ ...next, minVersion: minTlsVersion }),
+    [Symbol.asyncDispose]: () => close(server),
+  };
+}
+
+/** Serves an app over plain HTTP, for probes and metrics. Throws FleetError `ConfigInvalid` when it cannot listen. */
+export async function startHealthServer(
+  app: RequestListener,
+  address: ListenAddress,
+): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createPlainServer({ ...limits, keepAliveTimeout: 5_000 }, app);
+  const port = await listen(server, address, "--health-address");
+  return { port, [Symbol.asyncDispose]: () => close(server) };
+}
+
+async function listen(
+  server: Server | SecureServer,
+  { host, port }: ListenAddress,
+  flag: string,
+): Promise<number> {
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    const place = `${host ?? ""}:${port}`;
+    throw new FleetError("ConfigInvalid", `Cannot listen on ${flag} ${place}`, { cause });
+  }
+  return portOf(server.address());
+}
+
+const lastAnswersMs = 2_000;
+
+/** Requests that are being answered get their answer, at most two seconds long; idle connections are closed at once. */
+async function close(server: Server | SecureServer): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  const giveUp = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
+  await closed;
+  clearTimeout(giveUp);
+}
+
+function portOf(address: string | AddressInfo | null): number {
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
