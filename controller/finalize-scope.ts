@@ -68,7 +68,8 @@ function seenKinds(
   observation: Observation | undefined,
 ): SweepScope["resources"] | undefined {
   if (observation === undefined) return undefined;
-  const live = new Map(observation.live().map((resource) => [kindIdOf(resource), resource]));
+  const removable = observation.live().filter((resource) => !staysBehind(resource));
+  const live = new Map(removable.map((resource) => [kindIdOf(resource), resource]));
   if (live.size === 0 || !inventory.every((entry) => live.has(kindIdOf(entry)))) return undefined;
   const named = inventory.flatMap((entry) => {
     const resource = live.get(kindIdOf(entry));

@@ -4,12 +4,13 @@ import { readRoot, type Root } from "./apply/anchor.ts";
 import type { Target } from "./apply/target.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { patienceOf, type Patience } from "./finalize-patience.ts";
-import { leftMessage } from "./finalize-plan.ts";
+import { leftMessage, type Remnant } from "./finalize-plan.ts";
 import { markFinalizing, removeRoot } from "./finalize-root.ts";
 import { sweepScopeOf } from "./finalize-scope.ts";
 import { Sweep } from "./finalize-sweep.ts";
 import type { Log } from "./log.ts";
 import type { Observation } from "./observe/observation.ts";
+import type { Remaining } from "./progress.ts";
 
 export interface FinalizeRequest {
   readonly component: Component;
@@ -23,11 +24,14 @@ export interface FinalizeDeps {
   readonly clock?: Clock;
   /** How long to wait for objects that are being deleted before the queue is asked to come back, in ms; default 5,000. */
   readonly patienceMs?: number;
+  /** Told what is left whenever that was looked at, but not of a removal that takes less than half a second. */
+  readonly onProgress?: (remaining: Remaining) => void;
 }
 
 const usualPatienceMs = 5_000;
 /** What is not seen to go for so long is looked for on the cluster: the view may be cut off, and does not know what holds an object. */
 const viewedMs = 1_000;
+const quietMs = 500;
 
 /**
  * Removes the installation of a component from its target and returns only when that is verified: nothing with the
@@ -53,7 +57,7 @@ export async function finalize(
   ]);
   const sweep = new Sweep(target.client, scope, log);
   await sweep.removeInventory(signal);
-  await removeRemnants(sweep, { clock, patience }, signal);
+  await removeRemnants(sweep, { ...deps, clock, patience }, signal);
   if (root !== undefined) await removeRoot(root, { component, target, patience }, signal);
   log.info({ removed: sweep.removed, hadRoot: root !== undefined }, "Removed the installation");
   return { removed: sweep.removed };
@@ -80,19 +84,29 @@ async function ownRoot(
   }
 }
 
+interface Patiently extends Pick<FinalizeDeps, "onProgress"> {
+  readonly clock: Clock;
+  readonly patience: Patience;
+}
+
 async function removeRemnants(
   sweep: Sweep,
-  { clock, patience }: { readonly clock: Clock; readonly patience: Patience },
+  { clock, patience, onProgress }: Patiently,
   signal: AbortSignal,
 ): Promise<void> {
-  const viewedUntil = clock.now() + viewedMs;
+  const began = clock.now();
   for (;;) {
-    if (clock.now() >= viewedUntil) sweep.distrustView();
+    if (clock.now() - began >= viewedMs) sweep.distrustView();
     const remnants = await sweep.remnants(signal);
     if (remnants.length === 0) return;
+    if (clock.now() - began >= quietMs) onProgress?.(remainingOf(remnants, sweep));
     // What was refused for want of a right is refused again.
     if (sweep.refusal !== undefined) throw sweep.refusal;
     if (remnants.some(({ deleting }) => !deleting)) await sweep.remove(remnants, signal);
     await patience.pause(() => new FleetError("ClusterBusy", leftMessage(remnants)), signal);
   }
+}
+
+function remainingOf(remnants: readonly Remnant[], { removed }: Sweep): Remaining {
+  return { left: remnants.length, total: Math.max(removed, remnants.length) };
 }

@@ -1,51 +1,95 @@
+import { FleetError } from "../api/errors.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { olderTwinOf } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
 import { finalize } from "./finalize.ts";
 import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
+import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
+import type { Steps } from "./outcome.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
 import { acquaintanceWith, resolveTarget } from "./resolve.ts";
+import type { StatusReport } from "./status-report.ts";
 
 /**
  * Removes the installation of a component that is being deleted, verifies that, and only then lets the component go. A target that
- * cannot be reached keeps the component, with a condition that says why.
+ * cannot be reached keeps the component, with a condition that says why, until somebody demands that everything is left there (force-orphan.ts).
  */
 export async function uninstall(
   subject: Subject,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next> {
-  const { component, installation } = subject;
+  const { component } = subject;
   if (!hasFinalizer(component)) return { kind: "done" };
+  const report = openReport(subject, deps, signal);
   const steps = { eligible: false, resolved: false };
   try {
     // A duplicate never touched the cluster, and must not touch the other's things now.
     if (olderTwinOf(component, deps.components.all()) === undefined) {
-      const { target, connection } = await resolveTarget(component, deps, signal);
-      steps.resolved = true;
-      installation.wasReached = true;
-      await installation.closeView();
-      const log = deps.log.child(logFieldsOf(component));
-      const either = AbortSignal.any([signal, connection.signal]);
-      const { removed } = await finalize({ component, target }, { log, clock: deps.clock }, either);
-      const message = `Removed ${removed} objects from ${clusterNameOf(component)}`;
-      await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
+      await parted({ ...subject, report, steps }, deps, signal);
     }
-    await removeFinalizer(component, deps.hub, signal);
+    await report.quiet();
+    await removeFinalizer(report.latest, deps.hub, signal);
     return { kind: "done" };
   } catch (error) {
     signal.throwIfAborted();
-    const report = openReport(subject, deps);
-    const failure = lossOf(
-      fleetErrorOf(error, clusterNameOf(component)),
-      acquaintanceWith(subject, deps),
+    // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
+    if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
+      return { kind: "backoff" };
+    }
+    const cause = fleetErrorOf(error, clusterNameOf(component));
+    const failure = withWayOut(lossOf(cause, acquaintanceWith(subject, deps)), component);
+    const outcome = { kind: "failed", steps, error: failure } as const;
+    return await conclude({ ...subject, report, outcome }, deps, signal);
+  } finally {
+    subject.installation.latest = report.latest;
+  }
+}
+
+interface Work extends Subject {
+  readonly report: StatusReport;
+  readonly steps: { -readonly [K in keyof Steps]: Steps[K] };
+}
+
+/** Parts a component from its cluster: with its installation removed, or left there on demand. */
+async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+  const { component } = work;
+  const orphaning = orphaningOf(component);
+  if (orphaning.kind === "granted") return tellLeftBehind(work, deps, signal);
+  if (orphaning.kind === "refused") {
+    const { message } = orphaning;
+    const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
+    await deps.events.record(component, happening, signal);
+  }
+  const { report, steps } = work;
+  report.progress({ kind: "removing", steps }, signal);
+  return removed(work, deps, signal);
+}
+
+async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
+  const { component, installation, report, steps } = work;
+  const { target, connection } = await resolveTarget(component, deps, signal);
+  steps.resolved = true;
+  installation.wasReached = true;
+  const observation = installation.observationOver(target.client);
+  const log = deps.log.child(logFieldsOf(work));
+  const either = AbortSignal.any([signal, connection.signal]);
+  try {
+    const { removed: count } = await finalize(
+      { component, target, ...(observation === undefined ? {} : { observation }) },
+      {
+        log,
+        clock: deps.clock,
+        onProgress: (remaining) => report.progress({ kind: "removing", steps, remaining }, signal),
+      },
+      either,
     );
-    return conclude(
-      { ...subject, report, outcome: { kind: "failed", steps, error: failure } },
-      deps,
-      signal,
-    );
+    const message = `Removed ${count} objects from ${clusterNameOf(component)}`;
+    await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
+  } finally {
+    // The next attempt asks the cluster itself.
+    await installation.closeView();
   }
 }

@@ -1,20 +1,101 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { anchorNameOf } from "../../api/anchor.ts";
-import { conditionOf } from "../fleet/json-record.ts";
-import { create, condition, gone, installed, read, ready, remove } from "./installation.ts";
+import { type ComponentKind, componentKinds } from "../../api/component.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { differencesOf, dumpOfComponent } from "../support/spoke-dump.ts";
+import { condition, create, gone, installed, read, ready, remove } from "./installation.ts";
+import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: 2 });
 
-const anchor = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  namespace: "knative-eventing",
-  name: anchorNameOf({ kind: "KnativeEventing", name: "knative-eventing" }),
-};
+function anchorOf(kind: ComponentKind): ObjectKey {
+  const name = componentKinds[kind].label;
+  const anchor = anchorNameOf({ kind, name });
+  return { apiVersion: "v1", kind: "ConfigMap", namespace: name, name: anchor };
+}
 
-test("a controller that is killed right after the delete finishes it when it starts again", async () => {
+/** Sets the annotation that lets a component go without its installation. */
+async function forceOrphan(hub: Cluster, value: string): Promise<void> {
+  const { apiVersion, kind, metadata } = (await read(hub, "KnativeEventing")) ?? {};
+  if (apiVersion === undefined || kind === undefined || metadata === undefined) return;
+  const { namespace = "", name } = metadata;
+  const annotations = { "knfleet.dev/force-orphan": value };
+  await hub.admin.patch({ apiVersion, kind, namespace, name }, { metadata: { annotations } });
+}
+
+function eventsOn(hub: Cluster, uid: string, reason: string): Promise<readonly KubeObject[]> {
+  return waitFor(`an Event ${reason}`, async () => {
+    const events = await hub.admin.list({ apiVersion: "v1", kind: "Event" });
+    const found = events.filter(
+      (event) => valueAt(event, "involvedObject", "uid") === uid && event["reason"] === reason,
+    );
+    return found.length > 0 && found;
+  });
+}
+
+async function uidsOf(cluster: Cluster, uid: string): Promise<ReadonlySet<string>> {
+  return new Set((await installed(cluster, uid)).map(({ metadata }) => metadata.uid));
+}
+
+describe("two components on one spoke", () => {
+  // Both are removed by what the watches show: get and patch of the anchor, one deletion a collection, delete and get of the anchor.
+  test.each([
+    ["KnativeServing", "KnativeEventing", 20],
+    ["KnativeEventing", "KnativeServing", 19],
+  ] as const)(
+    "D-03, D-54: %s goes as a whole, %s stays as it was, and that takes %i requests and no list",
+    async (leaving, staying, expected) => {
+      const { hub, fleet, profiles } = scene();
+      const spoke = fleet.spoke(0);
+      const [going, kept] = await Promise.all([
+        create(hub, { kind: leaving, on: profiles[0] }),
+        create(hub, { kind: staying, on: profiles[0] }),
+      ]);
+      await Promise.all([ready(hub, leaving), ready(hub, staying)]);
+      const user = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "of-a-user" } };
+      const namespace = componentKinds[leaving].label;
+      await spoke.admin.apply({ ...user, metadata: { ...user.metadata, namespace } });
+      const before = await dumpOfComponent(spoke, kept.metadata.uid);
+      const uids = await uidsOf(spoke, kept.metadata.uid);
+      const since = new Date();
+      await remove(hub, leaving);
+      await gone(hub, leaving);
+
+      const requests = (await requestsTo(spoke, since)).filter(({ verb }) => verb !== "watch");
+      expect(await dumpOfComponent(spoke, going.metadata.uid)).toEqual({});
+      expect(await spoke.admin.get(anchorOf(leaving))).toBeUndefined();
+      expect(differencesOf(before, await dumpOfComponent(spoke, kept.metadata.uid))).toEqual([]);
+      expect(await uidsOf(spoke, kept.metadata.uid)).toEqual(uids);
+      const { apiVersion, kind } = user;
+      expect(
+        await spoke.admin.get({ apiVersion, kind, namespace, name: "of-a-user" }),
+      ).toBeDefined();
+      const definitions = await spoke.admin.list({
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+      });
+      expect(definitions.length).toBeGreaterThanOrEqual(30);
+      expect(requests.filter(({ verb }) => verb === "list")).toEqual([]);
+      const webhooks = requests.findLastIndex(({ resource }) => resource.includes("webhookconf"));
+      const others = requests.findIndex(
+        ({ verb, resource }) => verb === "deletecollection" && !resource.includes("webhookconf"),
+      );
+      expect(webhooks).toBeLessThan(others);
+      expect(requests).toHaveLength(expected);
+
+      await remove(hub, staying);
+      await gone(hub, staying);
+      expect(await dumpOfComponent(spoke, kept.metadata.uid)).toEqual({});
+    },
+  );
+});
+
+test("D-01: a controller that is killed right after the delete finishes it when it starts again", async () => {
   const { hub, fleet, profiles } = scene();
   const spoke = fleet.spoke(0);
   const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
@@ -25,10 +106,10 @@ test("a controller that is killed right after the delete finishes it when it sta
   scene().controller = await scene().startController();
   await gone(hub, "KnativeEventing");
   expect(await installed(spoke, metadata.uid)).toEqual([]);
-  expect(await spoke.admin.get(anchor)).toBeUndefined();
+  expect(await spoke.admin.get(anchorOf("KnativeEventing"))).toBeUndefined();
 });
 
-test("a delete waits for a spoke that cannot be reached for 20 s, says so, and then finishes", async () => {
+test("a delete waits for a spoke that is silent for 20 s, says SpokeUnreachable and the way out, and then finishes", async () => {
   const { hub, fleet, profiles } = scene();
   const spoke = fleet.spoke(1);
   const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[1] });
@@ -38,7 +119,7 @@ test("a delete waits for a spoke that cannot be reached for 20 s, says so, and t
   await remove(hub, "KnativeEventing");
   const waiting = await condition(hub, "KnativeEventing", [
     "TargetClusterResolved",
-    { status: "Unknown", reason: "SpokeUnreachable", message: /^\[Unreachable\]/ },
+    { status: "Unknown", reason: "SpokeUnreachable", message: /knfleet\.dev\/force-orphan=/ },
     18_000,
   ]);
   expect(waiting.metadata.deletionTimestamp).toBeDefined();
@@ -49,22 +130,115 @@ test("a delete waits for a spoke that cannot be reached for 20 s, says so, and t
   await spoke.proxy.setMode("open");
   await gone(hub, "KnativeEventing");
   expect(await installed(spoke, metadata.uid)).toEqual([]);
-  expect(await spoke.admin.get(anchor)).toBeUndefined();
+  expect(await spoke.admin.get(anchorOf("KnativeEventing"))).toBeUndefined();
 });
 
-test("a component whose ClusterProfile is gone keeps its finalizer until the profile is back", async () => {
+describe("knfleet.dev/force-orphan", () => {
+  test("with the uid lets a component go whose spoke is silent; with anything else it is ignored aloud", async () => {
+    const { hub, fleet, profiles } = scene();
+    const spoke = fleet.spoke(1);
+    const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[1] });
+    await ready(hub, "KnativeEventing");
+    const before = await dumpOfComponent(spoke, metadata.uid);
+    await spoke.proxy.setMode("refuse");
+    await forceOrphan(hub, "5e1d0a3c-1111-2222-3333-444455556666");
+    await remove(hub, "KnativeEventing");
+    await condition(hub, "KnativeEventing", [
+      "TargetClusterResolved",
+      { reason: "SpokeUnreachable", message: /force-orphan is ignored: it is not the uid/ },
+    ]);
+    await eventsOn(hub, metadata.uid, "ForceOrphanIgnored");
+    const since = new Date();
+    await forceOrphan(hub, metadata.uid);
+    await gone(hub, "KnativeEventing");
+    await spoke.proxy.setMode("open");
+
+    const [event] = await eventsOn(hub, metadata.uid, "Orphaned");
+    expect(event?.["message"]).toMatch(/left on ClusterProfile fleet\/spoke-2 .* \d+ objects \(/);
+    const list = event?.metadata.annotations?.["knfleet.dev/left-behind"]?.split("\n") ?? [];
+    expect(list).toContain("apps/v1 Deployment knative-eventing/eventing-controller");
+    expect(list.length).toBeGreaterThan(100);
+    const [logged] = scene()
+      .controller.logLines()
+      .filter((line) => Array.isArray(line["left"]));
+    expect(logged?.["left"]).toEqual(list);
+    expect(differencesOf(before, await dumpOfComponent(spoke, metadata.uid))).toEqual([]);
+    expect((await requestsTo(spoke, since)).filter(({ verb }) => verb !== "watch")).toEqual([]);
+    await spoke.admin.remove(anchorOf("KnativeEventing"));
+  });
+
+  test("lets a component go whose ClusterProfile is gone, after a restart, and touches nothing on a spoke that answers", async () => {
+    const { hub, fleet, profiles } = scene();
+    const spoke = fleet.spoke(0);
+    const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
+    await ready(hub, "KnativeEventing");
+    await scene().controller.kill();
+    await profiles[0]?.remove();
+    scene().controller = await scene().startController();
+    await remove(hub, "KnativeEventing");
+    await condition(hub, "KnativeEventing", [
+      "TargetClusterResolved",
+      { status: "False", reason: "ClusterProfileNotFound", message: /force-orphan=/ },
+    ]);
+    const before = await dumpOfComponent(spoke, metadata.uid);
+    const since = new Date();
+    await forceOrphan(hub, metadata.uid);
+    await gone(hub, "KnativeEventing");
+    const [event] = await eventsOn(hub, metadata.uid, "Orphaned");
+    expect(event?.["message"]).toContain("rendered from the spec");
+    expect(differencesOf(before, await dumpOfComponent(spoke, metadata.uid))).toEqual([]);
+    expect(await requestsTo(spoke, since)).toEqual([]);
+    await fleet.addProfile(spoke, { plugin: "secretreader" });
+    await spoke.admin.remove(anchorOf("KnativeEventing"));
+    await waitFor("what the anchor owned to go", async () => {
+      const left = await installed(spoke, metadata.uid);
+      return left.every((object) => object.metadata.namespace === undefined);
+    });
+  });
+});
+
+test("D-01: a vanished ClusterProfile uninstalls nothing, and its component keeps its finalizer until the profile is back", async () => {
   const { hub, fleet, profiles } = scene();
   const spoke = fleet.spoke(0);
   const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
   await ready(hub, "KnativeEventing");
+  const before = await dumpOfComponent(spoke, metadata.uid);
   await profiles[0]?.remove();
+  await condition(hub, "KnativeEventing", [
+    "TargetClusterResolved",
+    { reason: "ClusterProfileNotFound" },
+  ]);
   await remove(hub, "KnativeEventing");
   await condition(hub, "KnativeEventing", [
     "TargetClusterResolved",
-    { status: "False", reason: "ClusterProfileNotFound" },
+    { status: "False", reason: "ClusterProfileNotFound", message: /force-orphan=/ },
   ]);
-  expect((await installed(spoke, metadata.uid)).length).toBeGreaterThan(100);
+  expect(differencesOf(before, await dumpOfComponent(spoke, metadata.uid))).toEqual([]);
   await fleet.addProfile(spoke, { plugin: "secretreader" });
   await gone(hub, "KnativeEventing");
   expect(await installed(spoke, metadata.uid)).toEqual([]);
+});
+
+test("D-06: on the hub itself nothing is swallowed: what cannot go keeps the component and is named", async () => {
+  const { hub } = scene();
+  const { metadata } = await create(hub, { kind: "KnativeEventing" });
+  await ready(hub, "KnativeEventing");
+  const role = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    name: "knative-eventing-controller",
+  };
+  await hub.admin.patch(role, { metadata: { finalizers: ["example.com/hold"] } });
+  await remove(hub, "KnativeEventing");
+  await condition(hub, "KnativeEventing", [
+    "InstallSucceeded",
+    {
+      status: "False",
+      reason: "ClusterBusy",
+      message: /ClusterRole knative-eventing-controller \(finalizer example\.com\/hold\)$/,
+    },
+  ]);
+  await hub.admin.patch(role, { metadata: { finalizers: null } });
+  await gone(hub, "KnativeEventing");
+  expect(await installed(hub, metadata.uid)).toEqual([]);
 });

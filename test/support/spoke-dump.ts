@@ -99,6 +99,8 @@ function normalised(object: KubeObject): unknown {
 
 function contentOf(object: KubeObject, content: Readonly<Record<string, unknown>>): object {
   const { kind } = object;
+  // Filled by the cluster, from whatever other roles there are.
+  if (Object.hasOwn(content, "aggregationRule")) return without(content, ["rules"]);
   if (kind === "Service") return { ...content, spec: serviceSpec(content["spec"]) };
   const inventory = inventoryTextOf(object);
   if (kind !== "ConfigMap" || inventory === "") return content;
