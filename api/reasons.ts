@@ -7,6 +7,12 @@ export const conditionTypes = [
   "VersionMigrationEligible",
 ] as const;
 
+/**
+ * Type and reason of the condition that a component has only while somebody else changes its objects again and again. `Ready` does not
+ * depend on it.
+ */
+export const contestedCondition = "Contested";
+
 /** A dependent condition; `Ready` is computed from all of them. */
 export type ConditionType = (typeof conditionTypes)[number];
 

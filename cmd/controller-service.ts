@@ -67,7 +67,7 @@ export async function startControllerService(
         random: Math.random,
         log,
       },
-      { pollMs, concurrency: flags.concurrency, healthAddress },
+      { pollMs, auditMs: flags.auditInterval, concurrency: flags.concurrency, healthAddress },
       signal,
     ),
   );

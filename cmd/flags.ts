@@ -16,6 +16,7 @@ export interface ControllerFlags {
   readonly clusterprofileProviderFile: string | undefined;
   /** As given; see `pollIntervalOf`. */
   readonly remoteDeploymentsPollInterval: number;
+  readonly auditInterval: number;
   readonly concurrency: number;
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
@@ -108,6 +109,12 @@ function workOptions(): readonly Option[] {
       .default(10_000, "10s"),
     new Option("--concurrency <number>", "components worked on at the same time")
       .argParser(countOf)
+    new Option(
+      "--audit-interval <duration>",
+      "pace at which every object is sent again that seems to be right; 0 for never",
+    )
+      .argParser(durationOf)
+      .default(21_600_000, "6h"),
       .default(16),
     new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")
       .argParser(switchOf)

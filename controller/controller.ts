@@ -17,6 +17,8 @@ import type { Releases } from "./render/release.ts";
 export interface ControllerSettings {
   /** Pace in ms at which a component that is not ready is looked at again. */
   readonly pollMs: number;
+  /** Pace in ms at which everything is sent again that seems to be right; 0: never. */
+  readonly auditMs: number;
   /** Components worked on at the same time. */
   readonly concurrency: number;
   /** Undefined: health and metrics are not served. */
@@ -107,8 +109,8 @@ class FleetController implements Controller {
       stopped,
     );
     const { components, observer } = { components: this.#components, observer: this.#metrics };
-    const { concurrency } = settings;
-    this.#dispatcher = new Dispatcher({ ...deps, components, concurrency, observer });
+    const { concurrency, auditMs } = settings;
+    this.#dispatcher = new Dispatcher({ ...deps, components, concurrency, auditMs, observer });
     this.#listening = spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref));
   }
 

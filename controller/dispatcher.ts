@@ -2,6 +2,7 @@ import { ApiError, ConnectionError } from "../access/api-error.ts";
 import { WriteRefusedError } from "../access/write-permit.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { untilAuditMs } from "./audit-pace.ts";
 import { keyTextOf } from "./component-key.ts";
 import { targetIdOf } from "./duplicate.ts";
 import { hasFinalizer } from "./finalizer.ts";
@@ -16,6 +17,8 @@ import { newerOf } from "./stored-component.ts";
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
   readonly components: { get(key: string): Component | undefined; all(): Iterable<Component> };
   readonly concurrency: number;
+  /** Pace in ms at which everything is sent again that seems to be right; 0: never. */
+  readonly auditMs: number;
   /** 0 to 1, for the jitter of the back-off. */
   readonly random: () => number;
   readonly observer: QueueObserver;
@@ -35,6 +38,9 @@ const workloadDelayMs = 20;
 const driftDelayMs = 50;
 // An object that somebody changes again and again is slowed down by itself; see contests.ts.
 const driftIntervalMs = 250;
+
+// Timers of a process are limited to 24 days.
+const longestWaitMs = 86_400_000;
 
 /** Turns what happens on the hub and on targets into reconciles, one at a time for each component. */
 export class Dispatcher implements AsyncDisposable {
@@ -156,13 +162,32 @@ export class Dispatcher implements AsyncDisposable {
     const onChange = (of: Component, change: ObservedChange): void =>
       this.#targetChanged(of, change);
     try {
-      return await installation.attempt(
+      this.#auditIfDue(installation);
+      const next = await installation.attempt(
         (either) => reconcile({ component, installation }, { ...work.deps, onChange }, either),
         signal,
       );
+      this.#awaitAudit(key, component, installation);
+      return next;
     } catch (error) {
       return this.#afterFailure(key, error);
     }
+  }
+
+  #auditIfDue(installation: Installation): void {
+    const { clock, auditMs: intervalMs, random } = this.#options;
+    const { auditAt } = installation;
+    if (auditAt !== undefined && clock.now() < auditAt) return;
+    if (auditAt !== undefined) installation.requestAudit();
+    const ms = untilAuditMs({ intervalMs, random }, { isFirst: auditAt === undefined });
+    installation.auditAt = ms === undefined ? undefined : clock.now() + ms;
+  }
+
+  /** Not before something else that is due earlier. */
+  #awaitAudit(key: string, component: Component, { auditAt }: Installation): void {
+    if (auditAt === undefined || component.metadata.deletionTimestamp !== undefined) return;
+    const ms = Math.min(longestWaitMs, Math.max(0, auditAt - this.#options.clock.now()));
+    this.#queue.addAfter(key, targetIdOf(component), ms);
   }
 
   /** Everything that concerns the target is told on the component; what comes here is the hub's, or an end on demand. */

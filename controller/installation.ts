@@ -22,6 +22,8 @@ export class Installation implements AsyncDisposable {
   driftAt = -Infinity;
   /** How often it was attempted. */
   attempts = 0;
+  /** When everything is to be sent again, by the controller's clock. */
+  auditAt: number | undefined;
   /** A connection to the target was had. */
   wasReached = false;
   #attempt: AbortController | undefined;
@@ -71,6 +73,11 @@ export class Installation implements AsyncDisposable {
     await this.closeView();
     this.#view = { client, observation: open(), memory: new InstallationMemory() };
     return this.#view;
+  }
+
+  /** Makes the next look send again what seems to be right; without a view everything is found out anew anyway. */
+  requestAudit(): void {
+    if (this.#view !== undefined) this.#view.memory.isAuditDue = true;
   }
 
   /** Stops to look at the target. */

@@ -2,8 +2,15 @@ import type { Component, ComponentStatus } from "../api/component.ts";
 import { readyOf, withCondition } from "../api/conditions.ts";
 import type { FleetError } from "../api/errors.ts";
 import { describe, type Condition } from "../api/kubernetes.ts";
-import { conditionTypes, reasons, type ConditionType, type Reason } from "../api/reasons.ts";
+import {
+  conditionTypes,
+  contestedCondition,
+  reasons,
+  type ConditionType,
+  type Reason,
+} from "../api/reasons.ts";
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./apply/change-set.ts";
+import { contestMessage } from "./apply/contests.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { waitingMessage, type Readiness } from "./observe/readiness.ts";
 import {
@@ -37,7 +44,8 @@ export type Outcome =
       readonly kind: "applied";
       readonly version: string;
       readonly paths: readonly string[];
-      readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed">;
+      readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed"> &
+        Partial<Pick<ChangeSet, "contested">>;
       readonly readiness: Pick<Readiness, "available" | "waiting">;
     }
   | { readonly kind: "failed"; readonly steps: Steps; readonly error: FleetError };
@@ -55,6 +63,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
   for (const entry of conditionsOf(conditions, outcome, clusterNameOf(component))) {
     conditions = withCondition(conditions, entry, now);
   }
+  if (outcome.kind === "applied") conditions = withContest(conditions, outcome.changes, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
   const { generation } = metadata;
   return {
@@ -69,11 +78,25 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
 export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind === "applied") {
     if (outcome.changes.failed.length > 0) return { kind: "backoff" };
-    return isComplete(outcome) ? { kind: "done" } : { kind: "after", ms: pollMs };
+    const dueMs = (outcome.changes.contested ?? []).map((contest) => contest.dueMs);
+    const waitsMs = [...dueMs, ...(isComplete(outcome) ? [] : [pollMs])];
+    return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms: Math.min(...waitsMs) };
   }
   // Work that did not come to an end is begun again.
   const backsOff = outcome.kind !== "failed" || reasons[outcome.error.reason].retry === "backoff";
   return backsOff ? { kind: "backoff" } : { kind: "after", ms: pollMs };
+}
+
+/** A contest has a condition of its own, on which `Ready` does not depend, and which goes when it is over. */
+function withContest(
+  conditions: readonly Condition[],
+  { contested = [] }: Partial<Pick<ChangeSet, "contested">>,
+  now: Date,
+): readonly Condition[] {
+  if (contested.length === 0) return conditions.filter(({ type }) => type !== contestedCondition);
+  const message = contestMessage(contested);
+  const reason = contestedCondition;
+  return withCondition(conditions, { type: reason, status: "True", reason, message }, now);
 }
 
 /** Whether everything is applied and available. */

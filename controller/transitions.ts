@@ -1,6 +1,6 @@
 import type { ComponentStatus } from "../api/component.ts";
 import { type Condition, describe, type ObjectKey } from "../api/kubernetes.ts";
-import type { ConditionType } from "../api/reasons.ts";
+import { type ConditionType, contestedCondition } from "../api/reasons.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** One thing worth an Event on a component. */
@@ -31,8 +31,19 @@ export function happeningsOf(
     ...installedOf(before, after),
     ...failures,
     ...recoveriesOf(before, after),
+    ...peaceOf(before, after),
     ...readinessOf(before, after),
   ];
+}
+
+function peaceOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  const [was, is] = [before, after].map((status) => conditionOf(status, contestedCondition));
+  if (was === undefined || is !== undefined) return [];
+  const message = "Nobody has changed the contested objects for a minute";
+  return [{ type: "Normal", reason: "ContestOver", message }];
 }
 
 const maxNamed = 3;
@@ -116,6 +127,7 @@ function readinessOf(
 }
 
 function isNewFailure(before: Condition | undefined, after: Condition): boolean {
+  if (after.type === contestedCondition) return before?.message !== after.message;
   if (isLoss(after)) return !isLoss(before) && after.type === "TargetClusterResolved";
   if (after.status !== "False" || after.type === "Ready") return false;
   // While a component starts its Deployments are not available; that becomes news when they were before.

@@ -1,4 +1,5 @@
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import type { Contest } from "./contests.ts";
 
 /** One object that did not get where it should be. `message` is short, scrubbed and stable. */
 export interface Trouble {
@@ -20,6 +21,8 @@ export interface ChangeSet {
   readonly failed: readonly Trouble[];
   /** Obsolete objects that were deleted; empty when anything failed. */
   readonly pruned: readonly ObjectKey[];
+  /** Objects that somebody else changes or deletes again and again. */
+  readonly contested: readonly Contest[];
 }
 
 /** How far an apply has come. */

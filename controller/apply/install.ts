@@ -1,14 +1,17 @@
+import { ApiError } from "../../access/api-error.ts";
 import type { Component } from "../../api/component.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Observation } from "../observe/observation.ts";
+import type { Observation, ObservedObject } from "../observe/observation.ts";
 import { sightingOf } from "../observe/sighting.ts";
 import type { Rendered } from "../render/rendered.ts";
 import { readRoot, type Root, writeRoot } from "./anchor.ts";
-import { applyRequests } from "./apply-requests.ts";
+import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import { apply, type ApplyDeps, leavingMessage } from "./apply.ts";
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
+import type { Contestant } from "./contestants.ts";
+import type { Contest } from "./contests.ts";
 import { createNamespaces, missingNamespaces } from "./ensure-namespaces.ts";
 import { gated } from "./gates.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
@@ -53,13 +56,13 @@ export async function install(
   const { component, target, memory } = request;
   const desired = deps.preparations.of(request.rendered);
   // Far more likely a mistake than a wish; what is installed and its inventory stay.
-  if (desired.objects.length === 0) return untouched(desired);
+  if (desired.objects.length === 0) return untouched(desired, []);
   const work: Work = { ...request, desired, deps };
   const isRecorded = (): boolean => memory.isStored(memory.inventoryOf(desired, true));
   if (memory.inventory !== undefined) {
     const plan = await planned(work, signal);
     const isIntact = isSettled(plan) && !request.observation.isDisturbed();
-    if (isIntact && isRecorded()) return untouched(desired);
+    if (isIntact && isRecorded()) return untouched(desired, contestsOf(work));
   }
   const [before, missing] = await Promise.all([
     readRoot(component, target, signal),
@@ -69,7 +72,7 @@ export async function install(
   memory.recall(before);
   const plan = await planned(work, signal);
   const isMarked = before?.isMarked === true && missing.length === 0;
-  if (isMarked && isSettled(plan) && isRecorded()) return untouched(desired);
+  if (isMarked && isSettled(plan) && isRecorded()) return untouched(desired, contestsOf(work));
   await createNamespaces(target, missing, signal);
   const root = await withIntent(before, work, signal);
   return carriedOut(plan, { ...work, root, mayExist: before !== undefined }, signal);
@@ -87,7 +90,11 @@ interface Work extends InstallRequest {
   readonly deps: InstallDeps;
 }
 
-function untouched({ objects }: Desired): ChangeSet {
+function contestsOf({ memory, deps }: Work): readonly Contest[] {
+  return memory.contests.current(deps.clock.now());
+}
+
+function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeSet {
   return {
     applied: [],
     repaired: [],
@@ -95,6 +102,7 @@ function untouched({ objects }: Desired): ChangeSet {
     parked: [],
     failed: [],
     pruned: [],
+    contested,
   };
 }
 
@@ -107,7 +115,35 @@ async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
   }
   watchAll(work, inventory);
   await observation.synced(signal);
-  return planApply(desired.objects, { inventory, observed: observation.objects() });
+  const observed = observation.objects();
+  return refined(planApply(desired.objects, { inventory, observed }), work);
+}
+
+/** Leaves contested objects alone for a while; an audit sends again what is there and seems to be right. */
+function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPlan {
+  const held = memory.contests.heldAmong(plan.drifted, deps.clock.now());
+  const isHeld = ({ id }: Prepared): boolean => held.has(id);
+  const isAudited = ({ id }: Prepared): boolean =>
+    memory.isAuditDue && observation.objects().get(id)?.deleting === false;
+  return {
+    ...plan,
+    apply: [...plan.apply.filter((one) => !isHeld(one)), ...plan.unchanged.filter(isAudited)],
+    unchanged: [...plan.unchanged.filter((one) => !isAudited(one)), ...plan.apply.filter(isHeld)],
+  };
+}
+
+/** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. */
+async function reckoned(
+  plan: ApplyPlan,
+  { memory, deps, observation }: Begun,
+  ask: (object: Prepared) => Promise<readonly Contestant[]>,
+): Promise<void> {
+  const now = deps.clock.now();
+  const wrong = plan.apply.filter(({ id }) => plan.drifted.has(id));
+  const contested = wrong.filter(({ key }) => memory.contests.repairing(key, now));
+  // What is gone was deleted by somebody who cannot be named.
+  const there = contested.filter(({ id }) => observation.objects().has(id));
+  await Promise.all(there.map(async (one) => memory.contests.named(one.key, await ask(one))));
 }
 
 function watchAll({ component, target, desired, observation }: Work, inventory: Inventory): void {
@@ -145,7 +181,10 @@ async function withIntent(
 
 async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<ChangeSet> {
   const { desired, observation, memory, target } = work;
-  const sent = await apply(gated(plan.apply), applyDeps(plan, work), signal);
+  const corrected = new Set<string>();
+  const { requests, ...others } = applyDeps(plan, work, corrected);
+  await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
+  const sent = await apply(gated(plan.apply), { ...others, requests }, signal);
   const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
   const accepted = parked.length + sent.failed.length === 0;
   const { resourceOf } = desired;
@@ -157,14 +196,30 @@ async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pr
   const inventory = unionOf(complete, { ...complete, entries: left });
   watchAll(work, inventory);
   await record(inventory, work, signal);
+  if (accepted) memory.isAuditDue = false;
   return {
     applied: sent.applied,
-    repaired: sent.applied.filter((key) => plan.drifted.has(identityOf(key))),
+    repaired: sent.applied.filter((key) => corrected.has(identityOf(key))),
     unchanged: plan.unchanged.length,
     parked,
     failed: sorted([...sent.failed, ...failed]),
     pruned,
+    contested: contestsOf(work),
   };
+}
+
+/** A question that is refused is not worth the repair. */
+async function contestantsOrNone(
+  requests: EngineRequests,
+  object: Prepared,
+  signal: AbortSignal,
+): Promise<readonly Contestant[]> {
+  try {
+    return await requests.contestants(object, signal);
+  } catch (error) {
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
 }
 
 async function record(inventory: Inventory, work: Begun, signal: AbortSignal): Promise<void> {
@@ -172,7 +227,12 @@ async function record(inventory: Inventory, work: Begun, signal: AbortSignal): P
   await writtenRoot(work, { before: work.root, inventory }, signal);
 }
 
-function applyDeps(plan: ApplyPlan, work: Begun): ApplyDeps {
+/** `corrected` takes the identities of objects that were not as we had sent them. */
+function applyDeps(
+  plan: ApplyPlan,
+  work: Begun,
+  corrected: Set<string>,
+): ApplyDeps & { readonly requests: EngineRequests } {
   const { component, target, root, memory, observation, mayExist } = work;
   const { clock, log, onProgress } = work.deps;
   const { client, namespace, fieldManager } = target;
@@ -183,8 +243,9 @@ function applyDeps(plan: ApplyPlan, work: Begun): ApplyDeps {
     installNamespace: namespace,
     onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
     requests: applyRequests({ client, fieldManager, installation, mayExist, isScaled }),
-    onApplied: ({ key, hash }, answer) => {
+    onApplied: ({ key, id, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
+      if (plan.drifted.has(id) || isCorrected(work, sighting)) corrected.add(id);
       const { fingerprint } = sighting;
       observation.note([sighting]);
       memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
@@ -192,6 +253,15 @@ function applyDeps(plan: ApplyPlan, work: Begun): ApplyDeps {
     onRefused: ({ key }, err) =>
       log.debug({ object: describe(key), status: err.status, err }, "The target refused an object"),
   };
+}
+
+/** An audit found something wrong: an apply that changes nothing is no write. */
+function isCorrected(
+  { memory, observation }: Work,
+  { key, resourceVersion }: ObservedObject,
+): boolean {
+  const before = observation.objects().get(identityOf(key));
+  return memory.isAuditDue && before !== undefined && before.resourceVersion !== resourceVersion;
 }
 
 /** Progress of the objects that are sent, as progress of all objects. */

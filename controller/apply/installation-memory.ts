@@ -1,5 +1,6 @@
 import { identityOf } from "../../api/kubernetes.ts";
 import type { Root } from "./anchor.ts";
+import { Contests } from "./contests.ts";
 import { encodeInventory, type Inventory, type InventoryEntry } from "./inventory.ts";
 import type { Desired } from "./prepare.ts";
 import { inventoryTextOf } from "./root-object.ts";
@@ -9,6 +10,9 @@ import { inventoryTextOf } from "./root-object.ts";
  * a reconcile that has nothing to do. To be dropped when the component's cluster changes.
  */
 export class InstallationMemory {
+  readonly contests = new Contests();
+  /** The next install sends again what seems to be right; an install in which everything was accepted resets it. */
+  isAuditDue = false;
   #rootUid: string | undefined;
   #text = "";
   #version = "";

@@ -135,7 +135,7 @@ test("a deleted CRD is back with its objects", async () => {
     namespace: image?.metadata.namespace,
     name: String(image?.metadata.name),
   };
-  await again(of, image?.metadata.uid);
+  expect(await again(of, image?.metadata.uid)).toMatchObject({ spec: image?.["spec"] });
 });
 
 test("the root is back when it is changed or deleted, with everything that it owns", async () => {
@@ -162,7 +162,8 @@ test("the root is back when it is changed or deleted, with everything that it ow
     const live = await admin().get(deployment);
     return valueAt(live, "metadata", "ownerReferences", 0, "uid") === root.metadata.uid;
   });
-  await ready(scene().hub, "KnativeEventing");
+  const eventing = await ready(scene().hub, "KnativeEventing");
+  expect(valueAt(eventing, "status", "version")).toBe("1.23.0");
 });
 
 test("a namespace that somebody deletes comes back with everything in it", async () => {
@@ -170,5 +171,6 @@ test("a namespace that somebody deletes comes back with everything in it", async
   const before = await admin().get(key);
   await admin().remove(key);
   await again(key, before?.metadata.uid);
-  await ready(scene().hub, "KnativeServing");
+  const serving = await ready(scene().hub, "KnativeServing");
+  expect(valueAt(serving, "status", "version")).toBe("1.23.0");
 });
