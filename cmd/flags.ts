@@ -107,14 +107,14 @@ function workOptions(): readonly Option[] {
     )
       .argParser(durationOf)
       .default(10_000, "10s"),
-    new Option("--concurrency <number>", "components worked on at the same time")
-      .argParser(countOf)
     new Option(
       "--audit-interval <duration>",
       "pace at which every object is sent again that seems to be right; 0 for never",
     )
       .argParser(durationOf)
       .default(21_600_000, "6h"),
+    new Option("--concurrency <number>", "components worked on at the same time")
+      .argParser(countOf)
       .default(16),
     new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")
       .argParser(switchOf)
