@@ -1,6 +1,7 @@
 import { type Dispatcher, Pool } from "undici";
 
 import { abortable } from "./abortable.ts";
+import { type ConnectTimes, timedConnector } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.ts";
 import { assertMayWrite, type MayWrite } from "./write-permit.ts";
@@ -11,6 +12,8 @@ export const laneSize = 96;
 export interface LaneOptions extends Omit<ConnectorOptions, "http2"> {
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
+  /** Called for each connection that was made, or was not. */
+  readonly onConnect?: (times: ConnectTimes) => void;
 }
 
 /**
@@ -102,7 +105,10 @@ export class Lane {
         connectionWindowSize: 16 * 1024 * 1024,
         pingInterval: 4_000,
       },
-      connect: connectorOf({ ...this.#options, http2 }),
+      connect: timedConnector(
+        connectorOf({ ...this.#options, http2 }),
+        this.#options.onConnect,
+      ),
     });
   }
 }

@@ -5,7 +5,9 @@ import { FleetError } from "../api/errors.ts";
 import { describe, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { abortable } from "./abortable.ts";
+import { failureCode, spokeAttributes } from "./attempt-trace.ts";
 import type { KubeClient } from "./kube-client.ts";
+import { epochMs } from "./path-traces.ts";
 import { PluginLimits } from "./plugin-limits.ts";
 import { ServedProfiles } from "./profile-versions.ts";
 import type { ProviderFile } from "./provider-config.ts";
@@ -169,10 +171,14 @@ class SpokeFleet implements Spokes {
     const { namespace, name } = object.metadata;
     const key = reflectorKey(object.metadata);
     const before = this.#outlooks.get(key);
-    const outlook = withFileNote(outlookOf(object, this.#providers), this.#isFileValid);
+    const startMs = epochMs();
+    const found = outlookOf(object, this.#providers);
+    const times = { startMs, endMs: epochMs() };
+    const outlook = withFileNote({ ...found, resolved: times }, this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
     this.#tellOutlook(key, outlook);
+    this.#traceFailure({ namespace, name }, outlook);
     this.#keepers.get(key)?.update(outlook);
     this.#notify({ namespace, name });
   }
@@ -223,6 +229,14 @@ class SpokeFleet implements Spokes {
         this.#options.log?.warn({ provider: name, problem }, "A provider is not usable");
       }
     }
+  }
+
+  /** A way in that is not known has no attempt, which would be the trace otherwise. */
+  #traceFailure(ref: ClusterProfileRef, outlook: Outlook): void {
+    const { traces } = this.#options;
+    if (outlook.kind !== "error" || outlook.resolved === undefined) return;
+    const facts = { attributes: spokeAttributes(ref), code: failureCode(outlook.error) };
+    traces?.record({ name: "spoke.resolve", ...facts, ...outlook.resolved });
   }
 
   #tellOutlook(spoke: string, outlook: Outlook): void {
@@ -286,7 +300,7 @@ function withFileNote(outlook: Outlook, isFileValid: boolean): Outlook {
   const plain = code === undefined ? message : message.replace(`[${code}] `, "");
   const text = `${plain}; the provider file was changed and is not usable, the last good one is in use`;
   const options = { ...(code === undefined ? {} : { code }), cause };
-  return { kind: "error", error: new FleetError(reason, text, options) };
+  return { ...outlook, error: new FleetError(reason, text, options) };
 }
 
 function sameOutlook(a: Outlook, b: Outlook): boolean {

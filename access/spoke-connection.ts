@@ -4,6 +4,7 @@ import { describe } from "../api/kubernetes.ts";
 import type { Code } from "../api/reasons.ts";
 import { addressGuard, type AddressGuard } from "./address-guard.ts";
 import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
+import { AttemptTrace } from "./attempt-trace.ts";
 import { isBuiltIn, runBuiltIn } from "./built-in-plugins.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
@@ -13,6 +14,7 @@ import { Gate } from "./gate.ts";
 import type { KubeClient } from "./kube-client.ts";
 import type { Silence } from "./liveness.ts";
 import { PathMetrics } from "./path-metrics.ts";
+import { epochMs, type PathTraces, type Times } from "./path-traces.ts";
 import { pluginEnvironment } from "./plugin-environment.ts";
 import { PluginLimits } from "./plugin-limits.ts";
 import type { ProviderFile } from "./provider-config.ts";
@@ -30,6 +32,7 @@ export interface SpokeDeps {
   readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
   readonly path?: PathMetrics;
+  readonly traces?: PathTraces;
   /** Called when a plugin gave a spoke the token of others, which have another server. */
   readonly onSharedToken?: (spoke: string, others: readonly string[]) => void;
   /** Folders below which the plugins' real paths have to be; absent or empty: anywhere. */
@@ -59,14 +62,52 @@ export async function connectSpoke(
   deps: SpokeDeps,
   signal: AbortSignal,
 ): Promise<SpokeConnection & AsyncDisposable> {
+  const startMs = epochMs();
   const link = new SpokeLink(resolveAccess(profile, providers), deps, () => undefined);
   try {
-    await link.probe(signal);
+    await link.connect(signal, { startMs, endMs: epochMs() });
     return link;
   } catch (error) {
     await link[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** How a credential is obtained: paced and limited, measured and traced. */
+function obtaining(
+  access: ResolvedAccess,
+  deps: SpokeDeps,
+  trace: AttemptTrace,
+): (signal: AbortSignal) => Promise<Credential> {
+  const plugins = deps.plugins ?? new PluginLimits();
+  const surroundings = {
+    environment: pluginEnvironment(deps.environment),
+    now: () => new Date(),
+    policy: { roots: deps.pluginRoots ?? [] },
+  };
+  const path = deps.path ?? new PathMetrics();
+  const { namespace, name } = access.profile;
+  const spoke = `${namespace}/${name}`;
+  const measured = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
+    trace.plugin(() => path.measure(access.provider, work, signal));
+  const run = async (signal: AbortSignal): Promise<Credential> => {
+    await plugins.pace.enter(spoke, signal);
+    if (isBuiltIn(access.plan.command)) {
+      const withHub = { ...surroundings, hub: deps.hub };
+      return measured(() => runBuiltIn(access.plan, withHub, signal), signal);
+    }
+    using _place = await plugins.enter(access, signal);
+    return measured(() => runExecPlugin(access.plan, surroundings, signal), signal);
+  };
+  return async (signal) => {
+    const credential = await run(signal);
+    signal.throwIfAborted();
+    path.credentialOf(spoke, credential.expiresAtMs);
+    const { server } = access.endpoint;
+    const sharers = path.tokens.note(spoke, server, credential.authorization);
+    if (sharers.length > 0) deps.onSharedToken?.(spoke, sharers);
+    return credential;
+  };
 }
 
 function guardOf(access: ResolvedAccess, { environment }: SpokeDeps): AddressGuard {
@@ -88,41 +129,17 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #credentials: RenewingCredentials;
   readonly #requester: AuthorizedRequester;
   readonly #gate: Gate;
+  readonly #trace: AttemptTrace;
 
   /** Opens nothing yet. `onTrouble` is called when the connection broke or the credential was rejected. */
   constructor(access: ResolvedAccess, deps: SpokeDeps, onTrouble: () => void) {
     this.profile = access.profile;
     this.provider = access.provider;
     this.fingerprint = access.fingerprint;
-    const plugins = deps.plugins ?? new PluginLimits();
-    const surroundings = {
-      environment: pluginEnvironment(deps.environment),
-      now: () => new Date(),
-      policy: { roots: deps.pluginRoots ?? [] },
-    };
-    const path = deps.path ?? new PathMetrics();
-    const { namespace, name } = access.profile;
-    const spoke = `${namespace}/${name}`;
-    const run = async (signal: AbortSignal): Promise<Credential> => {
-      await plugins.pace.enter(spoke, signal);
-      if (isBuiltIn(access.plan.command)) {
-        const withHub = { ...surroundings, hub: deps.hub };
-        return path.measure(this.provider, () => runBuiltIn(access.plan, withHub, signal), signal);
-      }
-      using _place = await plugins.enter(access, signal);
-      const plugin = (): Promise<Credential> => runExecPlugin(access.plan, surroundings, signal);
-      return path.measure(this.provider, plugin, signal);
-    };
+    const trace = new AttemptTrace(access, deps.traces);
+    this.#trace = trace;
     this.#credentials = new RenewingCredentials({
-      obtain: async (signal) => {
-        const credential = await run(signal);
-        signal.throwIfAborted();
-        path.credentialOf(spoke, credential.expiresAtMs);
-        const { server } = access.endpoint;
-        const sharers = path.tokens.note(spoke, server, credential.authorization);
-        if (sharers.length > 0) deps.onSharedToken?.(spoke, sharers);
-        return credential;
-      },
+      obtain: obtaining(access, deps, trace),
       now: Date.now,
       random: Math.random,
       rejectedPauseMs,
@@ -133,6 +150,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       counters: deps.counters ?? new RequestCounters(),
       credentials: this.#credentials,
       onTrouble,
+      onConnect: (times) => trace.connected(times),
       guard: guardOf(access, deps),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
       ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
@@ -143,6 +161,11 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
 
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** The first attempt of this connection: plugin, connection, first answer. Throws as `probe` does. */
+  connect(signal: AbortSignal, resolved?: Times): Promise<void> {
+    return this.#trace.attempt(() => this.probe(signal), resolved);
   }
 
   /** Asks the server for its version, also while the connection is blocked. Throws `FleetError`. */
@@ -156,7 +179,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       idempotent: false,
     } as const;
     try {
-      const { status } = await this.#requester.send(request, signal);
+      const { status } = await this.#trace.request(() => this.#requester.send(request, signal));
       // 403 is an answer to somebody it knows; what is not allowed shows where it is needed.
       if (status !== 200 && status !== 403) throw this.#unreachable(status);
     } catch (error) {

@@ -2,15 +2,22 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
 import { abortable } from "./abortable.ts";
+import type { Times } from "./path-traces.ts";
 import { PluginLimits } from "./plugin-limits.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";
 
 /** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */
-export type Outlook =
+export type Outlook = (
   | { readonly kind: "access"; readonly access: ResolvedAccess }
-  | { readonly kind: "error"; readonly error: FleetError };
+  | { readonly kind: "error"; readonly error: FleetError }
+) & {
+  /** When it was found out. */
+  readonly resolved?: Times;
+};
+
+type KnownOutlook = Extract<Outlook, { kind: "access" }>;
 
 const acquireTimeoutMs = 12_000;
 const checkTimeoutMs = 3_000;
@@ -99,7 +106,7 @@ export class SpokeKeeper {
       if (this.#link !== undefined && this.#link.profile.uid !== access.profile.uid) {
         this.#drop("belongs to a ClusterProfile that was deleted and created again");
       }
-      if (!this.#fits()) this.#connect(access);
+      if (!this.#fits()) this.#connect(outlook);
     }
     this.#refresh();
   }
@@ -109,20 +116,20 @@ export class SpokeKeeper {
     return outlook.kind === "access" && this.#link?.fingerprint === outlook.access.fingerprint;
   }
 
-  #connect(access: ResolvedAccess): void {
+  #connect(outlook: KnownOutlook): void {
     const attempt = new AbortController();
     this.#attempt = attempt;
     // Ends when the attempt is aborted; all its failures are states.
-    void this.#connectUntil(access, attempt.signal);
+    void this.#connectUntil(outlook, attempt.signal);
   }
 
-  async #connectUntil(access: ResolvedAccess, signal: AbortSignal): Promise<void> {
+  async #connectUntil({ access, resolved }: KnownOutlook, signal: AbortSignal): Promise<void> {
     await pause(this.#attemptedAt + attemptIntervalMs - performance.now(), signal);
     for (let failures = 1; !signal.aborted; failures += 1) {
       this.#attemptedAt = performance.now();
       const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
       try {
-        await link.probe(signal);
+        await link.connect(signal, failures === 1 ? resolved : undefined);
         signal.throwIfAborted();
         this.#take(link);
         return;

@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 
 import type { AddressGuard } from "./address-guard.ts";
 import { ConnectionError } from "./api-error.ts";
+import type { ConnectTimes } from "./connect-times.ts";
 import { connectionErrorOf } from "./connection-failure.ts";
 import type { ClientCertificate } from "./connector.ts";
 import { Deadline } from "./deadline.ts";
@@ -52,6 +53,8 @@ export interface TransportOptions {
   readonly mayWrite?: MayWrite;
   /** Called when an established connection broke, or fell silent. */
   readonly onBroken?: (error: Error) => void;
+  /** Called for each connection that was made, or was not. */
+  readonly onConnect?: (times: ConnectTimes) => void;
 }
 
 // A server admits 100 streams on a connection: 40 of them may be watches, which stay; more watches get connections of
@@ -197,7 +200,7 @@ export class Transport implements AsyncDisposable {
 
   #newLane(): Lane {
     const { endpoint, certificate, silence, guard, mayWrite } = this.#options;
-    const { onBroken = () => undefined } = this.#options;
+    const { onBroken = () => undefined, onConnect } = this.#options;
     return new Lane(this.#origin, {
       endpoint,
       connectTimeoutMs,
@@ -207,6 +210,7 @@ export class Transport implements AsyncDisposable {
       ...(silence === undefined ? {} : { silence }),
       ...(guard === undefined ? {} : { guard }),
       ...(mayWrite === undefined ? {} : { mayWrite }),
+      ...(onConnect === undefined ? {} : { onConnect }),
     });
   }
 

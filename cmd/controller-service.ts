@@ -11,6 +11,7 @@ import { standForLease } from "./candidacy.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
 import { collectWhenIdle } from "./idle-memory.ts";
 import type { Service } from "./run.ts";
+import { tracing } from "./trace-export.ts";
 
 export interface ControllerSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -29,7 +30,7 @@ export async function startControllerService(
   { environment, version, identity, log }: ControllerSurroundings,
   signal: AbortSignal,
 ): Promise<Service> {
-  const { kubeconfig, clusterprofileProviderFile: providerFile } = flags;
+  const { kubeconfig } = flags;
   const pollMs = pollIntervalOf(flags.remoteDeploymentsPollInterval);
   const healthAddress = flags.healthAddress === "nowhere" ? undefined : flags.healthAddress;
   log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
@@ -38,6 +39,7 @@ export async function startControllerService(
   opened.use(collectWhenIdle());
   const counters = new RequestCounters();
   const path = new PathMetrics();
+  const { traces } = opened.use(tracing(flags.tracingEndpoint, { environment, version, log }));
   const anyone = { userAgent: `knfleet-controller/${version}`, counters };
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...anyone };
   const candidacy = opened.use(await standForLease(flags, { hub: source, identity, log }));
@@ -45,10 +47,8 @@ export async function startControllerService(
   const { lead, mayWrite } = candidacy;
   const hub = opened.use(await connectHub({ ...source, mayWrite }));
   const hubAsTarget = opened.use(await connectHub({ ...source, mayWrite }));
-  const provider = providerFile === undefined ? {} : { providerFile };
-  const plugins = forPlugins(flags, environment);
-  const access = { hub: hub.client, log, path, ...plugins, ...provider, ...anyone, mayWrite };
-  const spokes = opened.use(await openSpokes(access, signal));
+  const options = { ...forPlugins(flags, environment), ...anyone, log, path, traces, mayWrite };
+  const spokes = opened.use(await openSpokes({ ...options, hub: hub.client }, signal));
   const sources = { sources: flags.manifestSource, now: () => performance.now() };
   const manifests = opened.use(new ManifestSource({ ...anyone, ...sources }));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
@@ -77,9 +77,10 @@ export async function startControllerService(
 
 /** Exec plugins read Secrets of the same hub. */
 function forPlugins(
-  { kubeconfig, pluginRoot }: ControllerFlags,
+  { kubeconfig, pluginRoot, clusterprofileProviderFile: providerFile }: ControllerFlags,
   environment: ControllerSurroundings["environment"],
-): Pick<SpokesOptions, "environment" | "pluginRoots"> {
+): Pick<SpokesOptions, "environment" | "pluginRoots" | "providerFile"> {
   const hub = kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig };
-  return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot };
+  const file = providerFile === undefined ? {} : { providerFile };
+  return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot, ...file };
 }

@@ -22,6 +22,8 @@ export interface ControllerFlags {
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
   readonly healthAddress: ListenAddress | "nowhere";
+  /** URL that takes traces with OTLP/HTTP. */
+  readonly tracingEndpoint: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
   readonly logFormat: (typeof logFormats)[number];
 }
@@ -137,6 +139,10 @@ function processOptions(): readonly Option[] {
     )
       .argParser(addressOf)
       .default({ port: 8080 }, ":8080"),
+    new Option(
+      "--tracing-endpoint <url>",
+      "OTLP/HTTP URL that gets traces of the way to the spokes (default: as OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere)",
+    ).argParser(urlOf),
     new Option("--log-level <level>", "least important lines to write")
       .choices(logLevels)
       .default("info"),
@@ -153,6 +159,14 @@ function withSource(text: string, before: readonly AllowedSource[]): readonly Al
   const source = allowedSourceOf(text);
   if (source !== undefined) return [...before, source];
   throw new InvalidArgumentError("Want https://host/path/, without a query.");
+}
+
+function urlOf(text: string): string {
+  const url = URL.parse(text);
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  // Flags are seen by everybody on the machine, so a password in one is none.
+  if (isHttp && url.username === "" && url.password === "") return text;
+  throw new InvalidArgumentError("Want http://host:port/v1/traces, without a password.");
 }
 
 function durationOf(text: string): number {
