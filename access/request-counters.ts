@@ -5,9 +5,45 @@ export interface RequestCount {
   receivedBytes: number;
 }
 
-/** Counts requests by Kubernetes verb: `get`, `list`, `watch`, `create`, `apply`, `patch`, `update`, `delete`, … */
+/** One request that was answered, or failed. */
+export interface RequestEnd {
+  /** Host and port of the server. */
+  readonly host: string;
+  readonly method: string;
+  /** Kubernetes verb. */
+  readonly verb: string;
+  /** HTTP status, or `<error>` when there was no answer, as client-go says. */
+  readonly code: string;
+  /** Until the answer began. */
+  readonly elapsedMs: number;
+}
+
+/** How many requests to one server ended with one code. */
+export type RequestEnds = Omit<RequestEnd, "elapsedMs" | "verb"> & { readonly count: number };
+
+interface Server {
+  users: number;
+  /** When the last user left. */
+  leftAt: number;
+  readonly ends: Map<string, RequestEnds>;
+}
+
+const rememberedMs = 10 * 60_000;
+
+/**
+ * Counts requests by Kubernetes verb: `get`, `list`, `watch`, `create`, `apply`, `patch`, `update`, `delete`, …, and how they ended by server,
+ * for as long as a server is used and ten minutes more.
+ */
 export class RequestCounters {
   readonly #counts = new Map<string, RequestCount>();
+  readonly #servers = new Map<string, Server>();
+  readonly #listeners = new Set<(end: RequestEnd) => void>();
+  readonly #now: () => number;
+
+  /** `now` is a monotonic clock in ms. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   /** The live count of one verb. */
   of(verb: string): RequestCount {
@@ -22,5 +58,50 @@ export class RequestCounters {
   snapshot(): Readonly<Record<string, Readonly<RequestCount>>> {
     const sorted = [...this.#counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(sorted.map(([verb, count]) => [verb, { ...count }]));
+  }
+
+  /** Says that a server is used until the result is disposed. */
+  using(host: string): Disposable {
+    const server = this.#serverOf(host);
+    server.users += 1;
+    let isUsed = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!isUsed) return;
+        isUsed = false;
+        server.users -= 1;
+        server.leftAt = this.#now();
+      },
+    };
+  }
+
+  ended(end: RequestEnd): void {
+    const { host, method, code } = end;
+    const { ends } = this.#serverOf(host);
+    const key = `${method} ${code}`;
+    ends.set(key, { host, method, code, count: (ends.get(key)?.count ?? 0) + 1 });
+    for (const listener of this.#listeners) listener(end);
+  }
+
+  /** How requests ended so far, by server, method and code. */
+  ends(): readonly RequestEnds[] {
+    for (const [host, { users, leftAt }] of this.#servers) {
+      if (users === 0 && this.#now() - leftAt > rememberedMs) this.#servers.delete(host);
+    }
+    return [...this.#servers.values()].flatMap(({ ends }) => [...ends.values()]);
+  }
+
+  /** Calls back for every request that ends. */
+  onEnd(listener: (end: RequestEnd) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  #serverOf(host: string): Server {
+    const known = this.#servers.get(host);
+    if (known !== undefined) return known;
+    const fresh = { users: 0, leftAt: this.#now(), ends: new Map<string, RequestEnds>() };
+    this.#servers.set(host, fresh);
+    return fresh;
   }
 }

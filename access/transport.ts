@@ -79,10 +79,12 @@ interface Way {
 export class Transport implements AsyncDisposable {
   readonly #options: TransportOptions;
   readonly #origin: string;
+  readonly #host: string;
   readonly #prefix: string;
   readonly #requests = new Window(maxRequestsInFlight);
   readonly #streams = new Window(maxStreams);
   readonly #end = new AbortController();
+  readonly #counted: Disposable;
   /** Ordinary requests take the first one; watches the first that has a place. */
   readonly #lanes: [Lane, ...Lane[]];
 
@@ -91,6 +93,8 @@ export class Transport implements AsyncDisposable {
     this.#options = options;
     const url = new URL(options.endpoint.server);
     this.#origin = url.origin;
+    this.#host = url.host;
+    this.#counted = options.counters.using(url.host);
     this.#prefix = url.pathname.replace(/\/$/, "");
     this.#lanes = [this.#newLane()];
   }
@@ -143,6 +147,7 @@ export class Transport implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // Without it the end would wait for a connection that is being made to a server that does not answer.
     this.#end.abort();
+    this.#counted[Symbol.dispose]();
     const closed = Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" });
     await Promise.all(this.#lanes.map((lane) => lane.destroy(closed)));
   }
@@ -152,6 +157,7 @@ export class Transport implements AsyncDisposable {
     const late = setTimeout(() => void this[Symbol.asyncDispose](), timeoutMs);
     await Promise.all(this.#lanes.map((lane) => lane.close())).catch(() => undefined);
     clearTimeout(late);
+    this.#counted[Symbol.dispose]();
   }
 
   async #open(
@@ -162,7 +168,7 @@ export class Transport implements AsyncDisposable {
     count.requests += 1;
     count.sentBytes += request.body === undefined ? 0 : Buffer.byteLength(request.body);
     try {
-      const answer = await lane.request(
+      const answering = lane.request(
         {
           method: request.method,
           path: this.#prefix + request.path,
@@ -174,6 +180,7 @@ export class Transport implements AsyncDisposable {
         },
         deadline.signal,
       );
+      const answer = await this.#ended(request, answering, deadline.outer);
       deadline.clear();
       const { statusCode: status, headers, body } = answer;
       if (status >= 300 && status < 400) {
@@ -187,6 +194,27 @@ export class Transport implements AsyncDisposable {
       return { status, contentType, retryAfter: headerOf(headers["retry-after"]), body };
     } catch (error) {
       throw this.#failure(error, deadline.outer);
+    }
+  }
+
+  /** Counts how a request ended; one that was given up counts as none. */
+  async #ended<Answer extends { readonly statusCode: number }>(
+    { method, verb }: TransportRequest,
+    answering: Promise<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const startedAt = performance.now();
+    const tell = (code: string): void => {
+      const elapsedMs = performance.now() - startedAt;
+      this.#options.counters.ended({ host: this.#host, method, verb, code, elapsedMs });
+    };
+    try {
+      const answer = await answering;
+      tell(String(answer.statusCode));
+      return answer;
+    } catch (error) {
+      if (!signal.aborted) tell("<error>");
+      throw error;
     }
   }
 

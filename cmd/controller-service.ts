@@ -61,7 +61,7 @@ export async function startControllerService(
         releases,
         rendering,
         lead,
-        requests: () => counters.snapshot(),
+        requests: counters,
         path,
         clock: systemClock,
         random: Math.random,

@@ -95,7 +95,9 @@ class FleetController implements Controller {
     this.#metrics = createMetrics({
       queueDepth: () => this.#dispatcher.queueDepth,
       activeWorkers: () => this.#dispatcher.activeWorkers,
+      concurrency: settings.concurrency,
       connectedSpokes: () => this.#connectedSpokes(),
+      components: () => this.#components.all(),
       requests,
       ...(path === undefined ? {} : { path }),
     });

@@ -2,19 +2,13 @@ import { expect, test } from "vitest";
 
 import { PathMetrics } from "../../access/path-metrics.ts";
 import { FleetError } from "../../api/errors.ts";
-import { createMetrics } from "../../controller/metrics.ts";
+import { metricsOf } from "../support/metrics.ts";
 
 const { signal } = new AbortController();
 
 function measured(): { path: PathMetrics; lines: () => Promise<readonly string[]> } {
   const path = new PathMetrics();
-  const metrics = createMetrics({
-    queueDepth: () => 0,
-    activeWorkers: () => 0,
-    connectedSpokes: () => 0,
-    requests: () => ({}),
-    path,
-  });
+  const metrics = metricsOf({ path });
   return { path, lines: async () => (await metrics.render()).split("\n") };
 }
 

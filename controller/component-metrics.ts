@@ -1,0 +1,44 @@
+import { Gauge, type Registry } from "prom-client";
+
+import type { Component } from "../api/component.ts";
+import { targetIdOf } from "./duplicate.ts";
+
+/** Puts what the components say of themselves into a registry; a component that is gone has no series. */
+export function addComponentMetrics(registry: Registry, all: () => Iterable<Component>): void {
+  const registers = [registry];
+  const ready = new Gauge({
+    name: "knfleet_component_ready",
+    help: "1 for what the condition Ready of a component says: True, False or Unknown",
+    labelNames: ["kind", "namespace", "name", "status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const component of all()) {
+        ready.set({ ...labelsOf(component), status: readinessOf(component) }, 1);
+      }
+    },
+  });
+  const info = new Gauge({
+    name: "knfleet_component_info",
+    help: "1 with the version that is installed (empty: none yet) and the ClusterProfile of a component (empty: the hub)",
+    labelNames: ["kind", "namespace", "name", "version", "spoke"],
+    registers,
+    collect() {
+      this.reset();
+      for (const component of all()) {
+        const { version = "" } = component.status ?? {};
+        info.set({ ...labelsOf(component), version, spoke: targetIdOf(component) }, 1);
+      }
+    },
+  });
+}
+
+function labelsOf({ kind, metadata }: Component) {
+  const { namespace, name } = metadata;
+  return { kind, namespace, name };
+}
+
+function readinessOf({ status }: Component): string {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status ?? "Unknown";
+}

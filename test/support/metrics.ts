@@ -1,0 +1,15 @@
+import { RequestCounters } from "../../access/request-counters.ts";
+import { createMetrics, type Metrics, type MetricSources } from "../../controller/metrics.ts";
+
+/** Metrics of a controller in which nothing happens but what is given. */
+export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
+  return createMetrics({
+    queueDepth: () => 0,
+    activeWorkers: () => 0,
+    concurrency: 16,
+    connectedSpokes: () => 0,
+    components: () => [],
+    requests: new RequestCounters(),
+    ...sources,
+  });
+}
