@@ -1,11 +1,18 @@
-import { readdir, readlink } from "node:fs/promises";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { connectHub } from "../../access/hub.ts";
+import { connectHub, type HubConnection } from "../../access/hub.ts";
 import { openSpokes } from "../../access/open-spokes.ts";
 import type { Spokes } from "../../access/spokes.ts";
-import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { credentialNamespace } from "../fleet/profiles.ts";
+import type { FlappingAnswer, FlappingOrder, FlappingStart } from "./flapping-hub.ts";
 
 /** What a process of its own saw that engages many spokes; printed as JSON. */
 export interface AccessLoad {
@@ -14,9 +21,15 @@ export interface AccessLoad {
   readonly engagedMs: number;
   readonly bytesPerSpoke: number;
   readonly flips: number;
-  /** How much live memory and how many sockets the flapping added. */
-  readonly flappingBytes: number;
-  readonly flappingSockets: number;
+  readonly flipsPerSecond: number;
+  /** Live memory and open sockets before and after the flapping. */
+  readonly rested: Held;
+  readonly flapped: Held;
+}
+
+interface Held {
+  readonly liveBytes: number;
+  readonly sockets: number;
 }
 
 const [kubeconfig = "", providerFile = "", count = "0"] = process.argv.slice(2);
@@ -32,60 +45,85 @@ const refs = Array.from({ length: Number(count) }, (_, index) => ({
 const environment = { KUBECONFIG: "/nonexistent", PATH: process.env["PATH"] };
 const signal = AbortSignal.timeout(120_000);
 await using hub = await connectHub({ kubeconfig, environment, userAgent });
-await hub.client.list({ resource, namespace: "default" }, {}, signal);
-const before = await settled();
-const startedAt = performance.now();
-await using spokes = await openSpokes(
-  { hub: hub.client, providerFile, environment, userAgent },
-  signal,
-);
-await Promise.all(refs.map((ref) => spokes.acquire(ref, signal)));
-const engagedMs = performance.now() - startedAt;
-const engaged = await settled();
-// A first round, so that what every profile's first change costs once is not counted as growth.
-await flap(2_000);
-await allConnected(spokes);
-const rested = await settled();
-const flips = await flap(flappingMs);
-await allConnected(spokes);
-const after = await settled();
-const load: AccessLoad = {
-  spokes: refs.length,
-  engagedMs,
-  bytesPerSpoke: (engaged.bytes - before.bytes) / refs.length,
-  flips,
-  flappingBytes: after.liveBytes - rested.liveBytes,
-  flappingSockets: after.sockets - rested.sockets,
-};
+const start = await flappingStart();
+const engagement = await engage(hub);
+const flapping = await flapAll(start);
+const load: AccessLoad = { spokes: refs.length, ...engagement, ...flapping };
 process.stdout.write(JSON.stringify(load));
 
-/** Turns profiles unhealthy and healthy again, ten times a second each or as fast as the hub allows. */
-async function flap(durationMs: number): Promise<number> {
-  const end = performance.now() + durationMs;
-  let done = 0;
-  const worker = async (first: number): Promise<void> => {
-    for (let at = first; performance.now() < end; at += 8) {
-      const ref = refs[at % refs.length];
-      if (ref === undefined) return;
-      await turn(ref, false);
-      await turn(ref, true);
-      done += 2;
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, (_, first) => worker(first)));
-  return done;
+/** Connects to all spokes, whose profiles are on a real hub. */
+async function engage(
+  from: HubConnection,
+): Promise<Pick<AccessLoad, "engagedMs" | "bytesPerSpoke">> {
+  const before = await settled();
+  const startedAt = performance.now();
+  await using spokes = await opened(from);
+  const engagedMs = performance.now() - startedAt;
+  const after = await settled();
+  const connected = refs.filter((ref) => spokes.state(ref)?.kind === "connected").length;
+  return { engagedMs, bytesPerSpoke: (after.bytes - before.bytes) / connected };
 }
 
-async function turn(ref: { namespace: string; name: string }, healthy: boolean): Promise<void> {
-  const condition = {
-    type: "ControlPlaneHealthy",
-    status: healthy ? "True" : "False",
-    reason: "Flapping",
-    message: "",
-    lastTransitionTime: "2026-11-01T00:00:00Z",
-  };
-  const patch = { status: { conditions: [condition] } };
-  await hub.client.patch({ ...ref, resource }, patch, { subresource: "status" }, signal);
+async function opened(from: HubConnection): Promise<Spokes> {
+  const options = { hub: from.client, providerFile, environment, userAgent };
+  const spokes = await openSpokes(options, signal);
+  await Promise.all(refs.map((ref) => spokes.acquire(ref, signal)));
+  return spokes;
+}
+
+/** The same profiles on a hub that turns each unhealthy and healthy again, ten times a second. */
+async function flapAll(
+  known: FlappingStart,
+): Promise<Pick<AccessLoad, "flips" | "flipsPerSecond" | "rested" | "flapped">> {
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-bench-"));
+  const generator = fork(join(import.meta.dirname, "flapping-hub.ts"));
+  try {
+    const served = await asked(generator, known);
+    const file = join(folder, "kubeconfig");
+    await writeFile(file, "kubeconfig" in served ? served.kubeconfig : "");
+    await using flappingHub = await connectHub({ kubeconfig: file, environment, userAgent });
+    await using spokes = await opened(flappingHub);
+    // A first round, so that what every profile's first change costs once is not counted as growth.
+    await asked(generator, { flapMs: flappingMs });
+    await allConnected(spokes);
+    const rested = await settled();
+    const done = await asked(generator, { flapMs: flappingMs });
+    await allConnected(spokes);
+    const flapped = await settled();
+    if (!("flips" in done)) throw new Error("The hub did not flap");
+    const { flips, elapsedMs } = done;
+    return { flips, flipsPerSecond: flips / (elapsedMs / 1_000), rested, flapped };
+  } finally {
+    generator.disconnect();
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function asked(
+  generator: ChildProcess,
+  message: FlappingStart | FlappingOrder,
+): Promise<FlappingAnswer> {
+  generator.send(message);
+  const [answer]: FlappingAnswer[] = await once(generator, "message", { signal });
+  if (answer === undefined) throw new Error("The flapping hub said nothing");
+  return answer;
+}
+
+async function flappingStart(): Promise<FlappingStart> {
+  const { items } = await hub.client.list({ resource, namespace }, {}, signal);
+  const secrets = { resource: knownResource("v1", "Secret"), namespace: credentialNamespace };
+  const held = await hub.client.list(secrets, {}, signal);
+  const tokens = held.items.map(({ metadata, ...rest }) => {
+    const data: unknown = rest["data"];
+    const isData = typeof data === "object" && data !== null && "token" in data;
+    const text = isData ? Buffer.from(String(data.token), "base64").toString() : "";
+    return [metadata.name, text] as const;
+  });
+  return { profiles: items.filter(isProfile), tokens: Object.fromEntries(tokens) };
+}
+
+function isProfile(object: KubeObject): object is ClusterProfile {
+  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
 async function allConnected(from: Spokes): Promise<void> {
@@ -95,19 +133,13 @@ async function allConnected(from: Spokes): Promise<void> {
   }
 }
 
-interface Settled {
-  readonly bytes: number;
-  /** Without what the allocator keeps for later. */
-  readonly liveBytes: number;
-  readonly sockets: number;
-}
-
-async function settled(): Promise<Settled> {
+async function settled(): Promise<Held & { readonly bytes: number }> {
   for (let round = 0; round < 3; round += 1) {
     globalThis.gc?.();
     await delay(200);
   }
   const { rss, heapUsed, external } = process.memoryUsage();
+  // `liveBytes`: without what the allocator keeps for later.
   return { bytes: rss, liveBytes: heapUsed + external, sockets: await openSockets() };
 }
 

@@ -177,7 +177,7 @@ export function renderReport(results: readonly RenderResult[]): string {
 
 /** The way to spokes with built-in readers, and how it compares with the goals. */
 export function accessReport(result: AccessResult): string {
-  const { spokes } = result;
+  const { spokes, rested, flapped } = result;
   const rows: readonly Goal[] = [
     {
       text: "Resolve, connect and first request, RTT 0",
@@ -194,12 +194,22 @@ export function accessReport(result: AccessResult): string {
       show: kilobytes,
     },
     {
-      text: `Memory that ${result.flips} flips of profiles add`,
-      value: result.flappingBytes,
+      text: `Memory after ${result.flips} flips of profiles, ${Math.round(result.flipsPerSecond)}/s: ${megabytes(rested.liveBytes)} before, ${megabytes(flapped.liveBytes)} after`,
+      value: Math.max(0, flapped.liveBytes - rested.liveBytes),
       limit: 10_000_000,
       show: megabytes,
     },
-    { text: "Sockets that they add", value: result.flappingSockets, limit: 0 },
+    {
+      text: `Sockets that they add: ${rested.sockets} before, ${flapped.sockets} after`,
+      value: Math.max(0, flapped.sockets - rested.sockets),
+      limit: 0,
+    },
+    {
+      text: `Flips a second that are missing to ${10 * spokes}`,
+      // The last step is a little late.
+      value: Math.max(0, Math.round(9.9 * spokes - result.flipsPerSecond)),
+      limit: 0,
+    },
   ];
   return ["The way to a spoke, with a built-in reader", goalTable(rows)].join("\n");
 }

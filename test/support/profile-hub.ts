@@ -85,11 +85,12 @@ class PlayedHub {
 
   answer(request: Http2ServerRequest, response: Http2ServerResponse): void {
     const { pathname, searchParams } = new URL(request.url, "https://hub");
-    const [, , name] = secret.exec(pathname) ?? [];
+    const [, namespace, name] = secret.exec(pathname) ?? [];
     const token = name === undefined ? undefined : this.#token(name);
     if (token !== undefined && name !== undefined) {
       const data = { token: Buffer.from(token).toString("base64") };
-      return sendObject(response, { apiVersion: "v1", kind: "Secret", metadata: { name }, data });
+      const metadata = { namespace, name, uid: name, resourceVersion: "1" };
+      return sendObject(response, { apiVersion: "v1", kind: "Secret", metadata, data });
     }
     const version = this.#serves();
     if (version === undefined || pathname !== `/apis/${group}/${version}/clusterprofiles`) {
