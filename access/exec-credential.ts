@@ -70,7 +70,12 @@ function statusOf(output: unknown, apiVersion: string): Readonly<Record<string, 
     throw new OutputError("is not of kind ExecCredential");
   }
   if (output["apiVersion"] !== apiVersion) {
-    throw new OutputError(`is not of version ${apiVersion}`);
+    const given = String(output["apiVersion"]);
+    // Nothing else of what a plugin prints is repeated.
+    const known = /^client\.authentication\.k8s\.io\/v\d{1,2}(?:(?:alpha|beta)\d{1,2})?$/.test(
+      given,
+    );
+    throw new OutputError(`is not of version ${apiVersion}${known ? `, but of ${given}` : ""}`);
   }
   if (!isRecord(output["status"])) throw new OutputError("has no status");
   if (!isRecord(output["spec"] ?? {})) throw new OutputError("has a field of the wrong type");

@@ -47,7 +47,8 @@ export async function runExecPlugin(
   const file = await resolveCommand(plan.command, path);
   if (file === undefined) {
     const hint = plan.installHint === "" ? "" : `; ${plan.installHint}`;
-    throw failed(plan, "PluginNotFound", `there is no such executable file${hint}`);
+    const why = await whyNotFound(plan.command, path);
+    throw failed(plan, "PluginNotFound", `${why}${hint}`);
   }
   const { policy } = surroundings;
   const refusal = policy && (await refusedPlugin(file, policy, plan.sha256));
@@ -72,14 +73,30 @@ export function execInfo(plan: Pick<ExecPlan, "apiVersion" | "cluster">): string
 
 /** The executable that a command names: looked up in `path` when it has no slash. */
 export async function resolveCommand(command: string, path: string): Promise<string | undefined> {
-  const candidates = command.includes("/")
-    ? [resolve(command)]
-    : // A relative entry would make the working directory part of the search.
-      path.split(":").flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []));
-  for (const candidate of candidates) {
+  for (const candidate of candidatesOf(command, path)) {
     if (await isExecutable(candidate)) return realpath(candidate);
   }
   return undefined;
+}
+
+function candidatesOf(command: string, path: string): readonly string[] {
+  if (command.includes("/")) return [resolve(command)];
+  // A relative entry would make the working directory part of the search.
+  return path.split(":").flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []));
+}
+
+async function whyNotFound(command: string, path: string): Promise<string> {
+  const candidates = candidatesOf(command, path);
+  const kinds = await Promise.all(
+    candidates.map((file) =>
+      stat(file).then(
+        (found) => found.isFile(),
+        () => undefined,
+      ),
+    ),
+  );
+  if (kinds.includes(true)) return "the file is not executable (EACCES)";
+  return kinds.includes(false) ? "it is not a file" : "there is no such executable file";
 }
 
 async function isExecutable(file: string): Promise<boolean> {

@@ -56,6 +56,12 @@ describe("a credential", () => {
     expect(await current()).toBe("Bearer T2");
   });
 
+  test("is obtained once for two requests (C01)", async () => {
+    outcome = () => Promise.resolve(token(60 * minute));
+    expect([await current(), await current()]).toEqual(["Bearer T1", "Bearer T1"]);
+    expect(runs).toBe(1);
+  });
+
   test("is renewed in the background at four fifths of its life", async () => {
     outcome = () => Promise.resolve(token(60 * minute));
     await current();
@@ -66,7 +72,7 @@ describe("a credential", () => {
     await expect.poll(current).toBe("Bearer T2");
   });
 
-  test("stays in use while its renewal fails (C09)", async () => {
+  test("stays in use while its renewal fails (C09, X10)", async () => {
     outcome = () => Promise.resolve(token(60 * minute));
     await current();
     outcome = failing;
@@ -79,7 +85,7 @@ describe("a credential", () => {
     expect(runs).toBe(2);
   });
 
-  test("without an expiry is renewed every quarter of an hour", async () => {
+  test("without an expiry is renewed every quarter of an hour (C04)", async () => {
     await current();
     now += 14 * minute;
     await current();
@@ -121,6 +127,14 @@ describe("a rejected credential", () => {
     now += 1_500;
     expect(await current()).toBe("Bearer T4");
   });
+});
+
+test("output that was wrong is asked for again later (X07)", async () => {
+  outcome = failing;
+  await expect(current()).rejects.toThrow("Failure 1");
+  outcome = () => Promise.resolve(token());
+  now += minute;
+  expect(await current()).toBe("Bearer T2");
 });
 
 test("failures are remembered with growing pauses (X34)", async () => {

@@ -30,16 +30,16 @@ function refusalOf(work: () => unknown): string {
 }
 
 describe("the output of a plugin", () => {
-  test("may be YAML", () => {
+  test("may be YAML (X12)", () => {
     const output = `# comment\nkind: ExecCredential\napiVersion: ${v1}\nstatus:\n  token: T1\n`;
     expect(parseExecCredential(output, plan, now).authorization?.reveal()).toBe("Bearer T1");
   });
 
-  test("may have a token with white space around it", () => {
+  test("may have a token with white space around it (X14)", () => {
     expect(parse({ token: " T1\n" }).authorization?.reveal()).toBe("Bearer T1");
   });
 
-  test("may have a certificate and a token", () => {
+  test("may have a certificate and a token, and both are used (X11)", () => {
     const credential = parse({
       token: "T1",
       clientCertificateData: one.certificatePem,
@@ -49,7 +49,7 @@ describe("the output of a plugin", () => {
     expect(credential.certificate?.certificatePem).toBe(one.certificatePem);
   });
 
-  test("may lack a kind, as in Go", () => {
+  test("may lack a kind, as in Go (X06)", () => {
     expect(parse({ token: "T1" }, { kind: undefined }).authorization).toBeDefined();
   });
 
@@ -66,7 +66,7 @@ describe("the output of a plugin", () => {
     expect(credential.expiresAtMs).toBe(Date.parse(is));
   });
 
-  test("expires with its certificate when that is earlier", () => {
+  test("expires with its certificate when that is earlier (C12)", () => {
     const credential = parse({
       clientCertificateData: one.certificatePem,
       clientKeyData: one.keyPem,
@@ -77,16 +77,19 @@ describe("the output of a plugin", () => {
 });
 
 test.each([
-  { name: "no status", status: undefined },
-  { name: "an empty status", status: {} },
+  { name: "no status (X07)", status: undefined },
+  { name: "an empty status (X08)", status: {} },
   { name: "a blank token", status: { token: "  " } },
   { name: "a token that is a number", status: { token: 1 } },
-  { name: "a line break in the token", status: { token: "a\nb" } },
+  { name: "a line break in the token (X15)", status: { token: "a\nb" } },
   { name: "a token that a header cannot hold", status: { token: "t\tk" } },
-  { name: "a certificate without a key", status: { clientCertificateData: one.certificatePem } },
-  { name: "a key without a certificate", status: { token: "T1", clientKeyData: one.keyPem } },
   {
-    name: "a key of another certificate",
+    name: "a certificate without a key (X09)",
+    status: { clientCertificateData: one.certificatePem },
+  },
+  { name: "a key without a certificate (X09)", status: { token: "T1", clientKeyData: one.keyPem } },
+  {
+    name: "a key of another certificate (X10)",
     status: { clientCertificateData: one.certificatePem, clientKeyData: two.keyPem },
   },
   { name: "an expiry that is a date", status: { token: "T1", expirationTimestamp: "2027-01-01" } },
@@ -100,7 +103,7 @@ test.each([
 
 test.each([
   { name: "another kind", overrides: { kind: "Foo" } },
-  { name: "another version", overrides: { apiVersion: `${v1}beta1` } },
+  { name: "another version (X04)", overrides: { apiVersion: `${v1}beta1` } },
   { name: "no version", overrides: { apiVersion: undefined } },
 ])("output with $name is refused", ({ overrides }) => {
   expect(refusalOf(() => parse({ token: "T1" }, overrides))).toBe(

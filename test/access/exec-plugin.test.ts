@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -61,12 +70,12 @@ function isAlive(pid: number): boolean {
 }
 
 describe("a plugin", () => {
-  test("gives its token", async () => {
+  test("gives its token (X01)", async () => {
     const command = await plugin("good", `echo '${good}'`);
     expect((await run(planOf(command))).authorization?.reveal()).toBe("Bearer T1");
   });
 
-  test("sees its input, its arguments, its variables and nothing else of ours", async () => {
+  test("sees its input, its arguments, its variables and nothing else of ours (X02, T-41)", async () => {
     const seen = join(folder, "seen");
     const command = await plugin(
       "show",
@@ -91,12 +100,28 @@ describe("a plugin", () => {
     expect(environment).not.toContain("canary");
   });
 
-  test("gets an end of file from stdin at once", async () => {
+  test("without cluster information sees none (X03), and of the version that was asked for (X05)", async () => {
+    const seen = join(folder, "seen-v1beta1");
+    const apiVersion = "client.authentication.k8s.io/v1beta1";
+    const beta = good.replace("io/v1", "io/v1beta1");
+    const command = await plugin(
+      "beta",
+      `printf '%s' "$KUBERNETES_EXEC_INFO" > ${seen}; echo '${beta}'`,
+    );
+    expect((await run(planOf(command, { apiVersion }))).authorization).toBeDefined();
+    expect(JSON.parse(await readFile(seen, "utf8"))).toEqual({
+      kind: "ExecCredential",
+      apiVersion,
+      spec: { interactive: false },
+    });
+  });
+
+  test("gets an end of file from stdin at once (X22)", async () => {
     const command = await plugin("reader", `cat > /dev/null; echo '${good}'`);
     expect((await run(planOf(command, { timeoutMs: 5_000 }))).authorization).toBeDefined();
   });
 
-  test("is found in our PATH, not in the one that it gets", async () => {
+  test("is found in our PATH, not in the one that it gets (X26)", async () => {
     await plugin("bare", `echo '${good}'`);
     const evil = join(folder, "evil");
     await mkdir(evil);
@@ -104,6 +129,19 @@ describe("a plugin", () => {
     await chmod(join(evil, "bare"), 0o755);
     const env = [{ name: "PATH", value: evil }];
     expect((await run(planOf("bare", { env }))).authorization).toBeDefined();
+  });
+
+  test("X35: gets the configuration of its own cluster, and gives its token", async () => {
+    const echo = `printf '${good.replace("T1", "%s")}' "$(echo "$KUBERNETES_EXEC_INFO" | grep -o 'spoke-[0-9]')"`;
+    const command = await plugin("by-name", echo);
+    const of = async (clusterName: string): Promise<string | undefined> => {
+      const cluster = { server: "https://spokes.test", config: { clusterName } };
+      return (await run(planOf(command, { cluster }))).authorization?.reveal();
+    };
+    expect(await Promise.all(["spoke-1", "spoke-2"].map(of))).toEqual([
+      "Bearer spoke-1",
+      "Bearer spoke-2",
+    ]);
   });
 
   test("that leaves a background child with the pipe open does not hold us up", async () => {
@@ -128,31 +166,36 @@ describe("a plugin", () => {
 describe("a plugin fails", () => {
   test.each([
     {
-      name: "with exit code 3",
+      name: "with exit code 3 (X17)",
       script: "echo 'no secret' >&2; exit 3",
       code: "PluginFailed",
       says: "exit code 3",
     },
-    { name: "by a signal", script: "kill -TERM $$", code: "PluginFailed", says: "SIGTERM" },
-    { name: "with nothing on stdout", script: "true", code: "PluginOutputInvalid", says: "empty" },
+    { name: "by a signal (X18)", script: "kill -TERM $$", code: "PluginFailed", says: "SIGTERM" },
     {
-      name: "with a banner",
+      name: "with nothing on stdout (X16)",
+      script: "true",
+      code: "PluginOutputInvalid",
+      says: "empty",
+    },
+    {
+      name: "with a banner (X13)",
       script: `echo hello: [; echo '${good}'`,
       code: "PluginOutputInvalid",
       says: "",
     },
     { name: "with garbage", script: "echo canary-garbage", code: "PluginOutputInvalid", says: "" },
     {
-      name: "with another kind",
+      name: "with another kind (X06)",
       script: `echo '${good.replace("ExecCredential", "Foo")}'`,
       code: "PluginOutputInvalid",
       says: "kind",
     },
     {
-      name: "with another version",
+      name: "with another version, of which both are named (X04)",
       script: `echo '${good.replace("io/v1", "io/v1beta1")}'`,
       code: "PluginOutputInvalid",
-      says: "version",
+      says: "client.authentication.k8s.io/v1beta1",
     },
     {
       name: "by flooding us on stderr",
@@ -161,7 +204,7 @@ describe("a plugin fails", () => {
       says: "64 KiB",
     },
     {
-      name: "by flooding us",
+      name: "by flooding us (X23)",
       script: "yes canary | head -c 5000000",
       code: "PluginOutputInvalid",
       says: "1 MiB",
@@ -173,13 +216,13 @@ describe("a plugin fails", () => {
     expect(error.message).not.toContain("canary");
   });
 
-  test("and what it said on stderr is only in the cause", async () => {
+  test("and what it said on stderr is only in the cause (X17)", async () => {
     const error = await failureOf(run(planOf(await plugin("talks", "echo canary >&2; exit 1"))));
     expect(error.message).not.toContain("canary");
     expect(String(error.cause)).toContain("canary");
   });
 
-  test("when it hangs, and its children end with it", async () => {
+  test("when it hangs, and its children end with it (X21)", async () => {
     const pids = join(folder, "pids");
     const command = await plugin("hangs", `sleep 300 & echo "$$ $!" > ${pids}; wait`);
     const started = performance.now();
@@ -203,8 +246,8 @@ describe("a plugin fails", () => {
 
 describe("a command is not found", () => {
   test.each([
-    { name: "by a bare name", command: "no-such-plugin" },
-    { name: "by a path", command: "/no/such/plugin" },
+    { name: "by a bare name (X19)", command: "no-such-plugin" },
+    { name: "by a path (X19)", command: "/no/such/plugin" },
     { name: "when it is a folder", command: "/tmp" },
   ])("$name, and the hint says what to do", async ({ command }) => {
     const error = await failureOf(run(planOf(command, { installHint: "Install it from X" })));
@@ -212,10 +255,12 @@ describe("a command is not found", () => {
     expect(error.message).toContain("Install it from X");
   });
 
-  test("when it is not executable", async () => {
+  test("when it is not executable, which is said (X20)", async () => {
     const file = join(folder, "plain");
     await writeFile(file, "#!/bin/sh\n");
-    expect((await failureOf(run(planOf(file)))).code).toBe("PluginNotFound");
+    const error = await failureOf(run(planOf(file)));
+    expect(error.code).toBe("PluginNotFound");
+    expect(error.message).toContain("not executable");
   });
 });
 
@@ -227,7 +272,7 @@ test("a command resolves to its real path, and relative PATH entries are not sea
   expect(await resolveCommand("real", ".:relative")).toBeUndefined();
 });
 
-test("input as large as a process can be given works, one byte more is refused before the start", async () => {
+test("input as large as a process can be given works (X25), one byte more is refused before the start (X24)", async () => {
   const command = await plugin("large", `echo '${good}'`);
   const frame = Buffer.byteLength(
     execInfo({ apiVersion: planOf("").apiVersion, cluster: { pad: "" } }),
@@ -236,4 +281,20 @@ test("input as large as a process can be given works, one byte more is refused b
   expect((await run(planOf(command, fits))).authorization).toBeDefined();
   const tooLarge = { cluster: { pad: "x".repeat(131_051 - frame) } };
   expect((await failureOf(run(planOf(command, tooLarge)))).code).toBe("PluginInputTooLarge");
+});
+
+test("X31: a command that begins with ./ is the file in the working directory, not one in PATH", async () => {
+  const before = process.cwd();
+  const here = await realpath(await mkdtemp(join(folder, "here-")));
+  await plugin("local", "exit 9");
+  const script = `#!/bin/sh\necho '${good}'\n`;
+  await writeFile(join(here, "local"), script, { mode: 0o755 });
+  try {
+    process.chdir(here);
+    expect(await resolveCommand("./local", folder)).toBe(join(here, "local"));
+    expect((await run(planOf("./local"))).authorization?.reveal()).toBe("Bearer T1");
+    expect(await resolveCommand("./absent", folder)).toBeUndefined();
+  } finally {
+    process.chdir(before);
+  }
 });

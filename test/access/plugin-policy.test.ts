@@ -84,7 +84,7 @@ describe("a plugin may be run (T-40)", () => {
     expect(await outcomeOf(elsewhere)).toBe("T1");
   });
 
-  test("below a root, which may be a link itself", async () => {
+  test("below a root, which may be a link itself (X28, on purpose: T-40)", async () => {
     expect(await outcomeOf(trusted, { roots: ["/nonexistent", join(folder, "trusted")] })).toBe(
       "T1",
     );
@@ -100,7 +100,7 @@ describe("a plugin may be run (T-40)", () => {
 });
 
 describe("a plugin is refused and not run (T-40)", () => {
-  test("outside of the roots, also when a link inside leads to it", async () => {
+  test("outside of the roots, also when a link inside leads to it (X29; X27, on purpose: T-40)", async () => {
     const roots = [join(folder, "trusted")];
     await rm(join(folder, "elsewhere", "ran"), { force: true });
     expect(await outcomeOf(elsewhere, { roots })).toEqual(refused);

@@ -21,7 +21,7 @@ describe("a client certificate", () => {
   const one = authority.issue({ commonName: "one", usage: "client" });
   const two = authority.issue({ commonName: "two", usage: "client" });
 
-  test("that changes gets a connection of its own", async () => {
+  test("that changes gets a connection of its own (C10)", async () => {
     const api = await stub(() => ({}), { clientCaPem: authority.certificatePem });
     let pair = one;
     const requester = requesterTo(api, {
@@ -40,7 +40,24 @@ describe("a client certificate", () => {
   });
 });
 
-test("a watch goes on while the client certificate changes", async () => {
+test("a token that changes keeps the connection (C11)", async () => {
+  const api = await stub();
+  let token = "T1";
+  const requester = requesterTo(api, {
+    current: () => Promise.resolve({ authorization: new Secret(`Bearer ${token}`) }),
+    reject: () => undefined,
+  });
+  await requester.send(get, signal);
+  token = "T2";
+  await requester.send(get, signal);
+  expect(api.requests.map(({ authorization }) => authorization)).toEqual([
+    "Bearer T1",
+    "Bearer T2",
+  ]);
+  expect(api.connections).toBe(1);
+});
+
+test("a watch goes on while the client certificate changes (C10)", async () => {
   const one = authority.issue({ commonName: "one", usage: "client" });
   const two = authority.issue({ commonName: "two", usage: "client" });
   let pair = one;

@@ -257,7 +257,7 @@ test("R07: the deprecated list is told of once for a profile, however often it c
 
 test.each<{ readonly row: string; readonly what: string; readonly more: Record<string, string> }>([
   { row: "T09", what: "also when NO_PROXY says so", more: { NO_PROXY: "127.0.0.1" } },
-  { row: "T10", what: "although our own environment has a proxy (T-15)", more: {} },
+  { row: "T10", what: "although our own environment has a proxy (on purpose: T-15)", more: {} },
 ])("$row: without proxy-url a spoke is reached directly, $what", async ({ more }) => {
   const proxy = untilTheEnd(await startProxyStub());
   const url = `http://127.0.0.1:${proxy.port}`;

@@ -4,10 +4,11 @@ import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 
 import { apiErrorOf, bodyOf } from "../../access/api-answer.ts";
-import { createAuthority } from "../fleet/certificates.ts";
+import { createAuthority, createSelfSigned } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
 import { authority, failureOf, get, requesterTo, serverIdentity, stub } from "./loopback.ts";
 
+const lonely = createSelfSigned({ commonName: "alone", usage: "server", hosts: ["127.0.0.1"] });
 const signal = AbortSignal.timeout(60_000);
 
 describe("a connection", () => {
@@ -39,7 +40,7 @@ describe("a connection", () => {
     for (const stream of watches) stream[Symbol.dispose]();
   });
 
-  test("goes below the server's path prefix", async () => {
+  test("goes below the server's path prefix (R45)", async () => {
     const api = await stub();
     await requesterTo({ server: `${api.server}/v1/projects/1` }).send(get, signal);
     expect(api.requests[0]?.path).toBe("/v1/projects/1/version");
@@ -71,8 +72,13 @@ describe("a connection", () => {
       name: "a bundle of both (T02)",
       ca: serverIdentity.certificatePem + authority.certificatePem,
     },
-  ])("is trusted by $name", async ({ ca }) => {
-    const api = await stub();
+    {
+      name: "its own certificate that nobody else signed (T03)",
+      ca: lonely.certificatePem,
+      identity: lonely,
+    },
+  ])("is trusted by $name", async ({ ca, identity = serverIdentity }) => {
+    const api = await stub(() => ({}), { identity });
     const requester = requesterTo({ server: api.server, caPem: ca });
     expect((await requester.send(get, signal)).status).toBe(200);
   });
@@ -88,7 +94,7 @@ describe("a connection", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("may be verified by another name than its host", async () => {
+  test("may be verified by another name than its host (R50, T05)", async () => {
     const api = await stub();
     const requester = requesterTo({ server: api.server, tlsServerName: "kube.internal" });
     expect((await requester.send(get, signal)).status).toBe(200);
@@ -96,7 +102,7 @@ describe("a connection", () => {
 });
 
 describe("an answer", () => {
-  test("that redirects is refused, and nobody follows it (T-12)", async () => {
+  test("that redirects is refused, and nobody follows it (C14, T-12)", async () => {
     const other = await stub();
     const api = await stub(() => ({ status: 302, headers: { location: `${other.server}/x` } }));
     expect(await failureOf(requesterTo(api).send(get, signal))).toBe("other");

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { EndpointProxy } from "../../access/proxy-url.ts";
 import { Secret } from "../../access/secret.ts";
+import { createAuthority } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
 import { authority, get, requesterTo, stub, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";
@@ -66,6 +67,35 @@ test("a plain http server is reached through a proxy too", async () => {
   const requester = requesterTo({ server, proxy: { ...socks(proxy), protocol: "http:" } });
   expect((await requester.send(get, signal)).status).toBe(200);
   expect(proxy.asked).toHaveLength(1);
+});
+
+test.each([
+  { by: "the profile's CA (T07)", signedBy: authority, says: "200" },
+  { by: "nobody that is trusted (T07)", signedBy: createAuthority("other"), says: "not trusted" },
+])("a proxy with TLS is verified, signed by $by", async ({ signedBy, says }) => {
+  const api = await stub();
+  const request = { commonName: "proxy", usage: "server", hosts: ["127.0.0.1"] } as const;
+  const proxy = untilTheEnd(await startProxyStub(200, signedBy.issue(request)));
+  const requester = requesterTo({
+    server: api.server,
+    proxy: { ...socks(proxy), protocol: "https:" },
+  });
+  const outcome = requester.send({ ...get, idempotent: false }, signal);
+  expect(await outcome.then(({ status }) => String(status), String)).toContain(says);
+  expect(api.requests).toHaveLength(says === "200" ? 1 : 0);
+});
+
+test("no answer is asked for in compressed form, whatever disable-compression says (T12)", async () => {
+  const asked: (string | undefined)[] = [];
+  const api = createHttpServer(({ headers }, response) => {
+    asked.push(headers["accept-encoding"]);
+    response.end("{}");
+  });
+  api.listen(0, "127.0.0.1");
+  await once(api, "listening");
+  onTestFinished(() => void api.close());
+  await requesterTo({ server: `http://127.0.0.1:${portOf(api.address())}` }).send(get, signal);
+  expect(asked).toEqual([undefined]);
 });
 
 describe("a SOCKS 5 proxy", () => {
