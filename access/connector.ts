@@ -5,6 +5,7 @@ import { buildConnector } from "undici";
 import type { AddressGuard } from "./address-guard.ts";
 import { codeOf } from "./connection-failure.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { guarded, openSocket } from "./guarded-socket.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
 import type { Secret } from "./secret.ts";
@@ -24,6 +25,8 @@ export interface ConnectorOptions {
   readonly silence?: Silence;
   /** Absent: connections may go anywhere. */
   readonly guard?: AddressGuard;
+  /** Asked immediately before bytes go out; a no destroys the connection. Absent: it is never asked. */
+  readonly mayGoOn?: () => boolean;
   /** Destroys every socket when it aborts, also one that is still being connected. */
   readonly signal: AbortSignal;
   /** Called when an established connection broke: not on idle close, GOAWAY or our own end. */
@@ -62,18 +65,22 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
     } catch (error) {
       return done(asError(error), null);
     }
-    if (endpoint.proxy === undefined) return connect(target, done);
-    return void connectThrough(endpoint.proxy, target);
-    async function connectThrough(
-      proxy: EndpointProxy,
+    const isDirect = endpoint.proxy === undefined && options.mayGoOn === undefined;
+    if (isDirect || (endpoint.proxy === undefined && target.protocol === "http:"))
+      return connect(target, done);
+    return void connectOver(endpoint.proxy, target);
+    async function connectOver(
+      proxy: EndpointProxy | undefined,
       { hostname, port, protocol }: buildConnector.Options,
     ): Promise<void> {
       const isPlain = protocol === "http:";
       try {
         const place = { host: hostname, port: Number(port === "" ? (isPlain ? 80 : 443) : port) };
-        const httpSocket = await openTunnel(proxy, place, options);
-        if (isPlain) done(null, httpSocket);
-        else connect({ ...target, httpSocket }, done);
+        const raw = await (proxy === undefined
+          ? openSocket(place, options)
+          : openTunnel(proxy, place, options));
+        if (isPlain) done(null, raw);
+        else connect({ ...target, httpSocket: guarded(raw, options.mayGoOn) }, done);
       } catch (error) {
         callback(asError(error), null);
       }

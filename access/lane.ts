@@ -28,6 +28,8 @@ export class Lane {
   /** The pool, with a last look at each request. */
   #sender: Dispatcher;
   #http2: boolean;
+  /** Something that changes the cluster was let through: it may still be on its way out. */
+  #hasWritten = false;
   /** Streams that run in it, counted by its owner. */
   streams = 0;
 
@@ -84,10 +86,18 @@ export class Lane {
       // Called when the request is about to be written; what it throws becomes the request's error.
       handler.onRequestStart = (controller, context) => {
         assertMayWrite(options.method, this.#mayWrite);
+        this.#hasWritten ||= options.method !== "GET";
         start?.(controller, context);
       };
       return dispatch(options, handler);
     });
+  }
+
+  /** Without a permit a connection only reads; one that has written is of no use any more. */
+  #guard(): Pick<ConnectorOptions, "mayGoOn"> {
+    const { mayWrite } = this.#options;
+    if (mayWrite === undefined) return {};
+    return { mayGoOn: () => !this.#hasWritten || mayWrite() };
   }
 
   #newPool(): Pool {
@@ -106,7 +116,7 @@ export class Lane {
         pingInterval: 4_000,
       },
       connect: timedConnector(
-        connectorOf({ ...this.#options, http2 }),
+        connectorOf({ ...this.#options, http2, ...this.#guard() }),
         this.#options.onConnect,
       ),
     });

@@ -18,8 +18,8 @@ export interface CandidacyOptions {
 /** How this process comes to lead, and whether it does. */
 export interface Candidacy extends AsyncDisposable {
   readonly lead: ControllerDeps["lead"];
-  /** False until it leads, and from the moment at which that is not certain any more. */
-  readonly mayWrite: MayWrite;
+  /** False until it leads, and from the moment at which that is not certain any more. Absent: it is the only one. */
+  readonly permit: { readonly mayWrite?: MayWrite };
 }
 
 const leaseName = "knfleet-controller";
@@ -41,7 +41,7 @@ export async function standForLease(
       leader = isAlone(flags) ? soleLeadership() : await lead(options, signal);
       return leader;
     },
-    mayWrite: () => leader?.mayWrite() === true,
+    permit: isAlone(flags) ? {} : { mayWrite: () => leader?.mayWrite() === true },
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   };
 }

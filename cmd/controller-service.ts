@@ -44,10 +44,10 @@ export async function startControllerService(
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...anyone };
   const candidacy = opened.use(await standForLease(flags, { hub: source, identity, log }));
   // Every request that changes something, wherever it goes, is sent only while this process leads.
-  const { lead, mayWrite } = candidacy;
-  const hub = opened.use(await connectHub({ ...source, mayWrite }));
-  const hubAsTarget = opened.use(await connectHub({ ...source, mayWrite }));
-  const options = { ...forPlugins(flags, environment), ...anyone, log, path, traces, mayWrite };
+  const { lead, permit } = candidacy;
+  const hub = opened.use(await connectHub({ ...source, ...permit }));
+  const hubAsTarget = opened.use(await connectHub({ ...source, ...permit }));
+  const options = { ...forPlugins(flags, environment), ...anyone, log, path, traces, ...permit };
   const spokes = opened.use(await openSpokes({ ...options, hub: hub.client }, signal));
   const sources = { sources: flags.manifestSource, now: () => performance.now() };
   const manifests = opened.use(new ManifestSource({ ...anyone, ...sources }));

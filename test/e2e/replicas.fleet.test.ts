@@ -1,0 +1,182 @@
+import { beforeAll, expect, test } from "vitest";
+
+import { operatorApiVersion } from "../../api/component.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { AuditedRequest } from "../fleet/audit-log.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { builtInProviderFile, type Replica, replicaKubeconfig } from "./built-in-access.ts";
+import { writeThinRelease } from "./thin-release.ts";
+
+const fleet = useFleet({ spokes: [{ admissionWebhooks: false }], hub: { kwok: false } });
+const writing = ["create", "update", "patch", "delete", "deletecollection"];
+const objects = 120;
+const slowRttMs = 300;
+
+/** Two replicas that every audit log tells apart: each comes as somebody else, to the hub and to the spoke. */
+const replicas: readonly [Replica, Replica] = [
+  { name: "replica-a", credentials: "credentials-a" },
+  { name: "replica-b", credentials: "credentials-b" },
+];
+const tokens = new Map<Replica, string>();
+let releaseDir: string;
+
+beforeAll(async () => {
+  // For its side effect: the role of the controller.
+  await fleet().controllerKubeconfig();
+  releaseDir = await writeThinRelease(fleet().folder, objects);
+  for (const replica of replicas) {
+    const { name, credentials = "" } = replica;
+    const identity = { namespace: "knfleet", name, clusterRoles: ["knfleet-spoke"] };
+    const { token } = await fleet().spoke(0).serviceAccountToken(identity);
+    tokens.set(replica, token);
+    await createNamespace(credentials);
+  }
+}, 300_000);
+
+async function createNamespace(name: string): Promise<void> {
+  await fleet().hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+}
+
+interface Running {
+  readonly name: string;
+  readonly process: ControllerProcess;
+}
+
+async function start(replica: Replica): Promise<Running> {
+  const process = await startControllerProcess({
+    kubeconfig: await replicaKubeconfig(fleet().hub, replica),
+    providerFile: await builtInProviderFile(fleet(), replica),
+    releaseDir,
+    leaderElection: true,
+  });
+  return { name: replica.name, process };
+}
+
+function leads({ process }: Running): boolean {
+  return process.logLines({ msg: "Reconciling" }).length > 0;
+}
+
+/** A component with a ClusterProfile of its own, which leads to the one spoke that there is. */
+async function create(name: string): Promise<ObjectKey> {
+  const { admin } = fleet().hub;
+  const ref = await fleet().addProfile(fleet().spoke(0), { plugin: "secretreader", name });
+  for (const [{ credentials: namespace = "" }, token] of tokens) {
+    const metadata = { namespace, name: ref.secret.name };
+    await admin.apply({ apiVersion: "v1", kind: "Secret", metadata, stringData: { token } });
+  }
+  await createNamespace(name);
+  const key = { apiVersion: operatorApiVersion, kind: "KnativeEventing" };
+  const spec = { clusterProfileRef: { namespace: ref.namespace, name } };
+  await admin.create({ ...key, metadata: { namespace: name, name }, spec });
+  return { ...key, namespace: name, name };
+}
+
+async function ready(key: ObjectKey): Promise<KubeObject> {
+  return waitFor(
+    `${key.namespace} to be ready`,
+    async () => {
+      const object = await fleet().hub.admin.get(key);
+      return conditionOf(object, "Ready")?.status === "True" && object;
+    },
+    { timeoutMs: 60_000 },
+  );
+}
+
+/** What a replica wrote to a cluster, but for the Lease itself. */
+async function writesOf(name: string, cluster: Cluster): Promise<readonly AuditedRequest[]> {
+  const writes = await cluster.auditLog.requests({ user: new RegExp(`:${name}$`), verb: writing });
+  return writes.filter(({ resource }) => resource !== "leases");
+}
+
+async function holder(): Promise<unknown> {
+  const apiVersion = "coordination.k8s.io/v1";
+  const [namespace, name] = ["knfleet-system", "knfleet-controller"];
+  const lease = await fleet().hub.admin.get({ apiVersion, kind: "Lease", namespace, name });
+  return valueAt(lease, "spec", "holderIdentity");
+}
+
+/** Writes of both replicas to one cluster, told apart, in the order of receipt: `aaabbb` when one wrote after the other. */
+async function orderOfWrites(cluster: Cluster, since: Date): Promise<string> {
+  const all = await Promise.all(
+    replicas.map(async ({ name }) => {
+      const writes = await writesOf(name, cluster);
+      return writes
+        .filter(({ receivedAt }) => receivedAt >= since)
+        .map(({ receivedAt }) => ({ letter: name.slice(-1), at: receivedAt.getTime() }));
+    }),
+  );
+  const letters = all
+    .flat()
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ letter }) => letter);
+  return letters.filter((letter, index) => letter !== letters[index - 1]).join("");
+}
+
+test("a leader that stops lets go of the Lease, and the other one goes on at once; never do both write (SIGTERM)", async () => {
+  const first = await start(replicas[0]);
+  await first.process.logged({ msg: "Reconciling" }, 20_000);
+  const second = await start(replicas[1]);
+  await using _second = second.process;
+  await second.process.logged({ msg: "Waiting to become the leader" });
+  const since = new Date();
+  fleet().spoke(0).proxy.setRtt(slowRttMs);
+  const keys = await Promise.all(["term-1", "term-2"].map(create));
+  await waitFor("writes", async () => (await writesOf("replica-a", fleet().spoke(0))).length > 10);
+  const stoppedAt = performance.now();
+  expect(await first.process.stop()).toEqual({ code: 0, signal: null });
+  expect(first.process.logLines({ msg: "Released the Lease" })).toHaveLength(1);
+  await second.process.logged({ msg: "Reconciling" }, 5_000);
+  console.error(`Handed over after ${Math.round(performance.now() - stoppedAt)} ms`);
+  await Promise.all(keys.map(ready));
+  fleet().spoke(0).proxy.setRtt(0);
+  expect(await orderOfWrites(fleet().hub, since)).toBe("ab");
+  expect(await orderOfWrites(fleet().spoke(0), since)).toBe("ab");
+});
+
+test("a leader that was paused for longer than the Lease writes nothing when it wakes (C18)", async () => {
+  const running = [await start(replicas[0]), await start(replicas[1])];
+  try {
+    for (let round = 1; round <= 3; round += 1) {
+      await waitFor("a leader", () => running.some(leads), { timeoutMs: 30_000 });
+      const leader = running.find(leads);
+      const standby = running.find((one) => one !== leader);
+      if (leader === undefined || standby === undefined) throw new Error("There is no leader");
+      const since = new Date();
+      fleet().spoke(0).proxy.setRtt(slowRttMs);
+      const before = (await writesOf(leader.name, fleet().spoke(0))).length;
+      const keys = await Promise.all([1, 2, 3].map((n) => create(`pause-${round}-${n}`)));
+      // In the middle of its work, with requests under way and others that wait for them.
+      await waitFor("writes", async () => {
+        const writes = await writesOf(leader.name, fleet().spoke(0));
+        return writes.length > before + 20;
+      });
+      leader.process.signal("SIGSTOP");
+      await standby.process.logged({ msg: "Reconciling" }, 30_000);
+      const taken = (await writesOf(standby.name, fleet().spoke(0))).length;
+      await waitFor("the new leader to write", async () => {
+        const writes = await writesOf(standby.name, fleet().spoke(0));
+        return writes.length > taken;
+      });
+      const identity = await holder();
+      leader.process.signal("SIGCONT");
+      expect(await leader.process.exited).toEqual({ code: 1, signal: null });
+      expect(leader.process.stderr).toMatch(/^Error: The Lease [^\n]+\n$/);
+      await Promise.all(keys.map(ready));
+      fleet().spoke(0).proxy.setRtt(0);
+      const [old, next] = [leader.name.slice(-1), standby.name.slice(-1)];
+      expect(await orderOfWrites(fleet().hub, since)).toBe(`${old}${next}`);
+      expect(await orderOfWrites(fleet().spoke(0), since)).toBe(`${old}${next}`);
+      expect(await holder()).toBe(identity);
+      // Back as the standby.
+      const again = { name: leader.name, process: await leader.process.startAgain() };
+      running.splice(running.indexOf(leader), 1, again);
+      await again.process.logged({ msg: "Waiting to become the leader" });
+    }
+  } finally {
+    await Promise.all(running.map(({ process }) => process[Symbol.asyncDispose]()));
+  }
+}, 240_000);
