@@ -1,3 +1,5 @@
+import { isAbsolute } from "node:path";
+
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import { type AllowedSource, allowedSourceOf } from "../access/manifest-url.ts";
@@ -89,7 +91,7 @@ function clusterOptions(): readonly Option[] {
       "--plugin-root <dir>",
       "folder that exec plugins have to be in; can be given several times",
     )
-      .argParser((folder: string, before: readonly string[]) => [...before, folder])
+      .argParser(withFolder)
       .default([], "anywhere"),
     new Option("--release-dir <dir>", "Knative release files").default("/var/lib/knfleet/releases"),
     new Option(
@@ -153,6 +155,11 @@ function processOptions(): readonly Option[] {
 /** The pace in milliseconds: less than a second means 10 s, as upstream has it. Spec: knative-operator.md 6.2. */
 export function pollIntervalOf(wantedMs: number): number {
   return wantedMs < 1_000 ? 10_000 : wantedMs;
+}
+
+function withFolder(folder: string, before: readonly string[]): readonly string[] {
+  if (isAbsolute(folder)) return [...before, folder];
+  throw new InvalidArgumentError("Want an absolute path.");
 }
 
 function withSource(text: string, before: readonly AllowedSource[]): readonly AllowedSource[] {

@@ -1,3 +1,5 @@
+import { isAbsolute } from "node:path";
+
 import { Option } from "commander";
 
 import { parseDurationMs } from "./duration.ts";
@@ -18,6 +20,7 @@ export interface RawFlags {
   readonly quiet?: boolean;
   readonly clusterprofileProviderFile?: string;
   readonly pluginNamespace?: string;
+  readonly pluginRoot?: readonly string[];
   readonly concurrency?: string;
   readonly spokeTimeout?: string;
   readonly timeout?: string;
@@ -39,6 +42,8 @@ export interface Flags {
   readonly quiet: boolean;
   readonly providerFile: string | undefined;
   readonly pluginNamespace: string | undefined;
+  /** Folders below which exec plugins have to be; empty: anywhere. */
+  readonly pluginRoots: readonly string[];
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
   readonly timeoutMs: number;
@@ -72,6 +77,10 @@ export function commonOptions(): readonly Option[] {
       "--plugin-namespace <name>",
       "namespace of the hub in which exec plugins look, such as the controller's (env KNFLEET_PLUGIN_NAMESPACE)",
     ),
+    new Option(
+      "--plugin-root <folder>",
+      "folder that exec plugins have to be in; can be given several times (default: anywhere)",
+    ).argParser(collected),
     new Option("--concurrency <number>", "spokes read at the same time (default 16)"),
     new Option("--spoke-timeout <duration>", "time for one spoke (default 10s)"),
     new Option("--timeout <duration>", "time for the whole command (default 1m)"),
@@ -133,6 +142,16 @@ export function normalizedArgs(args: readonly string[]): readonly string[] {
   return [...flags, ...args.slice(flagsEnd)];
 }
 
+function collected(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+function foldersOf(folders: readonly string[], flag: string): readonly string[] {
+  const wrong = folders.find((folder) => !isAbsolute(folder));
+  if (wrong === undefined) return folders;
+  throw new UsageError(`Invalid value "${wrong}" for ${flag}: want an absolute path`);
+}
+
 function switchOf(name: string, value: string): readonly string[] {
   if (["true", "1", "t"].includes(value.toLowerCase())) return [name];
   if (["false", "0", "f"].includes(value.toLowerCase())) return [];
@@ -151,6 +170,7 @@ export function readFlags(raw: RawFlags, env: Readonly<Record<string, string | u
     quiet: raw.quiet ?? false,
     providerFile: nonEmpty(raw.clusterprofileProviderFile ?? env["KNFLEET_PROVIDER_FILE"]),
     pluginNamespace: nonEmpty(raw.pluginNamespace ?? env["KNFLEET_PLUGIN_NAMESPACE"]),
+    pluginRoots: foldersOf(raw.pluginRoot ?? [], "--plugin-root"),
     concurrency: countOf(raw.concurrency ?? "16", "--concurrency"),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),
     timeoutMs: timeoutOf(raw.timeout, "--timeout", 60_000),

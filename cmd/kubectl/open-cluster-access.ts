@@ -19,7 +19,12 @@ interface OpenOptions {
  * FleetError `ConfigInvalid` for a kubeconfig or provider file that cannot be used.
  */
 export async function openClusterAccess(
-  { hub: { kubeconfig, context, requestTimeoutMs }, providerFile, pluginNamespace }: Flags,
+  {
+    hub: { kubeconfig, context, requestTimeoutMs },
+    providerFile,
+    pluginNamespace,
+    pluginRoots,
+  }: Flags,
   { env, spokes }: OpenOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
@@ -37,7 +42,7 @@ export async function openClusterAccess(
     spokes && providerFile !== undefined
       ? await openReach(
           providerFile,
-          { source, pluginNamespace, userAgent, files, hub: client },
+          { source, pluginNamespace, pluginRoots, userAgent, files, hub: client },
           signal,
         )
       : undefined;
@@ -58,6 +63,7 @@ export async function openClusterAccess(
 interface ReachOptions {
   readonly source: KubeconfigSource;
   readonly pluginNamespace: string | undefined;
+  readonly pluginRoots: readonly string[];
   readonly userAgent: string;
   /** Gets the files that have to be removed at the end. */
   readonly files: AsyncDisposableStack;
@@ -67,7 +73,7 @@ interface ReachOptions {
 
 async function openReach(
   file: string,
-  { source, pluginNamespace, userAgent, files, hub }: ReachOptions,
+  { source, pluginNamespace, pluginRoots, userAgent, files, hub }: ReachOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess["reach"]> {
   const { loadProviderFile } = await import("../../access/provider-file.ts");
@@ -76,7 +82,7 @@ async function openReach(
   const environment = await pluginSurroundings({ source, pluginNamespace, files });
   // No limit on plugins but the number of spokes read at once: a plugin that hangs must not hold back other spokes.
   return (profile, deadline) =>
-    connectSpoke({ profile, providers }, { environment, userAgent, hub }, deadline);
+    connectSpoke({ profile, providers }, { environment, userAgent, hub, pluginRoots }, deadline);
 }
 
 // Inside a cluster, and with a single kubeconfig used as it is, plugins find the hub by themselves.
@@ -84,7 +90,7 @@ async function pluginSurroundings({
   source,
   pluginNamespace,
   files,
-}: Omit<ReachOptions, "userAgent" | "hub">): Promise<Environment> {
+}: Pick<ReachOptions, "source" | "pluginNamespace" | "files">): Promise<Environment> {
   const { environment, kubeconfig, context } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const asIs = context === undefined && pluginNamespace === undefined;

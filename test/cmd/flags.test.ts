@@ -45,6 +45,7 @@ describe("readControllerFlags", () => {
         ],
       },
     ],
+    [["--plugin-root=/p", "--plugin-root", "/q"], { pluginRoot: ["/p", "/q"] }],
     [["--log-level=debug", "--log-format=text"], { logLevel: "debug", logFormat: "text" }],
   ])("reads %j", (args, flags) => expect(read(...args)).toMatchObject(flags));
 
@@ -66,6 +67,16 @@ describe("readControllerFlags", () => {
     expect(refusal).toMatchObject({ exitCode: 1, text: expect.stringContaining(name) });
     expect(refusal).toMatchObject({ text: expect.stringMatching(/^Error: [^\n]+\n$/) });
   });
+
+  test.each(["", "plugins", "./plugins"])(
+    "refuses the plugin root %j at the start (X30, on purpose: T-40)",
+    (folder) => {
+      expect(read(`--plugin-root=${folder}`)).toMatchObject({
+        exitCode: 1,
+        text: expect.stringContaining("Want an absolute path"),
+      });
+    },
+  );
 
   test("prints the version and the help instead of working", () => {
     expect(read("--version")).toEqual({ text: "1.2.3\n", exitCode: 0 });

@@ -56,6 +56,14 @@ describe("flags", () => {
     expect(flags.providerFile).toBe(file);
   });
 
+  test("name folders that plugins have to be in by absolute paths", () => {
+    expect(readFlags({ pluginRoot: ["/a", "/b"] }, {}).pluginRoots).toEqual(["/a", "/b"]);
+    expect(readFlags({}, {}).pluginRoots).toEqual([]);
+    for (const wrong of ["", "plugins"]) {
+      expect(() => readFlags({ pluginRoot: ["/a", wrong] }, {})).toThrow(/--plugin-root/);
+    }
+  });
+
   test("never wait for ever: a time-out of zero is the default", () => {
     expect(readFlags({ spokeTimeout: "0" }, {}).spokeTimeoutMs).toBe(10_000);
   });
