@@ -39,6 +39,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     is: fc.constantFrom(
       "plain" as const,
       "with arguments" as const,
+      "that fails" as const,
       "of another provider" as const,
       "invalid" as const,
       "gone" as const,

@@ -39,7 +39,13 @@ export interface ProfileFacts {
   readonly ca: One;
 }
 
-type FileContent = "plain" | "with arguments" | "of another provider" | "invalid" | "gone";
+type FileContent =
+  | "plain"
+  | "with arguments"
+  | "that fails"
+  | "of another provider"
+  | "invalid"
+  | "gone";
 type SpokeFault = "stops" | "starts" | "starts with another CA" | "hangs" | "resets" | "works";
 
 /** A hub on real sockets, a provider file on disk, a real plugin, and two spokes that can be stopped. */
@@ -161,8 +167,8 @@ export class SpokesWorld implements AsyncDisposable {
 
   async #writePlugin(): Promise<void> {
     const apiVersion = "client.authentication.k8s.io/v1";
-    const output = `{"kind":"ExecCredential","apiVersion":"${apiVersion}","status":{"token":"%s"}}`;
-    const text = `#!/bin/sh\nsleep 0.02\nprintf '${output}' "$(cat ${this.#folder}/token)"\n`;
+    const output = `{"kind":"ExecCredential","apiVersion":"${apiVersion}","status":{"token":"%s","expirationTimestamp":"2099-01-01T00:00:00Z"}}`;
+    const text = `#!/bin/sh\nsleep 0.02\n[ "$1" = --fail ] && exit 3\nprintf '${output}' "$(cat ${this.#folder}/token)"\n`;
     await writeFile(this.#command, text);
     await chmod(this.#command, 0o755);
     await this.#writeToken();
@@ -200,7 +206,7 @@ export class SpokesWorld implements AsyncDisposable {
   #textOf(content: FileContent): string {
     if (content === "invalid") return '{"providers": [';
     const name = content === "of another provider" ? "other" : "sr";
-    const args = content === "with arguments" ? ["--other"] : [];
+    const args = argumentsOf(content);
     return JSON.stringify({ providers: [rawProvider(name, {}, { command: this.#command, args })] });
   }
 }
@@ -245,4 +251,9 @@ class PlayedSpoke implements AsyncDisposable {
   #answer({ authorization }: StubRequest): StubAnswer {
     return authorization === `Bearer ${this.token}` ? this.#fault : { status: 401 };
   }
+}
+
+function argumentsOf(content: FileContent): readonly string[] {
+  if (content === "with arguments") return ["--other"];
+  return content === "that fails" ? ["--fail"] : [];
 }
