@@ -24,6 +24,20 @@ export const anchorAnnotations = {
   finalizing: "operator.knative.dev/finalizing",
 } as const;
 
+/** Annotations by which a guard is asked something, or asked to step aside. Spec: anchor-guard.md 2. */
+export const guardAnnotations = {
+  /** The uid of the object itself: somebody with the right `unprotect` wants it deleted. */
+  confirmDeletion: "operator.knative.dev/confirm-deletion",
+  /** On requests that are to be refused, which proves that the guard works; never stored. */
+  probe: "operator.knative.dev/enforcement-probe",
+} as const;
+
+/** Labels whose value is the id of the hub that guards the object. Spec: anchor-guard.md 2, 3.1. */
+export const guardLabels = {
+  namespace: "operator.knative.dev/anchor-namespace",
+  crd: "operator.knative.dev/crd-guard",
+} as const;
+
 /** Value of `app.kubernetes.io/managed-by` on anchors and created namespaces; upstream's, so that both adopt the other's. */
 export const managedByValue = "knative-operator";
 

@@ -1,0 +1,42 @@
+/** Values inside JSON of unknown shape. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The record at a path of keys; empty when there is none. */
+export function recordAt(value: unknown, ...keys: readonly string[]): Fields {
+  let found = value;
+  for (const key of keys) found = fieldsOf(found)[key];
+  return fieldsOf(found);
+}
+
+/** The list of that key; empty when there is none. */
+export function listAt(value: Fields, key: string): readonly unknown[] {
+  const found = value[key];
+  return Array.isArray(found) ? found : [];
+}
+
+/** The text of that key, or undefined. */
+export function textAt(value: Fields, key: string): string | undefined {
+  const found = value[key];
+  return typeof found === "string" ? found : undefined;
+}
+
+/** Equality of JSON values; the order of a record's keys does not count. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((entry, at) => isSameJson(entry, other[at]));
+  }
+  if (!isRecord(one) || !isRecord(other)) return one === other;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
+  );
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

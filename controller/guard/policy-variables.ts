@@ -1,0 +1,125 @@
+import { guardAnnotations, guardLabels } from "../../api/anchor.ts";
+import { collectorFinalizers, markers } from "../../api/guard/guard-checks.ts";
+import type { GuardName } from "../../api/guard/guard-request.ts";
+
+/** A named CEL expression of a policy; later ones may use earlier ones. */
+export interface PolicyVariable {
+  readonly name: string;
+  readonly expression: string;
+}
+
+const { confirmDeletion, probe } = guardAnnotations;
+
+/**
+ * The variables that the rules of a guard speak of. Every access to a field that may be missing asks `has()` first: an error in an
+ * expression would refuse every write of that resource in the cluster. Spec: anchor-guard.md 3, 8.
+ */
+export function policyVariablesOf(guard: GuardName, hubUser: string): readonly PolicyVariable[] {
+  return [...common(hubUser), ...(ofGuard[guard] satisfies readonly PolicyVariable[])];
+}
+
+/** Both forms of one field of the metadata: `newAnn` and `oldAnn` and the like. */
+function metadata(suffix: string, field: string, absent: "{}" | "[]"): readonly PolicyVariable[] {
+  return [
+    {
+      name: `new${suffix}`,
+      expression: `object != null && has(object.metadata.${field}) ? object.metadata.${field} : ${absent}`,
+    },
+    {
+      name: `old${suffix}`,
+      expression: `oldObject != null && has(oldObject.metadata.${field}) ? oldObject.metadata.${field} : ${absent}`,
+    },
+  ];
+}
+
+function common(hubUser: string): readonly PolicyVariable[] {
+  return [
+    // A JSON string is a CEL string for every user name that a cluster can have.
+    { name: "isController", expression: `request.userInfo.username == ${JSON.stringify(hubUser)}` },
+    { name: "isDryRun", expression: "has(request.dryRun) && request.dryRun" },
+    ...metadata("Ann", "annotations", "{}"),
+    ...metadata("Owners", "ownerReferences", "[]"),
+    {
+      name: "deleting",
+      expression: "oldObject != null && has(oldObject.metadata.deletionTimestamp)",
+    },
+    {
+      name: "confirmKept",
+      expression: `!('${confirmDeletion}' in variables.newAnn)
+|| ('${confirmDeletion}' in variables.oldAnn
+  && variables.oldAnn['${confirmDeletion}'] == variables.newAnn['${confirmDeletion}'])`,
+    },
+    {
+      name: "confirmed",
+      expression: `oldObject != null && has(oldObject.metadata.uid)
+&& '${confirmDeletion}' in variables.oldAnn
+&& variables.oldAnn['${confirmDeletion}'] == oldObject.metadata.uid`,
+    },
+  ];
+}
+
+const probed: PolicyVariable = {
+  name: "probe",
+  expression: `request.operation == 'CREATE' && '${probe}' in variables.newAnn`,
+};
+
+const nameOf =
+  "(oldObject != null && has(oldObject.metadata.name) ? oldObject.metadata.name : request.name)";
+
+const celList = (texts: readonly unknown[]): string =>
+  `[${texts.map((text) => `'${String(text)}'`).join(", ")}]`;
+
+const ofGuard: Readonly<Record<GuardName, readonly PolicyVariable[]>> = {
+  "anchor-guard": [
+    probed,
+    ...metadata("Finalizers", "finalizers", "[]"),
+    {
+      name: "namespaceTerminating",
+      expression: "namespaceObject != null && has(namespaceObject.metadata.deletionTimestamp)",
+    },
+    {
+      name: "markersKept",
+      expression: `${celList(markers)}.all(k,
+  (k in variables.oldAnn) == (k in variables.newAnn)
+  && (!(k in variables.oldAnn) || variables.oldAnn[k] == variables.newAnn[k]))`,
+    },
+    {
+      name: "finalizersKept",
+      expression: `variables.deleting
+? variables.newFinalizers.all(f, f in variables.oldFinalizers)
+  && variables.oldFinalizers.all(f, f in variables.newFinalizers || f in ${celList(collectorFinalizers)})
+: variables.newFinalizers == variables.oldFinalizers`,
+    },
+    { name: "place", expression: `'ConfigMap ' + request.namespace + '/' + ${nameOf}` },
+  ],
+  "namespace-guard": [
+    probed,
+    ...metadata("Labels", "labels", "{}"),
+    {
+      name: "newSpecFinalizers",
+      expression:
+        "object != null && has(object.spec) && has(object.spec.finalizers) ? object.spec.finalizers : []",
+    },
+    {
+      name: "oldSpecFinalizers",
+      expression:
+        "oldObject != null && has(oldObject.spec) && has(oldObject.spec.finalizers) ? oldObject.spec.finalizers : []",
+    },
+    labelKept(guardLabels.namespace),
+    { name: "place", expression: `'Namespace ' + ${nameOf}` },
+  ],
+  "crd-guard": [
+    ...metadata("Labels", "labels", "{}"),
+    labelKept(guardLabels.crd),
+    { name: "place", expression: `'CustomResourceDefinition ' + ${nameOf}` },
+  ],
+};
+
+function labelKept(label: string): PolicyVariable {
+  return {
+    name: "labelKept",
+    expression: `'${label}' in variables.oldLabels
+&& '${label}' in variables.newLabels
+&& variables.oldLabels['${label}'] == variables.newLabels['${label}']`,
+  };
+}

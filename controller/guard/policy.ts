@@ -1,0 +1,157 @@
+import { anchorAnnotations, anchorLabels, guardLabels, managedByValue } from "../../api/anchor.ts";
+import {
+  type GuardName,
+  type GuardOwner,
+  guardViewOf,
+  type GuardView,
+} from "../../api/guard/guard-request.ts";
+import { type GuardRule, guardRules } from "../../api/guard/guard-rules.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { policyVariablesOf } from "./policy-variables.ts";
+
+/** The two objects by which an API server enforces a guard. */
+export interface GuardPolicy {
+  readonly policy: Manifest;
+  readonly binding: Manifest;
+}
+
+const apiVersion = "admissionregistration.k8s.io/v1";
+
+/** Name of a guard's policy and of its binding on a cluster. */
+export function policyNameOf(guard: GuardName, hubId: string): string {
+  return `${guard}.${hubId}.operator.knative.dev`;
+}
+
+/**
+ * A guard as ValidatingAdmissionPolicy and binding. Equal input gives equal objects. Throws a plain Error for an empty user name or one
+ * that is no Unicode text, because such a policy would protect against nobody or could not be written. Spec: anchor-guard.md 3.
+ */
+export function guardPolicyOf(guard: GuardName, owner: GuardOwner): GuardPolicy {
+  const { hubId, hubUser } = owner;
+  if (hubUser === "" || !hubUser.isWellFormed()) throw new Error("The controller has no user name");
+  const metadata = {
+    name: policyNameOf(guard, hubId),
+    labels: { [anchorLabels.managedBy]: managedByValue, [anchorAnnotations.hubId]: hubId },
+  };
+  return {
+    policy: {
+      apiVersion,
+      kind: "ValidatingAdmissionPolicy",
+      metadata,
+      spec: {
+        failurePolicy: "Fail",
+        matchConstraints: { matchPolicy: "Equivalent", resourceRules: [targets[guard]] },
+        matchConditions: [matchConditionOf(guard, hubId)],
+        variables: policyVariablesOf(guard, hubUser),
+        validations: guardRules[guard].map((rule) => validationOf(rule, owner)),
+        auditAnnotations: auditAnnotationsOf(guard),
+      },
+    },
+    binding: {
+      apiVersion,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata,
+      spec: { policyName: metadata.name, validationActions: ["Deny", "Audit"] },
+    },
+  };
+}
+
+// No resourceNames and no selectors: an element of a collection delete has no name, and labels are anybody's to change.
+const targets: Readonly<Record<GuardName, object>> = {
+  "anchor-guard": {
+    apiGroups: [""],
+    apiVersions: ["v1"],
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    resources: ["configmaps"],
+    scope: "Namespaced",
+  },
+  "namespace-guard": {
+    apiGroups: [""],
+    apiVersions: ["v1"],
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    // A label can be stripped, and an owner put in, through the subresources too.
+    resources: ["namespaces", "namespaces/finalize", "namespaces/status"],
+    scope: "Cluster",
+  },
+  "crd-guard": {
+    apiGroups: ["apiextensions.k8s.io"],
+    apiVersions: ["v1"],
+    operations: ["UPDATE", "DELETE"],
+    resources: ["customresourcedefinitions", "customresourcedefinitions/status"],
+    scope: "Cluster",
+  },
+};
+
+function matchConditionOf(guard: GuardName, hubId: string): object {
+  if (guard === "anchor-guard") {
+    const marks = { field: "annotations", key: anchorAnnotations.hubId, hubId };
+    const isProtected = (which: string) =>
+      `${carries(which, marks)}\n  && '${anchorAnnotations.protected}' in ${which}.metadata.annotations`;
+    return {
+      name: "anchor-of-this-hub",
+      expression: `(${isProtected("object")})\n|| (${isProtected("oldObject")})`,
+    };
+  }
+  if (guard === "namespace-guard") {
+    const label = { field: "labels", key: guardLabels.namespace, hubId };
+    return {
+      name: "anchor-namespace-of-this-hub",
+      expression: `(${carries("object", label)})\n|| (${carries("oldObject", label)})`,
+    };
+  }
+  const label = { field: "labels", key: guardLabels.crd, hubId };
+  return { name: "crd-of-this-hub", expression: carries("oldObject", label) };
+}
+
+/** The object has a label or annotation with the id of the hub. */
+function carries(
+  which: string,
+  { field, key, hubId }: { readonly field: string; readonly key: string; readonly hubId: string },
+): string {
+  const fields = `${which}.metadata.${field}`;
+  return `${which} != null && has(${fields})
+  && '${key}' in ${fields}
+  && ${fields}['${key}'] == '${hubId}'`;
+}
+
+function validationOf({ expression, message, messageExpression }: GuardRule, owner: GuardOwner) {
+  const spoken =
+    messageExpression === undefined
+      ? { message: message(nobody(owner)) }
+      : { messageExpression: messageExpression(owner.hubId) };
+  return { expression, reason: "Forbidden", ...spoken };
+}
+
+/** A message without an expression speaks of the hub only. */
+function nobody(owner: GuardOwner): GuardView {
+  const request = {
+    operation: "",
+    dryRun: false,
+    username: "",
+    namespace: undefined,
+    name: undefined,
+    object: undefined,
+    oldObject: undefined,
+  };
+  return guardViewOf(request, owner, { namespaceTerminating: false, mayUnprotect: false });
+}
+
+/** What the audit log of the cluster says about each decision. Spec: anchor-guard.md 4.8. */
+function auditAnnotationsOf(guard: GuardName): readonly object[] {
+  if (guard === "crd-guard") return [];
+  const isAnchor = guard === "anchor-guard";
+  const exempt = isAnchor
+    ? "variables.namespaceTerminating ? 'namespace-terminating'"
+    : "variables.deleting ? 'already-deleting'";
+  return [
+    {
+      key: isAnchor ? "anchor-decision" : "namespace-decision",
+      valueExpression: `request.operation + ' by ' + request.userInfo.username + ': '
++ (variables.probe || (variables.isController && variables.isDryRun && request.operation == 'DELETE') ? 'probe'
+: variables.isController ? 'controller'
+: request.operation != 'DELETE' ? 'checked'
+: ${exempt}
+: variables.confirmed ? 'confirmed' : 'denied')`,
+    },
+  ];
+}
