@@ -3,11 +3,13 @@ import type { Component } from "../api/component.ts";
 import { InstallationMemory } from "./apply/installation-memory.ts";
 import type { Inventory } from "./apply/inventory.ts";
 import type { Observation } from "./observe/observation.ts";
+import { WorkloadCauses } from "./observe/workload-causes.ts";
 
 /** What is known of one target over one connection. */
 export interface View {
   readonly observation: Observation;
   readonly memory: InstallationMemory;
+  readonly causes: WorkloadCauses;
 }
 
 /** What the controller remembers of one component between two looks; lost with the process, and then found out again. */
@@ -71,7 +73,8 @@ export class Installation implements AsyncDisposable {
     this.wasReached = true;
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
-    this.#view = { client, observation: open(), memory: new InstallationMemory() };
+    const memory = new InstallationMemory();
+    this.#view = { client, observation: open(), memory, causes: new WorkloadCauses() };
     return this.#view;
   }
 

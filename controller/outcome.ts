@@ -12,7 +12,7 @@ import {
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./apply/change-set.ts";
 import { contestMessage } from "./apply/contests.ts";
 import { clusterNameOf } from "./cluster-name.ts";
-import { waitingMessage, type Readiness } from "./observe/readiness.ts";
+import type { Readiness } from "./observe/readiness.ts";
 import {
   beginningOf,
   isUnderway,
@@ -46,7 +46,7 @@ export type Outcome =
       readonly paths: readonly string[];
       readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed"> &
         Partial<Pick<ChangeSet, "contested">>;
-      readonly readiness: Pick<Readiness, "available" | "waiting">;
+      readonly readiness: Pick<Readiness, "available" | "message">;
     }
   | { readonly kind: "failed"; readonly steps: Steps; readonly error: FleetError };
 
@@ -170,7 +170,7 @@ function appliedOf(
         type: "DeploymentsAvailable",
         status: "False",
         reason: "NotReady",
-        message: waitingMessage(readiness),
+        message: readiness.message,
       };
   return [...steps, available, ...installOf(current, outcome)];
 }

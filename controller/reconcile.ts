@@ -9,10 +9,11 @@ import { clusterNameOf } from "./cluster-name.ts";
 import { assertOnlyOne } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
 import { addFinalizer, hasFinalizer } from "./finalizer.ts";
+import type { View } from "./installation.ts";
 import type { Log } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
-import { readinessOf } from "./observe/readiness.ts";
+import { type Readiness, readinessOf, waitingAmong } from "./observe/readiness.ts";
 import type { Outcome, Steps } from "./outcome.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
@@ -181,8 +182,24 @@ async function apply(
   const repairs = repairsOf(changes);
   // Not waited for: nobody's work depends on it, and it never rejects.
   if (repairs !== undefined) void deps.events.record(report.latest, repairs, signal);
-  const readiness = readinessOf(manifests.map(keyOf), view.observation.workloads());
+  const readiness = await readinessIn(view, { manifests, client, log, deps }, signal);
   return { kind: "applied", version, paths, changes, readiness };
+}
+
+async function readinessIn(
+  { observation, causes }: View,
+  { manifests, deps, ...rest }: ReadinessWork,
+  signal: AbortSignal,
+): Promise<Readiness> {
+  const desired = manifests.map(keyOf);
+  const waiting = waitingAmong(desired, observation.workloads());
+  const found = await causes.of(waiting, { ...deps, ...rest }, signal);
+  return readinessOf(desired, observation.workloads(), found);
+}
+
+interface ReadinessWork extends Pick<Rendered, "manifests">, Pick<Target, "client"> {
+  readonly log: Log;
+  readonly deps: Pick<ReconcileDeps, "clock">;
 }
 
 /**

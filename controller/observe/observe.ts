@@ -6,7 +6,7 @@ import { componentSelector } from "../component-selector.ts";
 import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
-import { isAvailable, isWorkload } from "./readiness.ts";
+import { isWorkload, turnOf } from "./readiness.ts";
 import { isDrift, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
 import { SingleWatch } from "./single-watch.ts";
 
@@ -23,7 +23,8 @@ export interface ObserveOptions {
  * Opens a live view of the installation of one component on one cluster; nothing is watched until `watch()`.
  *
  * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed; and workloads
- * that are seen first or whose availability changed. Not reported: status noise, what our own writes did when they were noted, and
+ * that are seen first or whose availability, or the cause why they have none, changed. Not reported: status noise, what our own writes did when
+ * they were noted, and
  * objects of a kind's first list.
  */
 export function observe(options: ObserveOptions): Observation {
@@ -180,7 +181,7 @@ class LiveObservation implements Observation {
     if (!isWorkload(object)) return;
     const before = this.#workloads.get(id);
     this.#workloads.set(id, object);
-    if (before === undefined || isAvailable(before) !== isAvailable(object)) {
+    if (before === undefined || turnOf(before) !== turnOf(object)) {
       this.#options.onChange({ kind: "workload", key: keyOf(object) });
     }
   }

@@ -1,5 +1,6 @@
 import { isRecord } from "../../access/json.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { causeOfRefusal, conditionOf } from "./pod-cause.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
 export interface Readiness {
@@ -9,8 +10,8 @@ export interface Readiness {
   readonly waiting: readonly string[];
   /** Names of the workloads that do not exist. */
   readonly missing: readonly string[];
-  /** For example `2 of 9 not available`; empty when all are. */
-  readonly details: string;
+  /** For example `2 of 9 not available: activator (0 of 1 pods available), webhook (missing)`; empty when all are. */
+  readonly message: string;
 }
 
 const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
@@ -20,10 +21,14 @@ export function isWorkload(key: Pick<ObjectKey, "apiVersion" | "kind">): boolean
   return key.apiVersion.startsWith("apps/") && workloadKinds.includes(key.kind);
 }
 
-/** Readiness of the workloads among the desired keys. `workloads` is by `identityOf(key)`, as an observation has them. */
+/**
+ * Readiness of the workloads among the desired keys. `workloads` is by `identityOf(key)`, as an observation has them; `causes`, by the same,
+ * is what was found out besides.
+ */
 export function readinessOf(
   desired: readonly ObjectKey[],
   workloads: ReadonlyMap<string, KubeObject>,
+  causes: ReadonlyMap<string, string> = new Map(),
 ): Readiness {
   const wanted = desired.filter(isWorkload);
   const missing = wanted.filter((key) => !workloads.has(identityOf(key)));
@@ -35,13 +40,64 @@ export function readinessOf(
     available: waiting.length === 0,
     waiting: namesOf(waiting),
     missing: namesOf(missing),
-    details: waiting.length === 0 ? "" : `${waiting.length} of ${wanted.length} not available`,
+    message: messageOf(waiting, { total: wanted.length, workloads, causes }),
   };
 }
 
-/** The condition message of upstream. Spec: knative-operator.md 4.5. */
-export function waitingMessage(readiness: Pick<Readiness, "waiting">): string {
-  return `Waiting on deployments: ${readiness.waiting.join(", ")}`;
+/** Those of the desired workloads that exist and are not available. */
+export function waitingAmong(
+  desired: readonly ObjectKey[],
+  workloads: ReadonlyMap<string, KubeObject>,
+): readonly KubeObject[] {
+  return desired.filter(isWorkload).flatMap((key) => {
+    const workload = workloads.get(identityOf(key));
+    return workload === undefined || isAvailable(workload) ? [] : [workload];
+  });
+}
+
+const maxNamed = 10;
+
+function messageOf(
+  waiting: readonly ObjectKey[],
+  {
+    total,
+    workloads,
+    causes,
+  }: {
+    readonly total: number;
+    readonly workloads: ReadonlyMap<string, KubeObject>;
+    readonly causes: ReadonlyMap<string, string>;
+  },
+): string {
+  if (waiting.length === 0) return "";
+  const texts = waiting
+    .map((key) => {
+      const id = identityOf(key);
+      const workload = workloads.get(id);
+      const why = workload === undefined ? "missing" : whyNot(workload, causes.get(id));
+      return `${key.name} (${why})`;
+    })
+    .toSorted();
+  const more = texts.length - maxNamed;
+  const named = texts.slice(0, maxNamed).join(", ");
+  return `${waiting.length} of ${total} not available: ${named}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** Why a workload is not available, as far as it says so itself; `found` is what its pods say. */
+function whyNot(workload: KubeObject, found: string | undefined): string {
+  if (workload.metadata.deletionTimestamp !== undefined) return "being deleted";
+  const facts = factsOf(workload);
+  if (facts.refusal !== undefined) return causeOfRefusal(facts.refusal);
+  if (found !== undefined) return found;
+  const late = facts.isLate ? ", ProgressDeadlineExceeded" : "";
+  return `${facts.available} of ${facts.wanted} pods available${late}`;
+}
+
+/** Equal for two states of a workload between which nothing happened that people want to know of at once. */
+export function turnOf(workload: KubeObject): string {
+  const { refusal, isLate } = factsOf(workload);
+  const cause = refusal === undefined ? "" : causeOfRefusal(refusal);
+  return [isAvailable(workload), isLate, cause].join();
 }
 
 /**
@@ -58,30 +114,31 @@ export function isAvailable(workload: KubeObject): boolean {
 
 interface WorkloadFacts {
   readonly observedGeneration: number;
-  readonly availableCondition: string;
+  readonly availableCondition: unknown;
   readonly wanted: number;
   readonly available: number;
+  /** What a Deployment says of pods that cannot be created. */
+  readonly refusal: string | undefined;
+  /** A Deployment made no progress for the time that it may take. */
+  readonly isLate: boolean;
 }
 
 function factsOf(workload: KubeObject): WorkloadFacts {
   const spec = recordOf(workload["spec"]);
   const status = recordOf(workload["status"]);
   const isDaemonSet = workload.kind === "DaemonSet";
+  const refused = conditionOf(workload, "ReplicaFailure");
+  const { message = "" } = refused ?? {};
   return {
     observedGeneration: numberOf(status["observedGeneration"], -1),
-    availableCondition: conditionStatus(status["conditions"], "Available"),
+    availableCondition: conditionOf(workload, "Available")?.["status"],
+    refusal: refused?.["status"] === "True" ? String(message) : undefined,
+    isLate: conditionOf(workload, "Progressing")?.["reason"] === "ProgressDeadlineExceeded",
     wanted: isDaemonSet
       ? numberOf(status["desiredNumberScheduled"], 0)
       : numberOf(spec["replicas"], 1),
     available: numberOf(status[isDaemonSet ? "numberAvailable" : "availableReplicas"], 0),
   };
-}
-
-function conditionStatus(conditions: unknown, type: string): string {
-  if (!Array.isArray(conditions)) return "";
-  const found = conditions.map(recordOf).find((condition) => condition["type"] === type);
-  const status = found?.["status"];
-  return typeof status === "string" ? status : "";
 }
 
 function namesOf(keys: readonly ObjectKey[]): readonly string[] {

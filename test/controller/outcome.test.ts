@@ -23,13 +23,13 @@ function applied(fields: Partial<Applied> = {}): Applied {
     version: "1.23.0",
     paths: ["knative-serving/1.23.0"],
     changes: { applied: [], unchanged: 150, parked: [], failed: [] },
-    readiness: { available: true, waiting: [] },
+    readiness: { available: true, message: "" },
     ...fields,
   };
 }
 
 const notAvailable = applied({
-  readiness: { available: false, waiting: ["activator", "webhook"] },
+  readiness: { available: false, message: "1 of 9 not available: webhook (missing)" },
 });
 
 function failed(error: FleetError, steps = both): Outcome {
@@ -104,9 +104,9 @@ describe("statusOf", () => {
     expect(status.manifests).toEqual(["knative-serving/1.23.0"]);
     expect(lines(status)).toEqual([
       "DependenciesInstalled=Unknown",
-      "DeploymentsAvailable=False | NotReady | Waiting on deployments: activator, webhook",
+      "DeploymentsAvailable=False | NotReady | 1 of 9 not available: webhook (missing)",
       "InstallSucceeded=Unknown | Installing | 150 of 150 objects applied",
-      "Ready=False | NotReady | Waiting on deployments: activator, webhook",
+      "Ready=False | NotReady | 1 of 9 not available: webhook (missing)",
       "TargetClusterResolved=True",
       "VersionMigrationEligible=True",
     ]);

@@ -16,7 +16,7 @@ function working(done: number): Outcome {
 }
 
 function applied(waiting: readonly string[] = []): Outcome {
-  const readiness = { available: waiting.length === 0, waiting };
+  const readiness = { available: waiting.length === 0, message: waiting.join(", ") };
   return {
     kind: "applied",
     version: "1.23.0",

@@ -23,7 +23,7 @@ function applied(version: string, waiting: readonly string[] = []): Outcome {
     version,
     paths: [],
     changes: { applied: [], unchanged: 150, parked: [], failed: [] },
-    readiness: { available: waiting.length === 0, waiting },
+    readiness: { available: waiting.length === 0, message: waiting.join(", ") },
   };
 }
 

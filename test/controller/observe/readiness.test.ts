@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
-import { isAvailable, readinessOf, waitingMessage } from "../../../controller/observe/readiness.ts";
+import {
+  isAvailable,
+  readinessOf,
+  turnOf,
+  waitingAmong,
+} from "../../../controller/observe/readiness.ts";
 
 interface WorkloadOptions {
   readonly name?: string;
@@ -126,7 +131,7 @@ describe("readiness", () => {
       available: false,
       waiting: ["activator", "controller"],
       missing: ["activator"],
-      details: "2 of 4 not available",
+      message: "2 of 4 not available: activator (missing), controller (0 of 1 pods available)",
     });
   });
 
@@ -136,7 +141,7 @@ describe("readiness", () => {
       available: true,
       waiting: [],
       missing: [],
-      details: "",
+      message: "",
     });
   });
 
@@ -150,8 +155,61 @@ describe("readiness", () => {
     expect(readinessOf(old, observed).missing).toEqual([]);
   });
 
-  test("is worded as upstream words it", () => {
-    const readiness = readinessOf([...keys, missing], observed);
-    expect(waitingMessage(readiness)).toBe("Waiting on deployments: activator, controller");
+  test("asks for causes of those that exist", () => {
+    const waiting = waitingAmong([...keys, missing, ...others], observed);
+    expect(waiting.map(({ metadata }) => metadata.name)).toEqual(["controller"]);
+  });
+
+  test("names ten at most", () => {
+    const many = Array.from({ length: 12 }, (_, index) => ({ ...missing, name: `d${index + 10}` }));
+    const { message } = readinessOf(many, observed);
+    expect(message).toMatch(
+      /^12 of 12 not available: d10 \(missing\), .*, d19 \(missing\) and 2 more$/,
+    );
+  });
+});
+
+function turn(status: object): string {
+  return turnOf(workload({ status: { observedGeneration: 2, ...status } }));
+}
+
+describe("why a workload is not available", () => {
+  const refused = (message: string) => ({
+    type: "ReplicaFailure",
+    status: "True",
+    reason: "FailedCreate",
+    message,
+  });
+  const late = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
+  const quota = refused('pods "a-" is forbidden: exceeded quota: small, requested: pods=1');
+
+  test.each([
+    ["0 of 3 pods available", { spec: { replicas: 3 }, conditions: no }],
+    ["0 of 1 pods available, ProgressDeadlineExceeded", { conditions: [...no, late] }],
+    ["quota small is exhausted", { conditions: [...no, late, quota] }],
+    ["being deleted", { conditions: no, deleting: true }],
+  ])("is said by itself: %s", (why, { conditions, ...options }) => {
+    const one = workload({ ...options, status: { observedGeneration: 2, conditions } });
+    const observed = new Map([[identityOf(keyOf(one)), one]]);
+    expect(readinessOf([keyOf(one)], observed).message).toBe(
+      `1 of 1 not available: webhook (${why})`,
+    );
+  });
+
+  test("is said by its pods where it does not know itself", () => {
+    const one = workload({ status: { observedGeneration: 2, conditions: [...no, late] } });
+    const id = identityOf(keyOf(one));
+    const causes = new Map([[id, "image a cannot be pulled (ImagePullBackOff)"]]);
+    expect(readinessOf([keyOf(one)], new Map([[id, one]]), causes).message).toBe(
+      "1 of 1 not available: webhook (image a cannot be pulled (ImagePullBackOff))",
+    );
+  });
+
+  test("is news when it turns, and the count of pods is not", () => {
+    const before = turn({ conditions: no, availableReplicas: 1 });
+    expect(turn({ conditions: no, availableReplicas: 2 })).toBe(before);
+    expect(turn({ conditions: yes })).not.toBe(before);
+    expect(turn({ conditions: [...no, late] })).not.toBe(before);
+    expect(turn({ conditions: [...no, quota] })).not.toBe(before);
   });
 });

@@ -1,0 +1,135 @@
+import { ApiError } from "../../access/api-error.ts";
+import { isRecord } from "../../access/json.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { type Clock, limited } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { causeOfPods, causeOfRefusal } from "./pod-cause.ts";
+
+export interface CauseDeps {
+  readonly client: Pick<KubeClient, "list">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Look {
+  nextAt: number;
+  pauseMs: number;
+  cause: string | undefined;
+}
+
+const pods = knownResource("v1", "Pod");
+const events = knownResource("v1", "Event");
+const firstLookMs = 5_000;
+const longestPauseMs = 300_000;
+const looksAtOnce = 5;
+const limitMs = 3_000;
+
+/**
+ * Finds out why workloads do not become available: for each that has been waiting for 5 s one list of its pods, and again after 10 s,
+ * 20 s and so on up to 5 minutes while it waits. A cluster that does not allow that is not asked again for 5 minutes.
+ */
+export class WorkloadCauses {
+  readonly #looks = new Map<string, Look>();
+
+  /** What is known of the workloads that wait now, by identity. Never fails, and takes 3 s at most. */
+  async of(
+    waiting: readonly KubeObject[],
+    deps: CauseDeps,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, string>> {
+    const now = deps.clock.now();
+    const byId = new Map(waiting.map((workload) => [identityOf(keyOf(workload)), workload]));
+    for (const id of this.#looks.keys()) if (!byId.has(id)) this.#looks.delete(id);
+    const due = [...byId].filter(([id]) => this.#isDue(id, now)).slice(0, looksAtOnce);
+    if (due.length > 0) {
+      using bounded = limited(deps.clock, limitMs, signal);
+      await Promise.all(due.map(([id, one]) => this.#look(id, one, { ...deps, ...bounded })));
+    }
+    return new Map(
+      [...byId.keys()].flatMap((id): [string, string][] => {
+        const cause = this.#looks.get(id)?.cause;
+        return cause === undefined ? [] : [[id, cause]];
+      }),
+    );
+  }
+
+  #isDue(id: string, now: number): boolean {
+    const look = this.#looks.get(id);
+    if (look !== undefined) return now >= look.nextAt;
+    this.#looks.set(id, { nextAt: now + firstLookMs, pauseMs: firstLookMs, cause: undefined });
+    return false;
+  }
+
+  async #look(
+    id: string,
+    workload: KubeObject,
+    { client, clock, log, signal }: CauseDeps & { readonly signal: AbortSignal },
+  ): Promise<void> {
+    const look = this.#looks.get(id);
+    if (look === undefined) return;
+    look.pauseMs = Math.min(longestPauseMs, look.pauseMs * 2);
+    try {
+      look.cause = await causeOf(workload, client, signal);
+    } catch (err) {
+      if (err instanceof ApiError && err.status === 403) look.pauseMs = longestPauseMs;
+      log.debug({ workload: workload.metadata.name, err }, "Could not look for a cause");
+    }
+    look.nextAt = clock.now() + look.pauseMs;
+  }
+}
+
+async function causeOf(
+  workload: KubeObject,
+  client: CauseDeps["client"],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { namespace } = workload.metadata;
+  const labelSelector = selectorOf(workload);
+  // An empty selector would be everybody's pods.
+  if (namespace === undefined || labelSelector === "") return undefined;
+  const ref = { resource: pods, namespace, labelSelector };
+  const { items } = await client.list(ref, {}, signal);
+  // Only a Deployment says itself that its pods are refused.
+  if (items.length > 0 || workload.kind === "Deployment") return causeOfPods(items);
+  return causeOfEvents(workload, client, signal);
+}
+
+async function causeOfEvents(
+  { kind, metadata: { namespace, name, uid } }: KubeObject,
+  client: CauseDeps["client"],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const about = {
+    "involvedObject.kind": kind,
+    "involvedObject.name": name,
+    "involvedObject.uid": uid,
+  };
+  const fields = Object.entries({ ...about, reason: "FailedCreate" });
+  const fieldSelector = fields.map(([field, value]) => `${field}=${value}`).join(",");
+  const ref = {
+    resource: events,
+    ...(namespace === undefined ? {} : { namespace }),
+    fieldSelector,
+  };
+  const { items } = await client.list(ref, {}, signal);
+  const last = items.toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1))[0];
+  const message = last?.["message"];
+  return typeof message === "string" ? causeOfRefusal(message) : undefined;
+}
+
+function timeOf(event: KubeObject): string {
+  const time = event["lastTimestamp"] ?? event["eventTime"];
+  return typeof time === "string" ? time : (event.metadata.creationTimestamp ?? "");
+}
+
+/** The labels that a workload selects its pods by; expressions only narrow that down and are left out. */
+function selectorOf(workload: KubeObject): string {
+  const spec = workload["spec"];
+  const selector = isRecord(spec) ? spec["selector"] : undefined;
+  const labels = isRecord(selector) ? selector["matchLabels"] : undefined;
+  return Object.entries(isRecord(labels) ? labels : {})
+    .map(([label, value]) => `${label}=${String(value)}`)
+    .join(",");
+}
