@@ -21,7 +21,7 @@ export interface LeaseOptions {
 export const leases = knownResource("coordination.k8s.io/v1", "Lease");
 
 /** How long after its last renewal others leave a Lease alone. */
-export const leaseDurationMs = 15_000;
+const leaseDurationMs = 15_000;
 
 /** How long a request for a Lease that is wanted may take. */
 const askMs = 10_000;
