@@ -18,6 +18,7 @@ const usage = `Usage: node bootstrap.js COMMAND [ARGUMENTS]
   test [ARGUMENTS]     installs, prepares test fleet and releases, runs vitest
   demo [ARGUMENTS]     installs, runs test/demo/demo.ts
   bench [ARGUMENTS]    installs, runs test/performance/bench.ts
+  faults [ARGUMENTS]   installs, runs test/faults/faults.ts
   run FILE [ARGUMENTS] installs, runs a file under the pinned Node
 `;
 
@@ -49,6 +50,7 @@ function commandNamed(command, args) {
   if (command === "test") return () => test(args);
   if (command === "demo") return () => run(join(root, "test", "demo", "demo.ts"));
   if (command === "bench") return () => run(join(root, "test", "performance", "bench.ts"));
+  if (command === "faults") return () => run(join(root, "test", "faults", "faults.ts"));
   if (command === "run" && args.length > 0) return () => run(args[0], args.slice(1));
   throw new Failure(
     `${command === undefined ? "No command" : `Wrong command ${command}`}\n\n${usage}`,

@@ -36,6 +36,8 @@ export interface DelayProxy extends AsyncDisposable {
   /** Each direction is delayed by half of it, a new connection by the whole. Holds for what arrives from now on. */
   setRtt(rttMs: number): void;
   setMode(mode: ProxyMode): Promise<void>;
+  /** The connections that are open now carry nothing more and are not ended either; new ones work. */
+  abandon(): void;
 }
 
 interface Link {
@@ -49,6 +51,8 @@ interface State {
   counts: { connections: number; bytesUp: number; bytesDown: number };
   readonly targetPort: number;
   readonly links: Set<Link>;
+  /** Links that no mode brings back. */
+  readonly abandoned: Set<Link>;
 }
 
 /** Starts a proxy on a loopback port that forwards to `targetPort` on 127.0.0.1. */
@@ -56,7 +60,14 @@ export async function startDelayProxy(
   targetPort: number,
   { rttMs = 0 }: { readonly rttMs?: number } = {},
 ): Promise<DelayProxy> {
-  const state: State = { rttMs, mode: "open", counts: noCounts(), targetPort, links: new Set() };
+  const state: State = {
+    rttMs,
+    mode: "open",
+    counts: noCounts(),
+    targetPort,
+    links: new Set(),
+    abandoned: new Set(),
+  };
   let server = await listen(0, (socket) => accept(socket, state));
   const port = portOf(server.address());
   const resetAll = () => {
@@ -86,11 +97,19 @@ export async function startDelayProxy(
     async setMode(mode) {
       const before = state.mode;
       state.mode = mode;
-      for (const link of state.links) link.hold(mode === "blackhole");
+      for (const link of state.links) {
+        link.hold(mode === "blackhole" || state.abandoned.has(link));
+      }
       if (mode === "reset" || mode === "refuse") resetAll();
       if (mode === "refuse" && before !== "refuse") await close(server);
       if (mode !== "refuse" && before === "refuse") {
         server = await listen(port, (socket) => accept(socket, state));
+      }
+    },
+    abandon() {
+      for (const link of state.links) {
+        link.hold(true);
+        state.abandoned.add(link);
       }
     },
     async [Symbol.asyncDispose]() {
@@ -136,6 +155,7 @@ function accept(downstream: Socket, state: State): void {
     up.stop();
     down.stop();
     state.links.delete(link);
+    state.abandoned.delete(link);
   });
 }
 

@@ -1,0 +1,295 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+
+import { waitFor } from "../../fleet/wait-for.ts";
+import {
+  conflict,
+  everyNth,
+  failure,
+  firstN,
+  isOrdinary,
+  isWrite,
+  tooManyRequests,
+  type Fault,
+  type Rule,
+  type Seen,
+} from "../fault.ts";
+import type { FaultCase, Trial } from "../trial.ts";
+
+interface Hostile {
+  readonly id: string;
+  readonly fault: string;
+  readonly answer: () => Fault;
+  readonly isQuick: boolean;
+}
+
+/** Answers that no healthy API server gives; each comes to every fifth request for 4 s. */
+const hostile: readonly Hostile[] = [
+  {
+    id: "C9",
+    fault: "500 and no reason",
+    answer: () => failure(500, "InternalError", "the fault bench says no"),
+    isQuick: true,
+  },
+  {
+    id: "C9",
+    fault: "503 from something in between, as HTML",
+    answer: () => ({
+      kind: "answer",
+      status: 503,
+      headers: { "content-type": "text/html" },
+      body: "<html>Bad day</html>",
+    }),
+    isQuick: false,
+  },
+  {
+    id: "C9",
+    fault: "the connection is cut after the server has done it",
+    answer: () => ({ kind: "reset", when: "after" }),
+    isQuick: true,
+  },
+  {
+    id: "C9",
+    fault: "JSON that ends in the middle",
+    answer: () => ({ kind: "truncate", bytes: 120 }),
+    isQuick: true,
+  },
+  {
+    id: "T-12",
+    fault: "a redirect to somewhere else",
+    answer: () => ({
+      kind: "answer",
+      status: 307,
+      headers: { location: "https://127.0.0.1:9/elsewhere" },
+    }),
+    isQuick: false,
+  },
+  {
+    id: "T-50",
+    fault: "24 KiB of headers",
+    answer: () => ({
+      kind: "answer",
+      status: 200,
+      headers: { "content-type": "application/json", "x-much": "m".repeat(24 * 1024) },
+      body: "{}",
+    }),
+    isQuick: false,
+  },
+  {
+    id: "T-50",
+    fault: "one byte each 50 ms",
+    answer: () => ({ kind: "trickle", bytes: 1, everyMs: 50 }),
+    isQuick: false,
+  },
+  {
+    id: "T-50",
+    fault: "1 MiB of gzip that unpacks to 1 GiB",
+    answer: () => ({
+      kind: "answer",
+      status: 200,
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      body: bomb(),
+    }),
+    isQuick: false,
+  },
+  {
+    id: "T-54",
+    fault: "64 KiB of noise that calls itself JSON",
+    answer: () => ({
+      kind: "answer",
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: randomBytes(64 * 1024),
+    }),
+    isQuick: false,
+  },
+];
+
+/** What the spoke's API server answers. */
+export const answerCases: readonly FaultCase[] = [
+  ...hostile.map(({ id, fault, answer, isQuick }): FaultCase => ({
+    id,
+    fault: `the spoke answers every fifth request with ${fault}`,
+    isQuick,
+    async harm(trial) {
+      using _ = trial.target.proxy.inject(everyNth(5, answer(), isOrdinary));
+      await trial.create();
+      await delay(4_000);
+    },
+  })),
+  {
+    id: "C11",
+    fault: "429 with Retry-After: 2 for every third write at first sight",
+    isQuick: true,
+    harm: (trial) => busy(trial, 2),
+  },
+  {
+    id: "C11",
+    fault: "429 with Retry-After: 20 for every third write at first sight",
+    isQuick: false,
+    harm: (trial) => busy(trial, 20),
+  },
+  {
+    id: "C12",
+    fault: "409 for every second write to hub and spoke, during an install and a repair",
+    isQuick: true,
+    async harm(trial) {
+      const { hubProxy } = trial.bench;
+      const { proxy, spoke } = trial.target;
+      using _spoke = proxy.inject(everyNth(2, conflict(), isWrite));
+      using _hub = hubProxy.inject(everyNth(2, conflict(), isWrite));
+      await trial.installed();
+      // A foreign field on an object that is put right under conflicts stays.
+      const foreign = { metadata: { labels: { "example.org/foreign": "stays" } } };
+      const key = { apiVersion: "apps/v1", kind: "Deployment", namespace: "knative-serving" };
+      const webhook = { ...key, name: "webhook" };
+      const { metadata } = await spoke.admin.patch(webhook, foreign);
+      await spoke.admin.patch(webhook, { spec: { revisionHistoryLimit: 3 } });
+      await spoke.admin.patch(webhook, {
+        metadata: { labels: { "app.kubernetes.io/version": "0" } },
+      });
+      await waitFor("the repair", async () => {
+        const { labels = {} } = (await spoke.admin.get(webhook))?.metadata ?? {};
+        return labels["app.kubernetes.io/version"] !== "0";
+      });
+      const { labels = {}, uid } = (await spoke.admin.get(webhook))?.metadata ?? {};
+      if (labels["example.org/foreign"] !== "stays") throw new Error("A foreign label was lost");
+      if (uid !== metadata.uid) throw new Error("The Deployment was made anew");
+      await spoke.admin.patch(webhook, {
+        metadata: { labels: { "example.org/foreign": null } },
+        spec: { revisionHistoryLimit: 10 },
+      });
+    },
+  },
+  {
+    id: "C13",
+    fault: "410 for every watch that goes on, and a Deployment is deleted unseen",
+    isQuick: true,
+    async harm(trial) {
+      const { proxy } = trial.target;
+      await trial.installed();
+      using _ = proxy.inject(goneOnce());
+      proxy.resetCounts();
+      await proxy.line.setMode("refuse");
+      await trial.deleteDeployment();
+      await proxy.line.setMode("open");
+      await delay(3_000);
+      const lists = proxy.requests.filter(({ path }) => path.includes("sendInitialEvents=true"));
+      const kinds = new Set(lists.map(({ path }) => path.split("?")[0]));
+      trial.note(`${lists.length} lists of ${kinds.size} kinds`);
+      if (lists.length > kinds.size * 2) throw new Error(`${lists.length} lists: a storm`);
+    },
+  },
+  {
+    id: "C13",
+    fault:
+      "a server without streaming lists: pages of two objects, and 410 for the first `continue`",
+    isQuick: true,
+    async harm(trial) {
+      const { proxy } = trial.target;
+      using _old = proxy.inject(oldServer());
+      await trial.installed();
+      const paged = proxy.requests.filter(({ path }) => path.includes("continue="));
+      trial.note(`${paged.length} further pages`);
+      if (paged.length === 0) throw new Error("No list was long enough for a second page");
+      await trial.deleteDeployment();
+      await delay(500);
+    },
+  },
+  {
+    id: "C26",
+    fault: "the spoke comes back as another minor version, without two kinds for 5 s",
+    isQuick: false,
+    async harm(trial) {
+      const { proxy } = trial.target;
+      const version = { major: "1", minor: "37", gitVersion: "v1.37.0" };
+      using _version = proxy.inject(({ path }) =>
+        path === "/version"
+          ? { kind: "answer", status: 200, body: JSON.stringify(version) }
+          : undefined,
+      );
+      using _kinds = proxy.inject(({ path }) =>
+        /^\/apis\/(?:policy|autoscaling)\//.test(path)
+          ? { ...failure(404, "NotFound", "the server could not find the requested resource") }
+          : undefined,
+      );
+      await trial.create();
+      await trial.writesToSpoke(30);
+      await delay(5_000);
+      trial.note("a proxy plays the other version");
+    },
+  },
+];
+
+/** Each write that is refused once is not to come again before its time, and no more often than needed. */
+async function busy(trial: Trial, retryAfterS: number): Promise<void> {
+  const { proxy } = trial.target;
+  const refusedAt = new Map<string, number>();
+  const tooEarly: string[] = [];
+  let refused = 0;
+  let writes = 0;
+  const rule: Rule = (request) => {
+    if (!request.isWrite) return undefined;
+    writes += 1;
+    const id = `${request.method} ${request.path}`;
+    const before = refusedAt.get(id);
+    if (before !== undefined) {
+      if (performance.now() - before < retryAfterS * 1_000 - 20) tooEarly.push(id);
+      return undefined;
+    }
+    refusedAt.set(id, performance.now());
+    if (refusedAt.size % 3 !== 0) {
+      refusedAt.set(id, -Infinity);
+      return undefined;
+    }
+    refused += 1;
+    return tooManyRequests(retryAfterS);
+  };
+  using _ = proxy.inject(rule);
+  await trial.create();
+  await trial.ready(180_000);
+  const needed = refusedAt.size + refused;
+  trial.note(`${refused} refusals, ${writes} attempts where ${needed} are needed`);
+  if (tooEarly.length > 0)
+    throw new Error(`Came back too early: ${tooEarly.slice(0, 3).join(", ")}`);
+  if (writes > needed * 1.1) throw new Error(`${writes} attempts instead of ${needed}`);
+}
+
+/** 410 for the first watch of each collection that goes on after a version; every second one hears it in the stream. */
+function goneOnce(): Rule {
+  const told = new Set<string>();
+  return ({ path, isWatch }: Seen) => {
+    const [collection = ""] = path.split("?");
+    if (!isWatch || !/[?&]resourceVersion=\d/.test(path) || told.has(collection)) return undefined;
+    told.add(collection);
+    const expired = failure(410, "Expired", "too old resource version");
+    if (told.size % 2 === 0) return expired;
+    const body = `{"type":"ERROR","object":${String(expired.body)}}\n`;
+    return { kind: "answer", status: 200, headers: { "content-type": "application/json" }, body };
+  };
+}
+
+function oldServer(): Rule {
+  const first = firstN(1, failure(410, "Expired", "the token is too old"), ({ path }) =>
+    path.includes("continue="),
+  );
+  return (request) => {
+    const { path } = request;
+    if (path.includes("sendInitialEvents=true")) {
+      return failure(422, "Invalid", "sendInitialEvents is forbidden");
+    }
+    const expired = first(request);
+    if (expired !== undefined) return expired;
+    return path.includes("limit=500")
+      ? { kind: "pass", path: path.replace("limit=500", "limit=2") }
+      : undefined;
+  };
+}
+
+let packed: Buffer | undefined;
+
+function bomb(): Buffer {
+  packed ??= gzipSync(Buffer.alloc(1024 * 1024 * 1024));
+  return packed;
+}

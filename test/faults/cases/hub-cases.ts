@@ -1,0 +1,138 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { create, gone, read, remove } from "../../e2e/installation.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { firstN } from "../fault.ts";
+import type { FaultCase, Trial } from "../trial.ts";
+
+/** What happens to the hub. */
+export const hubCases: readonly FaultCase[] = [
+  {
+    id: "C6",
+    fault: "the hub's API server is killed during an install, and starts again",
+    isQuick: true,
+    async harm(trial) {
+      const { hub, hubProxy } = trial.bench;
+      await trial.create();
+      await trial.writesToSpoke(10);
+      await hub.stop("SIGKILL");
+      hubProxy.resetCounts();
+      await hub.start();
+    },
+    async afterwards(trial) {
+      const lists = initialLists(trial.bench.hubProxy.requests.map(({ path }) => path));
+      trial.note(`${lists} collections of the hub listed anew`);
+      // Two kinds of components, ClusterProfiles: once for each, and once more for one that came too early.
+      if (lists > 6) throw new Error(`${lists} lists after one restart`);
+    },
+  },
+  {
+    id: "C7",
+    fault: "the hub's etcd is frozen for 20 s during an install, with leader election",
+    isQuick: false,
+    controller: () => Promise.resolve({ leaderElection: true }),
+    async harm(trial) {
+      const { hub } = trial.bench;
+      const [etcd] = hub.pids;
+      if (etcd === undefined) throw new Error("The hub has no etcd");
+      await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+      await trial.create();
+      await trial.writesToSpoke(5);
+      process.kill(etcd, "SIGSTOP");
+      try {
+        await delay(20_000);
+      } finally {
+        process.kill(etcd, "SIGCONT");
+      }
+    },
+    async afterwards(trial) {
+      trial.note(`${trial.restarts} restarts of the controller`);
+    },
+  },
+  {
+    id: "C14",
+    fault: "a restarted controller is shown an older list, with a component that is gone by now",
+    isQuick: true,
+    async harm(trial) {
+      const { hub, hubProxy, log } = trial.bench;
+      const old = await recordedOldList(trial);
+      await create(hub, { kind: "KnativeServing", on: trial.target.profile });
+      await trial.ready();
+      await trial.halt();
+      log.restart();
+      const headers = { "content-type": "application/json" };
+      const stale = { kind: "answer", status: 200, headers, body: old } as const;
+      using _ = hubProxy.inject(firstN(1, stale, ({ path }) => isInitial(path)));
+      await trial.resume();
+      await waitFor("the stale list to be seen", () =>
+        hubProxy.requests.some(
+          ({ path }) => isServing(path) && /[?&]resourceVersion=\d/.test(path),
+        ),
+      );
+      // Long enough to delete everything, if it were to be done.
+      await delay(2_000);
+      const { name } = trial.target.spoke;
+      const deletes = log.writes.filter((one) => one.method === "DELETE" && one.cluster === name);
+      const named = deletes.filter(({ path }) => !path.includes("labelSelector="));
+      trial.note(`${deletes.length} deletions by the old uid, ${named.length} by name`);
+      if (named.length > 0) throw new Error(`Deleted ${named.map(({ path }) => path).join(", ")}`);
+    },
+  },
+  {
+    id: "C19",
+    fault: "the hub is silent for longer than the renew deadline",
+    isQuick: true,
+    controller: () => Promise.resolve({ leaderElection: true }),
+    async harm(trial) {
+      const { line } = trial.bench.hubProxy;
+      await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+      await trial.create();
+      await trial.writesToSpoke(5);
+      const first = trial.controller;
+      await line.setMode("blackhole");
+      try {
+        const { code } = await first.exited;
+        if (code !== 1) throw new Error(`It ended with code ${code} instead of 1`);
+        await delay(3_000);
+      } finally {
+        await line.setMode("open");
+      }
+    },
+    async afterwards(trial) {
+      trial.note(`${trial.restarts} restarts of the controller`);
+      if (trial.restarts > 4) throw new Error(`${trial.restarts} restarts: a crash loop`);
+    },
+  },
+];
+
+/** The first answer to a controller that starts while the component is being deleted. The component is gone afterwards. */
+async function recordedOldList(trial: Trial): Promise<Buffer> {
+  const { hub, hubProxy } = trial.bench;
+  await trial.installed();
+  await trial.halt();
+  await remove(hub, "KnativeServing");
+  const chunks: Buffer[] = [];
+  const record = { kind: "record", onBody: (chunk: Buffer) => void chunks.push(chunk) } as const;
+  using _ = hubProxy.inject(firstN(1, record, ({ path }) => isInitial(path)));
+  await trial.resume();
+  await gone(hub, "KnativeServing");
+  if ((await read(hub, "KnativeServing")) !== undefined) throw new Error("It is still there");
+  const text = Buffer.concat(chunks).toString("utf8");
+  // Up to the mark that the list is complete; what follows are the changes since.
+  const lines = text.split("\n");
+  const end = lines.findIndex((line) => line.includes("initial-events-end"));
+  if (end < 1) throw new Error("The controller was not shown a list");
+  return Buffer.from(`${lines.slice(0, end + 1).join("\n")}\n`);
+}
+
+function isServing(path: string): boolean {
+  return path.includes("/knativeservings?");
+}
+
+function isInitial(path: string): boolean {
+  return isServing(path) && path.includes("sendInitialEvents=true");
+}
+
+function initialLists(paths: readonly string[]): number {
+  return paths.filter((path) => path.includes("sendInitialEvents=true")).length;
+}

@@ -1,0 +1,131 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { condition, create, gone, ready, remove } from "../../e2e/installation.ts";
+import type { ProxyMode } from "../../fleet/delay-proxy.ts";
+import { someOf } from "../fault.ts";
+import type { FaultCase, Trial } from "../trial.ts";
+
+const breaks: readonly { readonly mode: ProxyMode; readonly does: string }[] = [
+  { mode: "blackhole", does: "swallows every byte" },
+  { mode: "reset", does: "resets every connection" },
+  { mode: "refuse", does: "refuses every connection" },
+];
+
+/** What happens on the way to a spoke. */
+export const networkCases: readonly FaultCase[] = [
+  {
+    id: "C8",
+    fault:
+      "the spoke's API server is frozen until the controller says so; the other spoke is served",
+    isQuick: false,
+    async harm(trial) {
+      const { bench, target } = trial;
+      const { hub, eventing } = bench;
+      await trial.installed();
+      const without = await installOther(trial);
+      target.spoke.pause();
+      try {
+        const within = await installOther(trial);
+        trial.note(`install on the other spoke ${without} ms before, ${within} ms meanwhile`);
+        await condition(hub, "KnativeServing", ["TargetClusterResolved", { status: "False" }]);
+      } finally {
+        target.spoke.resume();
+      }
+      if (eventing.proxy.openConnections === 0) throw new Error("The other spoke was let go");
+    },
+  },
+  ...breaks.map(({ mode, does }): FaultCase => ({
+    id: "C9",
+    fault: `the line to the spoke ${does} for 6 s during an install`,
+    isQuick: mode !== "refuse",
+    async harm(trial) {
+      const { line } = trial.target.proxy;
+      await trial.create();
+      await trial.writesToSpoke(20);
+      await line.setMode(mode);
+      await delay(6_000);
+      await line.setMode("open");
+    },
+  })),
+  {
+    id: "C9",
+    fault: "the line is cut after the install, and a Deployment is deleted meanwhile",
+    isQuick: false,
+    async harm(trial) {
+      const { line } = trial.target.proxy;
+      await trial.installed();
+      await line.setMode("blackhole");
+      await trial.deleteDeployment();
+      await delay(20_000);
+      await line.setMode("open");
+    },
+  },
+  {
+    id: "C9",
+    fault: "half-open: open connections die without a word, and a Deployment is deleted",
+    isQuick: true,
+    async harm(trial) {
+      await trial.installed();
+      trial.target.proxy.line.abandon();
+      await trial.deleteDeployment();
+      await deploymentBack(trial);
+    },
+  },
+  {
+    id: "C9",
+    fault: "the name of the spoke cannot be resolved for a while",
+    isQuick: false,
+    async harm(trial) {
+      const { hub } = trial.bench;
+      const { profile, proxy } = trial.target;
+      await trial.installed();
+      await profile.update({ via: "https://spoke.invalid:6443" });
+      await condition(hub, "KnativeServing", ["TargetClusterResolved", { status: "False" }]);
+      await profile.update({ via: proxy.url });
+    },
+  },
+  {
+    id: "C10",
+    fault: "every answer takes 5 s and 1 % of the requests lose their connection",
+    isQuick: false,
+    harm: (trial) => slow(trial, 5_000),
+  },
+  {
+    id: "C10",
+    fault: "every answer takes 0.4 s and 1 % of the requests lose their connection",
+    isQuick: true,
+    harm: (trial) => slow(trial, 400),
+  },
+];
+
+async function slow(trial: Trial, delayMs: number): Promise<void> {
+  const { bench, target } = trial;
+  const { random } = bench;
+  const lose = someOf({ share: 0.01, random }, { kind: "reset", when: "before" });
+  using _ = target.proxy.inject((request) => lose(request) ?? { kind: "pass", delayMs });
+  await trial.create();
+  await trial.ready(240_000);
+  trial.note(`at most ${target.proxy.mostInFlight} requests in flight`);
+  if (target.proxy.mostInFlight > 64) throw new Error("More than 64 requests in flight");
+}
+
+async function installOther({ bench }: Trial): Promise<number> {
+  const { hub, eventing } = bench;
+  const startedAt = performance.now();
+  await create(hub, { kind: "KnativeEventing", on: eventing.profile });
+  await ready(hub, "KnativeEventing");
+  const took = Math.round(performance.now() - startedAt);
+  await remove(hub, "KnativeEventing");
+  await gone(hub, "KnativeEventing");
+  return took;
+}
+
+/** Only the controller can bring it back: the harm lasts until it has noticed that its watches are dead. */
+async function deploymentBack({ target }: Trial): Promise<void> {
+  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace: "knative-serving" };
+  const startedAt = performance.now();
+  while ((await target.spoke.admin.get({ ...key, name: "activator" })) === undefined) {
+    if (performance.now() - startedAt > 60_000) throw new Error("Not noticed within 60 s");
+    await delay(100);
+  }
+}

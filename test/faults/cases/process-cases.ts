@@ -1,0 +1,205 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { anchorNameOf } from "../../../api/anchor.ts";
+import { componentOf } from "../../e2e/installation.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { usageOf } from "../../performance/process-usage.ts";
+import { startController, type FaultBench } from "../fault-bench.ts";
+import type { FaultCase, Trial } from "../trial.ts";
+
+const skews = [
+  { hours: 1, words: "an hour ahead" },
+  { hours: -1, words: "an hour behind" },
+];
+
+/** What happens to the controller's process, its clock and what it keeps on the spoke. */
+export const processCases: readonly FaultCase[] = [
+  ...skews.map(({ hours, words }): FaultCase => ({
+    id: "C17",
+    fault: `the controller's clock is ${words}, with leader election`,
+    isQuick: hours > 0,
+    controller: async (bench) => ({
+      leaderElection: true,
+      environment: await clock(bench, { hours, afterMs: 0 }),
+    }),
+    harm: (trial) => trial.create().then(() => undefined),
+  })),
+  {
+    id: "C17",
+    fault: "the clock jumps an hour ahead during an install, with leader election",
+    isQuick: false,
+    controller: async (bench) => ({
+      leaderElection: true,
+      environment: await clock(bench, { hours: 1, afterMs: 2_500 }),
+    }),
+    async harm(trial) {
+      await trial.create();
+      await delay(5_000);
+      if (trial.restarts > 0) throw new Error("It lost the leadership by looking at the clock");
+    },
+  },
+  {
+    id: "C17",
+    fault: "a second replica whose clock is an hour ahead does not take the Lease",
+    isQuick: false,
+    controller: () => Promise.resolve({ leaderElection: true }),
+    async harm(trial) {
+      const { bench } = trial;
+      await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+      await using second = await startController(bench, {
+        leaderElection: true,
+        environment: await clock(bench, { hours: 1, afterMs: 0 }),
+      });
+      await second.logged({ msg: "Waiting to become the leader" });
+      await trial.create();
+      await delay(20_000);
+      if (second.logLines({ msg: "Reconciling" }).length > 0) throw new Error("It took the Lease");
+    },
+  },
+  {
+    id: "C18",
+    fault: "the leader is frozen during an install until another leads, and wakes",
+    isQuick: true,
+    controller: () => Promise.resolve({ leaderElection: true }),
+    harm: frozenLeader,
+  },
+  {
+    id: "C20",
+    fault: "1,000 other components that cannot be installed",
+    isQuick: false,
+    harm: manyComponents,
+  },
+  {
+    id: "C23",
+    fault: "the anchor is deleted in spite of all, and with it everything that it owns",
+    isQuick: true,
+    async harm(trial) {
+      const { admin } = trial.target.spoke;
+      await trial.installed();
+      const name = anchorNameOf({ kind: "KnativeServing", name: "knative-serving" });
+      const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-serving", name };
+      const { uid } = (await admin.get(key))?.metadata ?? {};
+      await admin.remove(key);
+      await waitFor(
+        "another anchor",
+        async () => {
+          const found = await admin.get(key);
+          return found !== undefined && found.metadata.uid !== uid;
+        },
+        { timeoutMs: 60_000 },
+      );
+    },
+  },
+];
+
+/** Two replicas: after the second's first write the first, which wakes, writes nothing more. */
+async function frozenLeader(trial: Trial): Promise<void> {
+  const { bench } = trial;
+  const { log } = bench;
+  await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+  const first = trial.controller;
+  const before = new Set<number>();
+  await trial.create();
+  await trial.writesToSpoke(20);
+  first.signal("SIGSTOP");
+  for (const { connection } of log.writes) before.add(connection);
+  await using second = await startController(bench, { leaderElection: true });
+  await second.logged({ msg: "Reconciling" }, 40_000);
+  await trial.ready();
+  const seconds = new Set(
+    log.writes.map(({ connection }) => connection).filter((one) => !before.has(one)),
+  );
+  const count = log.writes.length;
+  first.signal("SIGCONT");
+  const wokenAt = performance.now();
+  const { code } = await first.exited;
+  trial.note(`ended with code ${code} ${Math.round(performance.now() - wokenAt)} ms after it woke`);
+  const strangers = log.writes
+    .slice(count)
+    .filter(({ connection }) => !seconds.has(connection))
+    .map(({ method, path }) => `${method} ${path}`);
+  if (strangers.length > 0) throw new Error(`Both wrote: ${strangers.slice(0, 3).join(", ")}`);
+}
+
+async function manyComponents(trial: Trial): Promise<void> {
+  const { hub } = trial.bench;
+  const count = 1_000;
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "crowd" } });
+  const names = Array.from({ length: count }, (_, index) => `crowd-${index}`);
+  const on = { namespace: "fleet", name: "nobody" };
+  const { apiVersion, spec } = { spec: {}, ...componentOf({ kind: "KnativeEventing", on }) };
+  const keyOf = (name: string) => ({
+    apiVersion,
+    kind: "KnativeEventing",
+    namespace: "crowd",
+    name,
+  });
+  await inTurns(names, async (name) => {
+    await hub.admin.create({
+      apiVersion,
+      kind: "KnativeEventing",
+      metadata: { namespace: "crowd", name },
+      spec,
+    });
+  });
+  await trial.create();
+  await trial.ready(180_000);
+  await waitFor(
+    "all to be reported on",
+    async () => {
+      const all = await hub.admin.list({ apiVersion, kind: "KnativeEventing", namespace: "crowd" });
+      return all.every((one) => valueAt(one, "status", "conditions") !== undefined);
+    },
+    { timeoutMs: 180_000 },
+  );
+  const { residentBytes, peakResidentBytes } = await usageOf(trial.controller.pid);
+  trial.note(`${mebibytes(residentBytes)} resident, ${mebibytes(peakResidentBytes)} at most`);
+  await inTurns(names, async (name) => {
+    await hub.admin.remove(keyOf(name));
+    await hub.admin.patch(keyOf(name), { metadata: { finalizers: null } }).catch(() => undefined);
+  });
+  if (peakResidentBytes > 512 * 1024 * 1024) throw new Error("More than 512 MiB");
+}
+
+async function inTurns(
+  names: readonly string[],
+  work: (name: string) => Promise<void>,
+): Promise<void> {
+  const left = [...names];
+  const worker = async (): Promise<void> => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) await work(name);
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 / 1024)} MiB`;
+}
+
+/** Environment of a process whose wall clock is wrong, from the start or from some time on. Its monotonic clock is right. */
+async function clock(
+  { fleet }: FaultBench,
+  { hours, afterMs }: { readonly hours: number; readonly afterMs: number },
+): Promise<Readonly<Record<string, string>>> {
+  const file = join(fleet.folder, `clock-${hours}-${afterMs}.mjs`);
+  await writeFile(
+    file,
+    `const Real = Date;
+const start = performance.now();
+const now = () => Real.now() + (performance.now() - start >= ${afterMs} ? ${hours * 3_600_000} : 0);
+globalThis.Date = class extends Real {
+  constructor(...given) {
+    if (given.length === 0) super(now());
+    else super(...given);
+  }
+  static now() {
+    return now();
+  }
+};
+`,
+  );
+  return { NODE_OPTIONS: `--import=${file}` };
+}

@@ -1,0 +1,18 @@
+import { answerCases } from "./cases/answer-cases.ts";
+import { hubCases } from "./cases/hub-cases.ts";
+import { identityCases } from "./cases/identity-cases.ts";
+import { networkCases } from "./cases/network-cases.ts";
+import { processCases } from "./cases/process-cases.ts";
+import type { FaultCase } from "./trial.ts";
+
+/**
+ * The table of faults, in the order of their numbers. C1 and C28 are sweeps of their own. C2 to C5 and C27 are about the webhook; C21 and
+ * C22 about a single process, where its unit tests hold them.
+ */
+export const faultCases: readonly FaultCase[] = [
+  ...hubCases,
+  ...networkCases,
+  ...answerCases,
+  ...identityCases,
+  ...processCases,
+].toSorted((a, b) => a.id.localeCompare(b.id, "en", { numeric: true }));

@@ -1,0 +1,114 @@
+import { parseArgs } from "node:util";
+
+import type { ComponentKind } from "../../api/component.ts";
+import { phases, type Phase } from "./crash-sweep.ts";
+import { startFaultBench } from "./fault-bench.ts";
+import { faultCases } from "./fault-cases.ts";
+import { runFaults, type FaultPlan } from "./run-faults.ts";
+import { tableOf } from "./table.ts";
+
+const ids = ["C1", "C28", ...new Set(faultCases.map(({ id }) => id))].toSorted((a, b) =>
+  a.localeCompare(b, "en", { numeric: true }),
+);
+const usage = `Usage: npm run faults -- [--quick] [--only ID,…] [--match TEXT] [--seed N]
+                         [--kind KIND] [--phase PHASE] [--write N] [--side before|after]
+
+Harms a real controller between a real hub and real spokes, and compares what comes of it with an undisturbed run.
+  --quick         what \`npm test\` runs: a sample of the crash points and the short cases; else everything, which takes hours
+  --only LIST     some of ${ids.join(", ")}
+  --match TEXT    only cases whose description contains the text
+  --seed N        draws the sample, and what is left to chance; printed with every run
+  --list          the cases, without running them
+
+The crash sweep (C1: SIGKILL before and after every write; C28: SIGTERM in the uninstall) alone:
+  --kind KIND     KnativeServing or KnativeEventing
+  --phase PHASE   ${phases.join(", ")}
+  --write N       at the N-th write only
+  --side SIDE     before the server sees the write, or after it has answered`;
+
+interface Options extends FaultPlan {
+  readonly seed: number;
+  readonly list: boolean;
+}
+
+function optionsOf(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+      only: { type: "string" },
+      match: { type: "string" },
+      seed: { type: "string" },
+      kind: { type: "string" },
+      phase: { type: "string" },
+      write: { type: "string" },
+      side: { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { quick, list, match, kind, phase, side } = values;
+  const only = values.only?.split(",");
+  for (const id of only ?? []) oneOf("--only", id, ids);
+  const seed = numberOf("--seed", values.seed);
+  const write = numberOf("--write", values.write);
+  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  const sides = ["before", "after"] as const;
+  const point = {
+    ...(kind === undefined ? {} : { kind: oneOf("--kind", kind, kinds) }),
+    ...(phase === undefined ? {} : { phase: oneOf<Phase>("--phase", phase, phases) }),
+    ...(side === undefined ? {} : { side: oneOf("--side", side, sides) }),
+    ...(write === undefined ? {} : { write }),
+  };
+  return {
+    quick,
+    list,
+    seed: seed ?? Math.floor(Math.random() * 1_000_000),
+    point,
+    ...(only === undefined ? {} : { only }),
+    ...(match === undefined ? {} : { match }),
+  };
+}
+
+function oneOf<T extends string>(flag: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw new Error(`${flag} takes one of ${allowed.join(", ")}`);
+  return found;
+}
+
+function numberOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`${flag} takes a whole number`);
+  return Number(text);
+}
+
+async function faults({ seed, list, ...plan }: Options): Promise<number> {
+  if (list) {
+    const lines = faultCases.map(
+      ({ id, fault, isQuick }) => `${id.padEnd(5)} ${isQuick ? "quick" : "     "} ${fault}`,
+    );
+    process.stdout.write(`${lines.join("\n")}\n`);
+    return 0;
+  }
+  const startedAt = performance.now();
+  const say = (line: string): void => {
+    const elapsed = Math.round((performance.now() - startedAt) / 1_000);
+    process.stderr.write(`[${String(elapsed).padStart(5)} s] ${line}\n`);
+  };
+  say(`Seed ${seed}`);
+  await using bench = await startFaultBench({ seed, say });
+  const results = await runFaults(bench, plan);
+  if (results.length === 0) throw new Error("No case has that description");
+  process.stdout.write(`${tableOf(results, seed)}\n`);
+  return results.every(({ survived }) => survived) ? 0 : 1;
+}
+
+try {
+  const options = optionsOf(process.argv.slice(2));
+  if (options === undefined) process.stdout.write(`${usage}\n`);
+  else process.exitCode = await faults(options);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { gone, read, remove } from "../e2e/installation.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { differencesOf, dumpOfCluster, type SpokeDump } from "../support/spoke-dump.ts";
+import type { FaultBench, Target } from "./fault-bench.ts";
+
+/** What differs from the wanted state when nothing moves any more. */
+export async function differencesFrom(
+  target: Target,
+  wanted: SpokeDump,
+): Promise<readonly string[]> {
+  let differences: readonly string[] = [];
+  try {
+    await waitFor(
+      "the wanted state",
+      async () => {
+        differences = differencesOf(wanted, await dumpOfCluster(target.spoke));
+        return differences.length === 0;
+      },
+      { timeoutMs: 20_000 },
+    );
+    return [];
+  } catch (error) {
+    return differences.length === 0 ? [textOf(error)] : differences;
+  }
+}
+
+/** The state of a spoke as soon as two looks in a row show the same: its own controllers follow ours a moment later. */
+export async function steadyDump({ spoke }: Target): Promise<SpokeDump> {
+  let last: SpokeDump | undefined;
+  return waitFor(
+    `${spoke.name} to stand still`,
+    async () => {
+      const before = last;
+      last = await dumpOfCluster(spoke);
+      if (before === undefined) await delay(500);
+      return before !== undefined && differencesOf(before, last).length === 0 && last;
+    },
+    { timeoutMs: 30_000 },
+  );
+}
+
+/** Lets a component go that nobody finalized, so that the next trial can begin; what it left stays. */
+export async function releaseComponent({ hub }: FaultBench, { kind }: Target): Promise<void> {
+  const component = await read(hub, kind);
+  if (component === undefined) return;
+  const { namespace = "", name } = component.metadata;
+  const key = { apiVersion: component.apiVersion, kind, namespace, name };
+  await remove(hub, kind);
+  await hub.admin.patch(key, { metadata: { finalizers: null } }).catch(() => undefined);
+  await gone(hub, kind);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+
+import { seeded } from "./seeded.ts";
+import { livesOf, type SweepPlan } from "./sweep.ts";
+import { tableOf } from "./table.ts";
+
+const writes = { install: 3, upgrade: 2, uninstall: 1 };
+
+function pointsOf(plan: SweepPlan, seed = 1): readonly string[] {
+  return livesOf(writes, plan, seeded(seed)).flatMap((life) =>
+    Object.entries(life).map(
+      ([phase, { write, side, signal }]) => `${phase} ${side} ${write} ${signal}`,
+    ),
+  );
+}
+
+describe("C1: the crash sweep", () => {
+  test("is at every write of every phase, on both sides, once", () => {
+    const points = pointsOf({ signal: "SIGKILL" });
+    expect(points.toSorted()).toEqual([
+      "install after 1 SIGKILL",
+      "install after 2 SIGKILL",
+      "install after 3 SIGKILL",
+      "install before 1 SIGKILL",
+      "install before 2 SIGKILL",
+      "install before 3 SIGKILL",
+      "uninstall after 1 SIGKILL",
+      "uninstall before 1 SIGKILL",
+      "upgrade after 1 SIGKILL",
+      "upgrade after 2 SIGKILL",
+      "upgrade before 1 SIGKILL",
+      "upgrade before 2 SIGKILL",
+    ]);
+  });
+
+  test("C28: asks the controller to end at every write of the uninstall", () => {
+    expect(pointsOf({ signal: "SIGTERM" })).toEqual([
+      "uninstall before 1 SIGTERM",
+      "uninstall after 1 SIGTERM",
+    ]);
+  });
+
+  test("can be narrowed to one point", () => {
+    const plan = { phase: "upgrade", write: 2, side: "after", signal: "SIGKILL" } as const;
+    expect(pointsOf(plan)).toEqual(["upgrade after 2 SIGKILL"]);
+  });
+
+  test("draws the same sample for the same seed, and another for another", () => {
+    const many = { install: 300, upgrade: 200, uninstall: 30 };
+    const drawn = (seed: number) => JSON.stringify(livesOf(many, { sample: 4 }, seeded(seed)));
+    expect(drawn(5)).toBe(drawn(5));
+    expect(drawn(5)).not.toBe(drawn(6));
+  });
+});
+
+test("the table says of each fault whether it was survived, how long it took, and what else there is", () => {
+  const row = { id: "C6", fault: "a fault", survived: true, convergeMs: 1_234, notes: ["a note"] };
+  const lost = { ...row, id: "C13", survived: false, convergeMs: undefined, notes: [] };
+  expect(tableOf([row, lost], 42).split("\n")).toEqual([
+    "      fault    survived converged",
+    "C6    a fault  yes          1.2 s",
+    "      a note",
+    "C13   a fault  NO               -",
+    "",
+    "1 of 2 not survived; seed 42",
+  ]);
+});

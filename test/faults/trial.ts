@@ -1,0 +1,264 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { create, gone, read, remove } from "../e2e/installation.ts";
+import { conditionOf, isRecord, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { ControllerProcess, type ControllerProcessOptions } from "../support/controller-process.ts";
+import type { SpokeDump } from "../support/spoke-dump.ts";
+import { startController, type FaultBench, type Target } from "./fault-bench.ts";
+import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts";
+import type { WriteLog } from "./write-log.ts";
+
+/** What an undisturbed installation of Serving leads to, and its removal. */
+export interface Expected {
+  readonly installed: SpokeDump;
+  readonly removed: SpokeDump;
+}
+
+/** One fault, what it is done to, and what it must come to. */
+export interface FaultCase {
+  /** Of the fault table of the design, `C6`, or of its checklist, `T-50`. */
+  readonly id: string;
+  readonly fault: string;
+  /** Runs in `npm test` too. */
+  readonly isQuick: boolean;
+  readonly controller?: (bench: FaultBench) => Promise<ControllerProcessOptions>;
+  /** Creates Serving, does harm, and resolves at the moment the harm is over. Throws when something was not as it has to be. */
+  readonly harm: (trial: Trial) => Promise<void>;
+  /** Looked at when everything is well again. */
+  readonly afterwards?: (trial: Trial) => Promise<void>;
+}
+
+/** A controller that is started again when it ends, as the kubelet does it, and Serving on `spoke-1`. */
+export class Trial implements AsyncDisposable {
+  readonly bench: FaultBench;
+  readonly target: Target;
+  readonly notes: string[] = [];
+  readonly #options: ControllerProcessOptions;
+  #controller: ControllerProcess;
+  #isOver = false;
+  #watching: Promise<void>;
+  restarts = 0;
+
+  private constructor(
+    bench: FaultBench,
+    options: ControllerProcessOptions,
+    controller: ControllerProcess,
+  ) {
+    this.bench = bench;
+    this.target = bench.serving;
+    this.#options = options;
+    this.#controller = controller;
+    this.#watching = this.#keepRunning();
+  }
+
+  static async open(bench: FaultBench, options: ControllerProcessOptions = {}): Promise<Trial> {
+    bench.log.restart();
+    bench.hubProxy.resetCounts();
+    bench.serving.proxy.resetCounts();
+    return new Trial(bench, options, await startController(bench, options));
+  }
+
+  get controller(): ControllerProcess {
+    return this.#controller;
+  }
+
+  /** Told in the last column of the table. */
+  note(text: string): void {
+    this.notes.push(text);
+  }
+
+  /** The last warnings of the controller's log, for a trial that failed. */
+  lastWords(): readonly string[] {
+    const lines = this.#controller.logLines().filter(({ level }) => level !== "info");
+    return lines.slice(-4).map((line) => JSON.stringify(line).slice(0, 400));
+  }
+
+  create(): Promise<unknown> {
+    return create(this.bench.hub, { kind: "KnativeServing", on: this.target.profile });
+  }
+
+  /** Waits until so many writes reached the spoke. */
+  async writesToSpoke(count: number): Promise<void> {
+    const { log } = this.bench;
+    const { name } = this.target.spoke;
+    await waitFor(
+      `${count} writes to ${name}`,
+      () => log.writes.filter(({ cluster }) => cluster === name).length >= count,
+      { timeoutMs: 60_000 },
+    );
+  }
+
+  async ready(timeoutMs = 90_000): Promise<void> {
+    const { hub } = this.bench;
+    let status: unknown;
+    const isReady = async (): Promise<boolean> => {
+      const component = await read(hub, "KnativeServing");
+      status = valueAt(component, "status");
+      return (
+        valueAt(status, "observedGeneration") === component?.metadata.generation &&
+        conditionOf(component, "Ready")?.status === "True"
+      );
+    };
+    try {
+      await waitFor("KnativeServing to be Ready", isReady, { timeoutMs });
+    } catch (error) {
+      const why = `not Ready after ${timeoutMs / 1000} s; its status: ${JSON.stringify(status)}`;
+      throw new Error(why, { cause: error });
+    }
+  }
+
+  /** Creates Serving and waits until all is well, before any harm is done. */
+  async installed(): Promise<void> {
+    await this.create();
+    await this.ready();
+  }
+
+  /** Deletes a Deployment behind the controller's back; it has to come back. */
+  async deleteDeployment(name = "activator"): Promise<void> {
+    const key = { apiVersion: "apps/v1", kind: "Deployment", namespace: "knative-serving", name };
+    await this.target.spoke.admin.remove(key);
+  }
+
+  /** For a controller under another clock or with other files: ends the one that runs; another is started at once. */
+  async restart(): Promise<void> {
+    const { restarts } = this;
+    await this.#controller.kill();
+    await waitFor("the next controller", () => this.restarts > restarts, { timeoutMs: 60_000 });
+  }
+
+  /** Ends the controller; none is started until `resume`. */
+  async halt(): Promise<void> {
+    this.#isOver = true;
+    await this.#controller.kill();
+    await this.#watching;
+  }
+
+  async resume(): Promise<void> {
+    this.#controller = await startController(this.bench, this.#options);
+    this.#isOver = false;
+    this.#watching = this.#keepRunning();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    await this.#controller[Symbol.asyncDispose]();
+    await this.#watching;
+  }
+
+  async #keepRunning(): Promise<void> {
+    for (;;) {
+      await this.#controller.exited;
+      if (this.#over()) return;
+      await delay(500);
+      if (this.#over()) return;
+      // Not waited for: the hub may be away, which it says in /readyz.
+      this.#controller = new ControllerProcess({ ...this.bench.controller, ...this.#options });
+      this.restarts += 1;
+    }
+  }
+
+  #over(): boolean {
+    return this.#isOver;
+  }
+}
+
+/** What came of a fault. */
+export interface FaultResult {
+  readonly id: string;
+  readonly fault: string;
+  readonly survived: boolean;
+  /** From the end of the harm until everything was as without it. */
+  readonly convergeMs: number | undefined;
+  readonly notes: readonly string[];
+}
+
+/** Does the harm, waits until all is as without it, and removes everything again. */
+export async function tryFault(
+  bench: FaultBench,
+  { id, fault, controller, harm, afterwards }: FaultCase,
+  expected: Expected,
+): Promise<FaultResult> {
+  const notes: string[] = [];
+  let convergeMs: number | undefined;
+  try {
+    await using trial = await Trial.open(bench, await controller?.(bench));
+    try {
+      await harm(trial);
+      const healedAt = performance.now();
+      await trial.ready();
+      complain(await differencesFrom(trial.target, expected.installed));
+      convergeMs = performance.now() - healedAt;
+      await afterwards?.(trial);
+      await remove(bench.hub, "KnativeServing");
+      await gone(bench.hub, "KnativeServing");
+      complain(await differencesFrom(trial.target, expected.removed));
+      complain(blindDeletes(bench.log));
+    } catch (error) {
+      notes.push(...trial.lastWords());
+      throw error;
+    } finally {
+      notes.push(...trial.notes);
+    }
+    return { id, fault, survived: true, convergeMs, notes };
+  } catch (error) {
+    await heal(bench);
+    return { id, fault, survived: false, convergeMs, notes: [...notes, textOf(error)] };
+  }
+}
+
+/** Installs and removes Serving once without a fault. */
+export async function expectedOf(bench: FaultBench): Promise<Expected> {
+  await using trial = await Trial.open(bench);
+  try {
+    await trial.installed();
+    const installed = await steadyDump(trial.target);
+    await remove(bench.hub, "KnativeServing");
+    await gone(bench.hub, "KnativeServing");
+    return { installed, removed: await steadyDump(trial.target) };
+  } catch (error) {
+    throw new Error([textOf(error), ...trial.lastWords()].join("\n"), { cause: error });
+  }
+}
+
+/**
+ * Deletions by name that do not say which object they mean: by the time they arrive another may have that name. Collection
+ * deletes select by the component's uid instead.
+ */
+function blindDeletes({ writes }: WriteLog): readonly string[] {
+  return writes
+    .filter(({ method, path }) => method === "DELETE" && !path.includes("labelSelector="))
+    .filter(({ body }) => valueAt(parsed(body), "preconditions", "uid") === undefined)
+    .map(({ path }) => `DELETE ${path} without the uid of what it means`);
+}
+
+async function heal(bench: FaultBench): Promise<void> {
+  const { hub, hubProxy, serving, eventing } = bench;
+  for (const cluster of [hub, serving.spoke, eventing.spoke]) {
+    cluster.resume();
+    await cluster.start();
+  }
+  for (const { line } of [hubProxy, serving.proxy, eventing.proxy]) {
+    await line.setMode("open");
+    line.setRtt(0);
+  }
+  await releaseComponent(bench, serving);
+  await releaseComponent(bench, eventing);
+}
+
+function complain(problems: readonly string[]): void {
+  if (problems.length > 0) throw new Error(problems.slice(0, 5).join("; "));
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
