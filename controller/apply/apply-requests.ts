@@ -38,6 +38,8 @@ export function applyRequests(deps: RequestDeps): EngineRequests {
   return new Requests(deps);
 }
 
+const maxAttempts = 5;
+
 class Requests implements EngineRequests {
   readonly #deps: RequestDeps;
   /** Annotations that adopted objects keep for now, by identity; see take-over.ts. */
@@ -54,13 +56,19 @@ class Requests implements EngineRequests {
     return isAdopted ? this.#apply(object, signal) : answer;
   }
 
-  async adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean> {
-    const kept = keptAnnotations(live);
-    if (kept !== undefined) this.#kept.set(object.id, kept);
-    const { fieldManager: manager, isScaled } = this.#deps;
-    const patch = adoptionPatch(live, { manager, isScaled: isScaled(object.manifest) });
-    if (patch === undefined) return false;
-    return (await this.#patched(object, patch, signal)) !== undefined;
+  async adopt(object: Prepared, seen: KubeObject, signal: AbortSignal): Promise<boolean> {
+    const { client, fieldManager: manager, isScaled } = this.#deps;
+    let live: KubeObject | undefined = seen;
+    for (let attempt = 1; live !== undefined && attempt <= maxAttempts; attempt += 1) {
+      const kept = keptAnnotations(live);
+      if (kept !== undefined) this.#kept.set(object.id, kept);
+      const patch = adoptionPatch(live, { manager, isScaled: isScaled(object.manifest) });
+      if (patch === undefined) return attempt > 1;
+      if ((await this.#patched(object, patch, signal)) !== undefined) return true;
+      // Its status was written in between, for example.
+      live = await client.get(refOf(object), { metadataOnly: true }, signal);
+    }
+    return true;
   }
 
   async clear(
@@ -109,7 +117,7 @@ class Requests implements EngineRequests {
     return withoutHandedOver(body, released ?? live, fieldManager);
   }
 
-  /** Undefined when the object has changed meanwhile, so that one has to look again. */
+  /** Undefined when the object has changed or gone meanwhile, so that one has to look again. */
   async #patched(
     object: Prepared,
     patch: readonly object[],
@@ -120,7 +128,8 @@ class Requests implements EngineRequests {
     try {
       return await client.patch(refOf(object), patch, options, signal);
     } catch (error) {
-      if (error instanceof ApiError && error.status === 409) return undefined;
+      const isOutdated = error instanceof ApiError && [404, 409].includes(error.status);
+      if (isOutdated) return undefined;
       throw error;
     }
   }

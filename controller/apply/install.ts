@@ -1,45 +1,23 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { Component } from "../../api/component.ts";
-import { describe, identityOf } from "../../api/kubernetes.ts";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import type { Observation, ObservedObject } from "../observe/observation.ts";
-import { sightingOf } from "../observe/sighting.ts";
-import type { Rendered } from "../render/rendered.ts";
-import { readRoot, type Root, writeRoot } from "./anchor.ts";
-import { applyRequests, type EngineRequests } from "./apply-requests.ts";
-import { apply, type ApplyDeps, leavingMessage } from "./apply.ts";
-import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
-import type { Contestant } from "./contestants.ts";
+import { identityOf, type Manifest } from "../../api/kubernetes.ts";
+import { adopt, entriesOf, obsoleteAmong } from "./adopt.ts";
+import { readRoot, type Root } from "./anchor.ts";
+import { carriedOut } from "./carry-out.ts";
+import type { ChangeSet } from "./change-set.ts";
 import type { Contest } from "./contests.ts";
 import { createNamespaces, missingNamespaces } from "./ensure-namespaces.ts";
-import { gated } from "./gates.ts";
-import type { InstallationMemory } from "./installation-memory.ts";
-import { type Inventory, unionOf } from "./inventory.ts";
-import { type ApplyPlan, isSettled, planApply } from "./plan.ts";
-import type { Desired, Preparations, Prepared } from "./prepare.ts";
-import { prune } from "./prune.ts";
-import { scaledAmong } from "./stripped.ts";
-import type { Target } from "./target.ts";
-import { guardedObjects, watchedKinds } from "./watched-kinds.ts";
-
-export interface InstallRequest {
-  readonly component: Component;
-  readonly rendered: Rendered;
-  readonly target: Target;
-  readonly observation: Observation;
-  /** Of this component on this target; a new one costs two reads and the lists of the watches. */
-  readonly memory: InstallationMemory;
-}
-
-export interface InstallDeps {
-  readonly log: Log;
-  readonly clock: Clock;
-  /** One for all components. */
-  readonly preparations: Preparations;
-  /** Called at once for each object that is done. */
-  readonly onProgress?: (progress: Progress) => void;
-}
+import {
+  begun,
+  contestsOf,
+  type InstallDeps,
+  type InstallRequest,
+  planned,
+  type Work,
+  writtenRoot,
+} from "./install-work.ts";
+import { unionOf } from "./inventory.ts";
+import { isSettled } from "./plan.ts";
+import type { Desired } from "./prepare.ts";
+import { mayBeUpstreams, upstreamObjects } from "./upstream-objects.ts";
 
 /**
  * Brings the target to what was rendered: reads the root, records the intent, applies what differs, prunes what is obsolete, records the
@@ -53,7 +31,7 @@ export async function install(
   deps: InstallDeps,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const { component, target, memory } = request;
+  const { target, memory } = request;
   const desired = deps.preparations.of(request.rendered);
   // Far more likely a mistake than a wish; what is installed and its inventory stay.
   if (desired.objects.length === 0) return untouched(desired, []);
@@ -64,102 +42,55 @@ export async function install(
     const isIntact = isSettled(plan) && !request.observation.isDisturbed();
     if (isIntact && isRecorded()) return untouched(desired, contestsOf(work));
   }
+  const { before, missing } = await looked(work, signal);
+  if (mayBeUpstreams(work, before)) return adopted(work, { before, missing }, signal);
+  const plan = await planned(work, signal);
+  const isRooted = before?.isMarked === true && missing.length === 0 && isRecorded();
+  if (isRooted && isSettled(plan)) return untouched(desired, contestsOf(work));
+  await createNamespaces(target, missing, signal);
+  const root = await withIntent(before, work, signal);
+  return carriedOut(plan, begun({ ...work, root, mayExist: before !== undefined }), signal);
+}
+
+interface Found {
+  readonly before: Root | undefined;
+  readonly missing: readonly Manifest[];
+}
+
+/** What there is of root and namespaces. */
+async function looked(
+  { component, target, desired, memory, observation }: Work,
+  signal: AbortSignal,
+): Promise<Found> {
   const [before, missing] = await Promise.all([
     readRoot(component, target, signal),
     missingNamespaces(target, desired.namespaces, signal),
   ]);
-  if (before !== undefined) request.observation.noteGuarded(before.object);
+  if (before !== undefined) observation.noteGuarded(before.object);
   memory.recall(before);
-  const plan = await planned(work, signal);
-  const isMarked = before?.isMarked === true && missing.length === 0;
-  if (isMarked && isSettled(plan) && isRecorded()) return untouched(desired, contestsOf(work));
-  await createNamespaces(target, missing, signal);
-  const root = await withIntent(before, work, signal);
-  return carriedOut(plan, { ...work, root, mayExist: before !== undefined }, signal);
+  return { before, missing };
 }
 
-/** Work whose intent is recorded. */
-interface Begun extends Work {
-  readonly root: Root;
-  /** Something may have been installed before. */
-  readonly mayExist: boolean;
-}
-
-interface Work extends InstallRequest {
-  readonly desired: Desired;
-  readonly deps: InstallDeps;
-}
-
-function contestsOf({ memory, deps }: Work): readonly Contest[] {
-  return memory.contests.current(deps.clock.now());
-}
-
-function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeSet {
-  return {
-    applied: [],
-    repaired: [],
-    unchanged: objects.length,
-    parked: [],
-    failed: [],
-    pruned: [],
-    contested,
-  };
-}
-
-async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
-  const { desired, observation } = work;
-  const { inventory } = work.memory;
-  // Without an inventory everything is sent anyway, and the first write should not wait for any list.
-  if (inventory === undefined) {
-    return planApply(desired.objects, { inventory, observed: new Map() });
-  }
-  watchAll(work, inventory);
-  await observation.synced(signal);
-  const observed = observation.objects();
-  return refined(planApply(desired.objects, { inventory, observed }), work);
-}
-
-/** Leaves contested objects alone for a while; an audit sends again what is there and seems to be right. */
-function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPlan {
-  const held = memory.contests.heldAmong(plan.drifted, deps.clock.now());
-  const isHeld = ({ id }: Prepared): boolean => held.has(id);
-  const isAudited = ({ id }: Prepared): boolean =>
-    memory.isAuditDue && observation.objects().get(id)?.deleting === false;
-  return {
-    ...plan,
-    apply: [...plan.apply.filter((one) => !isHeld(one)), ...plan.unchanged.filter(isAudited)],
-    unchanged: [...plan.unchanged.filter((one) => !isAudited(one)), ...plan.apply.filter(isHeld)],
-  };
-}
-
-/** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. */
-async function reckoned(
-  plan: ApplyPlan,
-  { memory, deps, observation }: Begun,
-  ask: (object: Prepared) => Promise<readonly Contestant[]>,
-): Promise<void> {
-  const now = deps.clock.now();
-  const wrong = plan.apply.filter(({ id }) => plan.drifted.has(id));
-  const contested = wrong.filter(({ key }) => memory.contests.repairing(key, now));
-  // What is gone was deleted by somebody who cannot be named.
-  const there = contested.filter(({ id }) => observation.objects().has(id));
-  await Promise.all(there.map(async (one) => memory.contests.named(one.key, await ask(one))));
-}
-
-function watchAll({ component, target, desired, observation }: Work, inventory: Inventory): void {
-  observation.watch(watchedKinds(desired, inventory));
-  observation.guard(guardedObjects({ component, target }, desired));
-}
-
-async function writtenRoot(
-  { component, target, memory, observation }: Work,
-  { before, inventory }: { readonly before: Root | undefined; readonly inventory: Inventory },
+/** Takes over what upstream's operator installed, and goes on from there. */
+async function adopted(
+  work: Work,
+  { before, missing }: Found,
   signal: AbortSignal,
-): Promise<Root> {
-  const root = await writeRoot({ component, target, before }, inventory, signal);
-  observation.noteGuarded(root.object);
-  memory.stored(root);
-  return root;
+): Promise<ChangeSet> {
+  const { component, target, memory, desired } = work;
+  const found = await upstreamObjects(work, before, signal);
+  await createNamespaces(target, missing, signal);
+  const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
+  const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
+  const inventory = { ...unionOf(ours, theirs), adopting: true };
+  const root = await writtenRoot(work, { before, inventory }, signal);
+  const next = begun({ ...work, root, mayExist: true });
+  const { requests } = next;
+  const { client, fieldManager } = target;
+  const componentUid = component.metadata.uid;
+  await adopt(found, { client, fieldManager, componentUid, desired, requests }, signal);
+  work.deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
+  return carriedOut(await planned(work, signal), next, signal);
 }
 
 /** Makes the root name everything that is about to be written, so that a crash orphans nothing. */
@@ -179,111 +110,14 @@ async function withIntent(
   return writtenRoot(work, { before, inventory: intent }, signal);
 }
 
-async function carriedOut(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<ChangeSet> {
-  const { desired, observation, memory, target } = work;
-  const corrected = new Set<string>();
-  const { requests, ...others } = applyDeps(plan, work, corrected);
-  await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
-  const sent = await apply(gated(plan.apply), { ...others, requests }, signal);
-  const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
-  const accepted = parked.length + sent.failed.length === 0;
-  const { resourceOf } = desired;
-  const cleanup = { client: target.client, resourceOf, observed: observation.objects() };
-  const { pruned, failed } = await prune(accepted ? plan.prune : [], cleanup, signal);
-  const stuck = new Set(failed.map(({ key }) => identityOf(key)));
-  const left = plan.prune.filter((entry) => !accepted || stuck.has(identityOf(entry)));
-  const complete = memory.inventoryOf(desired, accepted && left.length === 0);
-  const inventory = unionOf(complete, { ...complete, entries: left });
-  watchAll(work, inventory);
-  await record(inventory, work, signal);
-  if (accepted) memory.isAuditDue = false;
+function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeSet {
   return {
-    applied: sent.applied,
-    repaired: sent.applied.filter((key) => corrected.has(identityOf(key))),
-    unchanged: plan.unchanged.length,
-    parked,
-    failed: sorted([...sent.failed, ...failed]),
-    pruned,
-    contested: contestsOf(work),
+    applied: [],
+    repaired: [],
+    unchanged: objects.length,
+    parked: [],
+    failed: [],
+    pruned: [],
+    contested,
   };
-}
-
-/** A question that is refused is not worth the repair. */
-async function contestantsOrNone(
-  requests: EngineRequests,
-  object: Prepared,
-  signal: AbortSignal,
-): Promise<readonly Contestant[]> {
-  try {
-    return await requests.contestants(object, signal);
-  } catch (error) {
-    if (error instanceof ApiError) return [];
-    throw error;
-  }
-}
-
-async function record(inventory: Inventory, work: Begun, signal: AbortSignal): Promise<void> {
-  if (work.memory.isStored(inventory)) return;
-  await writtenRoot(work, { before: work.root, inventory }, signal);
-}
-
-/** `corrected` takes the identities of objects that were not as we had sent them. */
-function applyDeps(
-  plan: ApplyPlan,
-  work: Begun,
-  corrected: Set<string>,
-): ApplyDeps & { readonly requests: EngineRequests } {
-  const { component, target, root, memory, observation, mayExist } = work;
-  const { clock, log, onProgress } = work.deps;
-  const { client, namespace, fieldManager } = target;
-  const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
-  const isScaled = scaledAmong(work.rendered.manifests);
-  return {
-    clock,
-    installNamespace: namespace,
-    onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
-    requests: applyRequests({ client, fieldManager, installation, mayExist, isScaled }),
-    onApplied: ({ key, id, hash }, answer) => {
-      const sighting = sightingOf(answer, fieldManager);
-      if (plan.drifted.has(id) || isCorrected(work, sighting)) corrected.add(id);
-      const { fingerprint } = sighting;
-      observation.note([sighting]);
-      memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
-    },
-    onRefused: ({ key }, err) =>
-      log.debug({ object: describe(key), status: err.status, err }, "The target refused an object"),
-  };
-}
-
-/** An audit found something wrong: an apply that changes nothing is no write. */
-function isCorrected(
-  { memory, observation }: Work,
-  { key, resourceVersion }: ObservedObject,
-): boolean {
-  const before = observation.objects().get(identityOf(key));
-  return memory.isAuditDue && before !== undefined && before.resourceVersion !== resourceVersion;
-}
-
-/** Progress of the objects that are sent, as progress of all objects. */
-function ofAll({ done, total, waiting, failed }: Progress, plan: ApplyPlan): Progress {
-  const unchanged = plan.unchanged.length;
-  const leaving = plan.leaving.length;
-  return {
-    done: done + unchanged,
-    total: total + unchanged + leaving,
-    waiting:
-      leaving === 0
-        ? waiting
-        : waitingFor([...waiting, { message: leavingMessage, count: leaving }]),
-    failed,
-  };
-}
-
-function stillLeaving({ key }: Prepared): Trouble {
-  return { key, message: leavingMessage };
-}
-
-// Answers come in any order, but equal outcomes have to read equal.
-function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
-  return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
 }

@@ -14,6 +14,8 @@ export interface Inventory {
   readonly version: string;
   /** Everything of that version was accepted and everything obsolete is gone. */
   readonly complete: boolean;
+  /** What upstream's operator installed is being taken over, and that was not finished. */
+  readonly adopting?: boolean;
   /** Each identity once. */
   readonly entries: readonly InventoryEntry[];
 }
@@ -24,14 +26,15 @@ const format = 1;
  * The text of an inventory, equal for equal content: JSON grouped by kind and namespace, which halves the bytes of two writes per
  * install and can still be read by a person.
  */
-export function encodeInventory({ version, complete, entries }: Inventory): string {
+export function encodeInventory({ version, complete, adopting, entries }: Inventory): string {
   const objects: Record<string, Record<string, Record<string, readonly string[]>>> = {};
   for (const entry of entries.toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1))) {
     const { apiVersion, kind, namespace = "", name, hash, fingerprint } = entry;
     const names = ((objects[`${apiVersion}/${kind}`] ??= {})[namespace] ??= {});
     names[name] = fingerprint === undefined ? [hash] : [hash, fingerprint];
   }
-  return JSON.stringify({ format, version, complete, objects });
+  const adoption = adopting === true ? { adopting } : {};
+  return JSON.stringify({ format, version, complete, ...adoption, objects });
 }
 
 /** The inventory of a text; undefined when it is none or of another format, which makes everything be applied again. */
@@ -43,6 +46,7 @@ export function decodeInventory(text: string): Inventory | undefined {
   return {
     version,
     complete: complete === true,
+    ...(content["adopting"] === true ? { adopting: true } : {}),
     entries: Object.entries(objects).flatMap(entriesOfKind),
   };
 }

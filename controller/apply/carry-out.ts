@@ -1,0 +1,140 @@
+import { ApiError } from "../../access/api-error.ts";
+import { describe, identityOf } from "../../api/kubernetes.ts";
+import type { ObservedObject } from "../observe/observation.ts";
+import { sightingOf } from "../observe/sighting.ts";
+import type { EngineRequests } from "./apply-requests.ts";
+import { apply, type ApplyDeps, leavingMessage } from "./apply.ts";
+import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
+import type { Contestant } from "./contestants.ts";
+import { gated } from "./gates.ts";
+import { type Begun, contestsOf, watchAll, type Work, writtenRoot } from "./install-work.ts";
+import { type Inventory, unionOf } from "./inventory.ts";
+import type { ApplyPlan } from "./plan.ts";
+import type { Prepared } from "./prepare.ts";
+import { prune } from "./prune.ts";
+
+/** Sends what differs, prunes what is obsolete when all of it was accepted, and records how far that came. */
+export async function carriedOut(
+  plan: ApplyPlan,
+  work: Begun,
+  signal: AbortSignal,
+): Promise<ChangeSet> {
+  const { desired, observation, memory, target } = work;
+  const corrected = new Set<string>();
+  const { requests, ...others } = applyDeps(plan, work, corrected);
+  await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
+  const sent = await apply(gated(plan.apply), { ...others, requests }, signal);
+  const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
+  const accepted = parked.length + sent.failed.length === 0;
+  const { resourceOf } = desired;
+  const cleanup = { client: target.client, resourceOf, observed: observation.objects() };
+  const { pruned, failed } = await prune(accepted ? plan.prune : [], cleanup, signal);
+  const stuck = new Set(failed.map(({ key }) => identityOf(key)));
+  const left = plan.prune.filter((entry) => !accepted || stuck.has(identityOf(entry)));
+  const complete = memory.inventoryOf(desired, accepted && left.length === 0);
+  const inventory = unionOf(complete, { ...complete, entries: left });
+  watchAll(work, inventory);
+  await record(inventory, work, signal);
+  if (accepted) memory.isAuditDue = false;
+  return {
+    applied: sent.applied,
+    repaired: sent.applied.filter((key) => corrected.has(identityOf(key))),
+    unchanged: plan.unchanged.length,
+    parked,
+    failed: sorted([...sent.failed, ...failed]),
+    pruned,
+    contested: contestsOf(work),
+  };
+}
+
+/** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. */
+async function reckoned(
+  plan: ApplyPlan,
+  { memory, deps, observation }: Begun,
+  ask: (object: Prepared) => Promise<readonly Contestant[]>,
+): Promise<void> {
+  const now = deps.clock.now();
+  const wrong = plan.apply.filter(({ id }) => plan.drifted.has(id));
+  const contested = wrong.filter(({ key }) => memory.contests.repairing(key, now));
+  // What is gone was deleted by somebody who cannot be named.
+  const there = contested.filter(({ id }) => observation.objects().has(id));
+  await Promise.all(there.map(async (one) => memory.contests.named(one.key, await ask(one))));
+}
+
+/** A question that is refused is not worth the repair. */
+async function contestantsOrNone(
+  requests: EngineRequests,
+  object: Prepared,
+  signal: AbortSignal,
+): Promise<readonly Contestant[]> {
+  try {
+    return await requests.contestants(object, signal);
+  } catch (error) {
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
+}
+
+async function record(inventory: Inventory, work: Begun, signal: AbortSignal): Promise<void> {
+  if (work.memory.isStored(inventory)) return;
+  await writtenRoot(work, { before: work.root, inventory }, signal);
+}
+
+/** `corrected` takes the identities of objects that were not as we had sent them. */
+function applyDeps(
+  plan: ApplyPlan,
+  work: Begun,
+  corrected: Set<string>,
+): ApplyDeps & { readonly requests: EngineRequests } {
+  const { target, memory, observation, requests } = work;
+  const { clock, log, onProgress } = work.deps;
+  const { namespace, fieldManager } = target;
+  return {
+    clock,
+    installNamespace: namespace,
+    onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
+    requests,
+    onApplied: ({ key, id, hash }, answer) => {
+      const sighting = sightingOf(answer, fieldManager);
+      if (plan.drifted.has(id) || isCorrected(work, sighting)) corrected.add(id);
+      const { fingerprint } = sighting;
+      observation.note([sighting]);
+      memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
+    },
+    onRefused: ({ key }, err) =>
+      log.debug({ object: describe(key), status: err.status, err }, "The target refused an object"),
+  };
+}
+
+/** An audit found something wrong: an apply that changes nothing is no write. */
+function isCorrected(
+  { memory, observation }: Work,
+  { key, resourceVersion }: ObservedObject,
+): boolean {
+  const before = observation.objects().get(identityOf(key));
+  return memory.isAuditDue && before !== undefined && before.resourceVersion !== resourceVersion;
+}
+
+/** Progress of the objects that are sent, as progress of all objects. */
+function ofAll({ done, total, waiting, failed }: Progress, plan: ApplyPlan): Progress {
+  const unchanged = plan.unchanged.length;
+  const leaving = plan.leaving.length;
+  return {
+    done: done + unchanged,
+    total: total + unchanged + leaving,
+    waiting:
+      leaving === 0
+        ? waiting
+        : waitingFor([...waiting, { message: leavingMessage, count: leaving }]),
+    failed,
+  };
+}
+
+function stillLeaving({ key }: Prepared): Trouble {
+  return { key, message: leavingMessage };
+}
+
+// Answers come in any order, but equal outcomes have to read equal.
+function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
+  return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
+}

@@ -1,0 +1,111 @@
+import type { Component } from "../../api/component.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Observation } from "../observe/observation.ts";
+import type { Rendered } from "../render/rendered.ts";
+import { type Root, writeRoot } from "./anchor.ts";
+import { applyRequests, type EngineRequests } from "./apply-requests.ts";
+import type { Progress } from "./change-set.ts";
+import type { Contest } from "./contests.ts";
+import type { InstallationMemory } from "./installation-memory.ts";
+import type { Inventory } from "./inventory.ts";
+import { type ApplyPlan, planApply } from "./plan.ts";
+import type { Desired, Preparations, Prepared } from "./prepare.ts";
+import { scaledAmong } from "./stripped.ts";
+import type { Target } from "./target.ts";
+import { guardedObjects, watchedKinds } from "./watched-kinds.ts";
+
+export interface InstallRequest {
+  readonly component: Component;
+  readonly rendered: Rendered;
+  readonly target: Target;
+  readonly observation: Observation;
+  /** Of this component on this target; a new one costs two reads and the lists of the watches. */
+  readonly memory: InstallationMemory;
+}
+
+export interface InstallDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** One for all components. */
+  readonly preparations: Preparations;
+  /** Called at once for each object that is done. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** Work whose intent is recorded. */
+export interface Begun extends Work {
+  readonly root: Root;
+  /** Something may have been installed before. */
+  readonly mayExist: boolean;
+  readonly requests: EngineRequests;
+}
+
+/** Adds the requests of one attempt. */
+export function begun(work: Omit<Begun, "requests">): Begun {
+  const { component, target, root, mayExist } = work;
+  const { client, namespace, fieldManager } = target;
+  const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
+  const isScaled = scaledAmong(work.rendered.manifests);
+  const requests = applyRequests({ client, fieldManager, installation, mayExist, isScaled });
+  return { ...work, requests };
+}
+
+/** An attempt, with what is wanted. */
+export interface Work extends InstallRequest {
+  readonly desired: Desired;
+  readonly deps: InstallDeps;
+}
+
+/** The contests over objects of the installation that are not over. */
+export function contestsOf({ memory, deps }: Work): readonly Contest[] {
+  return memory.contests.current(deps.clock.now());
+}
+
+/** Compares what is wanted with what is there, once that is known. */
+export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
+  const { desired, observation } = work;
+  const { inventory } = work.memory;
+  // Without an inventory everything is sent anyway, and the first write should not wait for any list.
+  if (inventory === undefined) {
+    return planApply(desired.objects, { inventory, observed: new Map() });
+  }
+  watchAll(work, inventory);
+  await observation.synced(signal);
+  const observed = observation.objects();
+  return refined(planApply(desired.objects, { inventory, observed }), work);
+}
+
+/** Leaves contested objects alone for a while; an audit sends again what is there and seems to be right. */
+function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPlan {
+  const held = memory.contests.heldAmong(plan.drifted, deps.clock.now());
+  const isHeld = ({ id }: Prepared): boolean => held.has(id);
+  const isAudited = ({ id }: Prepared): boolean =>
+    memory.isAuditDue && observation.objects().get(id)?.deleting === false;
+  return {
+    ...plan,
+    apply: [...plan.apply.filter((one) => !isHeld(one)), ...plan.unchanged.filter(isAudited)],
+    unchanged: [...plan.unchanged.filter((one) => !isAudited(one)), ...plan.apply.filter(isHeld)],
+  };
+}
+
+/** Watches everything that the installation consists of and stands on. */
+export function watchAll(
+  { component, target, desired, observation }: Work,
+  inventory: Inventory,
+): void {
+  observation.watch(watchedKinds(desired, inventory));
+  observation.guard(guardedObjects({ component, target }, desired));
+}
+
+/** Writes the root and remembers that. */
+export async function writtenRoot(
+  { component, target, memory, observation }: Work,
+  { before, inventory }: { readonly before: Root | undefined; readonly inventory: Inventory },
+  signal: AbortSignal,
+): Promise<Root> {
+  const root = await writeRoot({ component, target, before }, inventory, signal);
+  observation.noteGuarded(root.object);
+  memory.stored(root);
+  return root;
+}

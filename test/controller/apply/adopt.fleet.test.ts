@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+
+import { componentUidLabel } from "../../../api/anchor.ts";
+import type { Component } from "../../../api/component.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
+import { isUpstreams } from "../../../controller/apply/take-over.ts";
+import type { Rendered } from "../../../controller/render/render.ts";
+import type { Cluster } from "../../fleet/fleet.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { differencesOf, dumpOfComponent } from "../../support/spoke-dump.ts";
+import { eventing, openInstaller, serving } from "./installer.ts";
+import { liveObjects, outlives, writtenTo } from "./spoke-view.ts";
+import { lastApplied, UpstreamOperator } from "./upstream-operator.ts";
+
+const version = "1.23.0";
+const kourier = { version, ingress: { kourier: { enabled: true } } };
+
+const fleet = useFleet({ spokes: [{ kwok: false }, { kwok: false }] });
+
+/** What a rollout would change. */
+interface Rollout {
+  readonly name: string;
+  readonly generation: number | undefined;
+  readonly revision: string | undefined;
+  readonly template: unknown;
+}
+
+async function rolloutsOf(spoke: Cluster, rendered: Rendered): Promise<readonly Rollout[]> {
+  const objects = await liveObjects(spoke, rendered);
+  return objects
+    .filter(({ kind }) => kind === "Deployment")
+    .map((object) => ({
+      name: object.metadata.name,
+      generation: object.metadata.generation,
+      revision: object.metadata.annotations?.["deployment.kubernetes.io/revision"],
+      template: valueAt(object, "spec", "template"),
+    }));
+}
+
+/** Upstream installs the component, in the two passes that it takes until it is quiet, and Kubernetes begins the rollouts. */
+async function installedByUpstream(
+  spoke: Cluster,
+  component: Component,
+  rendered: Rendered,
+): Promise<UpstreamOperator> {
+  const upstream = new UpstreamOperator(spoke.admin, component);
+  await upstream.reconcile(rendered);
+  await waitFor("all Deployments to be rolled out", async () => {
+    const rollouts = await rolloutsOf(spoke, rendered);
+    return rollouts.length > 0 && rollouts.every(({ revision }) => revision === "1");
+  });
+  await upstream.reconcile(rendered);
+  return upstream;
+}
+
+function hasNote({ metadata }: KubeObject): boolean {
+  return Object.hasOwn(metadata.annotations ?? {}, lastApplied);
+}
+
+describe.each([
+  { name: "Eventing", component: eventing({ version }, { namespace: "eventing" }) },
+  { name: "Serving with Kourier", component: serving(kourier, { namespace: "serving" }) },
+])("$name that the upstream operator installed", ({ component }) => {
+  test("is taken over with its anchor, and no Deployment has another generation or is rolled out", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    await installedByUpstream(spoke, component, rendered);
+    const before = await rolloutsOf(spoke, rendered);
+    const anchor = await spoke.admin.get({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      namespace: component.metadata.namespace,
+      name: `${component.kind}-${component.metadata.name}-root-owner`.toLowerCase(),
+    });
+
+    const changes = await installer.install();
+    expect(changes).toMatchObject({ parked: [], failed: [], pruned: [] });
+    expect(await rolloutsOf(spoke, rendered)).toEqual(before);
+
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    expect(root).toMatchObject({ uid: anchor?.metadata.uid, isMarked: true });
+    expect(root?.inventory).toMatchObject({ version, complete: true });
+    expect(root?.inventory).not.toHaveProperty("adopting");
+    const objects = await liveObjects(spoke, rendered);
+    const adopted = objects.filter(({ kind }) => kind !== "Namespace");
+    expect(adopted).toHaveLength(changes.applied.length);
+    expect(adopted.filter((object) => isUpstreams(object)).map(keyOf)).toEqual([]);
+    expect(adopted.filter(hasNote).map(({ kind }) => kind)).toEqual(before.map(() => "Deployment"));
+    const labelled = adopted.filter(
+      ({ metadata }) => metadata.labels?.[componentUidLabel] === component.metadata.uid,
+    );
+    expect(labelled).toHaveLength(adopted.filter((object) => !outlives(object)).length);
+  });
+
+  test("needs no write afterwards, also after a restart of the controller", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const since = new Date();
+    expect((await opened.installer.install()).applied).toEqual([]);
+    expect(await writtenTo(spoke, since)).toEqual([]);
+  });
+
+  test("is in the end what a fresh install is", async () => {
+    const [adopted, fresh] = [fleet().spoke(0), fleet().spoke(1)];
+    const { uid } = component.metadata;
+    await using opened = await openInstaller(fresh, { component });
+    await opened.installer.install();
+    const differences = differencesOf(
+      await dumpOfComponent(fresh, uid),
+      await dumpOfComponent(adopted, uid),
+    );
+    // Notes on Deployments go with the next change, so as not to raise the generation now. Rules of webhooks are their pods'.
+    const expected =
+      /Deployment.* › metadata › annotations › (?:manifestival|kubectl.kubernetes.io\/last-applied)|WebhookConfiguration.* › rules/;
+    expect(differences.filter((line) => !expected.test(line))).toEqual([]);
+  });
+
+  test("loses what upstream wrote and we do not send: a key, a variable, and the notes of a Deployment", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    const deployment = rendered.manifests.find(
+      ({ kind, metadata }) => kind === "Deployment" && /controller/.test(metadata.name ?? ""),
+    );
+    const config = rendered.manifests.find(
+      ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "config-observability",
+    );
+    if (deployment === undefined || config === undefined) throw new Error("Nothing to change");
+    const containers = ["spec", "template", "spec", "containers", 0] as const;
+    const env = valueAt(deployment, ...containers, "env");
+    const [gone, ...left] = Array.isArray(env) ? env : [];
+    const smaller = JSON.parse(JSON.stringify(deployment));
+    smaller.spec.template.spec.containers[0].env = left;
+    const { data: _, ...bare } = config;
+    const manifests = rendered.manifests.map((manifest) => {
+      if (manifest === deployment) return smaller;
+      return manifest === config ? { ...bare, data: { only: "this" } } : manifest;
+    });
+    const changes = await installer.install({ rendered: { ...rendered, manifests, hash: "less" } });
+    expect(changes).toMatchObject({ failed: [], parked: [] });
+    expect(changes.applied).toHaveLength(2);
+    const after = await spoke.admin.get(keyOf(deployment));
+    expect(valueAt(after, ...containers, "env")).not.toContainEqual(gone);
+    expect(valueAt(after, ...containers, "env")).toHaveLength(left.length);
+    expect(after === undefined || hasNote(after)).toBe(false);
+    expect(valueAt(await spoke.admin.get(keyOf(config)), "data")).toEqual({ only: "this" });
+    await installer.install({ rendered });
+  });
+});
