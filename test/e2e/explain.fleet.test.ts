@@ -1,0 +1,202 @@
+import { afterEach, describe, expect, test } from "vitest";
+
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { eventsOf, historyOf } from "./history.ts";
+import { change, condition, create, gone, read, ready, remove } from "./installation.ts";
+import { requestsTo } from "./requests.ts";
+import { useScene } from "./scene.ts";
+
+const scene = useScene({ spokes: [{ admissionWebhooks: true }] });
+const kind = "KnativeEventing";
+const label = "knative-eventing";
+const conditionNames = [
+  "DependenciesInstalled",
+  "DeploymentsAvailable",
+  "InstallSucceeded",
+  "Ready",
+  "TargetClusterResolved",
+  "VersionMigrationEligible",
+];
+
+/** Keeps ServiceAccounts from being written: it calls a Service that does not exist. */
+const blocker = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: "blocker" },
+  webhooks: [
+    {
+      name: "blocker.example.test",
+      clientConfig: { service: { namespace: "default", name: "nobody", path: "/" } },
+      rules: [
+        { apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["serviceaccounts"] },
+      ],
+      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": label } },
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+      failurePolicy: "Fail",
+      timeoutSeconds: 1,
+    },
+  ],
+};
+
+async function statusWrites(since: Date): Promise<number> {
+  const requests = await requestsTo(scene().hub, since);
+  return requests.filter(({ subresource, code }) => subresource === "status" && code < 300).length;
+}
+
+afterEach(() => scene().fleet.spoke(0).proxy.setRtt(0));
+
+describe("a component on a spoke that is 200 ms away", () => {
+  test("tells from the first moment how far it is, at most once a second, and its Events tell each step once", async () => {
+    const { hub, fleet, profiles } = scene();
+    fleet.spoke(0).proxy.setRtt(200);
+    const since = new Date();
+    const startedAt = performance.now();
+    const spec = { version: "1.22" };
+    const { metadata } = await create(hub, { kind, on: profiles[0], spec });
+    await using history = historyOf(hub, kind);
+    await ready(hub, kind);
+    const seconds = Math.ceil((performance.now() - startedAt) / 1_000);
+
+    const first = history.versions.find((version) => valueAt(version, "status") !== undefined);
+    const conditions = valueAt(first, "status", "conditions");
+    expect(conditions).toEqual(
+      conditionNames.map((type) =>
+        expect.objectContaining({
+          type,
+          status: "Unknown",
+          reason: expect.stringMatching(/^\w+$/),
+          message: expect.stringMatching(/./),
+        }),
+      ),
+    );
+    expect(history.said("Ready")[0]).toMatch(/^Unknown Connecting: Connecting to ClusterProfile /);
+    expect(history.said("InstallSucceeded")).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^Unknown Installing: \d+ of \d+ objects applied/),
+      ]),
+    );
+    // One a second, and the transitions: applied, available, Ready.
+    expect(await statusWrites(since)).toBeLessThanOrEqual(seconds + 4);
+    expect(await eventsOf(hub, kind, metadata.uid)).toEqual(
+      expect.arrayContaining([
+        "Installing: Began to install ×1",
+        expect.stringMatching(/^Installed: Installed version 1\.22\.\d+ ×1$/),
+        "Ready: All Deployments are available ×1",
+      ]),
+    );
+  });
+
+  test("tells the progress of a new version", async () => {
+    const { hub, fleet } = scene();
+    fleet.spoke(0).proxy.setRtt(200);
+    await using history = historyOf(hub, kind);
+    const { metadata } = await change(hub, kind, { version: "1.23" });
+    await condition(hub, kind, ["Ready", { status: "Unknown", message: /objects applied/ }]);
+    await waitFor("version 1.23", async () => {
+      return valueAt(await read(hub, kind), "status", "version") === "1.23.0";
+    });
+    await ready(hub, kind);
+    expect(history.said("Ready").join("\n")).toMatch(
+      /Unknown Installing: \d+ of \d+ objects applied/,
+    );
+    const events = (await eventsOf(hub, kind, metadata.uid)).join("\n");
+    expect(events).toMatch(/^Installing: Began to change version 1\.22\.\d+ to 1\.23\.0 ×1$/m);
+    expect(events).toMatch(/^Installed: Changed version 1\.22\.\d+ to 1\.23\.0 ×1$/m);
+  });
+
+  test("says nothing again when the controller starts anew", async () => {
+    const { hub } = scene();
+    const component = await read(hub, kind);
+    const uid = component?.metadata.uid ?? "";
+    const before = await eventsOf(hub, kind, uid);
+    const since = new Date();
+    await scene().controller[Symbol.asyncDispose]();
+    scene().controller = await scene().startController();
+    const { controller } = scene();
+    await waitFor("a look at the component", async () =>
+      /^controller_runtime_reconcile_total\{.*result="success"\} [1-9]/m.test(
+        await controller.metrics(),
+      ),
+    );
+    expect(await eventsOf(hub, kind, uid)).toEqual(before);
+    expect(await statusWrites(since)).toBe(0);
+  });
+
+  test("names what was put right in an Event", async () => {
+    const { hub, fleet } = scene();
+    const component = await read(hub, kind);
+    const name = "config-features";
+    const key = { apiVersion: "v1", kind: "ConfigMap", namespace: label, name };
+    await fleet.spoke(0).admin.remove(key);
+    const wanted = `Repaired: Put right what was deleted or changed: ConfigMap ${label}/${name} ×1`;
+    await waitFor("the Event", async () =>
+      (await eventsOf(hub, kind, component?.metadata.uid ?? "")).includes(wanted),
+    );
+    expect(await scene().controller.metrics()).toContain(
+      'knfleet_drift_repairs_total{kind="ConfigMap"} 1\n',
+    );
+  });
+
+  test("tells how many objects of a removal are left", async () => {
+    const { hub, fleet } = scene();
+    const component = await read(hub, kind);
+    fleet.spoke(0).proxy.setRtt(200);
+    await using history = historyOf(hub, kind);
+    await remove(hub, kind);
+    await gone(hub, kind);
+    expect(history.said("Ready").join("\n")).toMatch(
+      /^Unknown Finalizing: Removing from ClusterProfile /m,
+    );
+    const events = (await eventsOf(hub, kind, component?.metadata.uid ?? "")).join("\n");
+    expect(events).toMatch(/^Finalizing: Removing from ClusterProfile \S+ ×1$/m);
+    expect(events).toMatch(/^Removed: Removed \d+ objects from ClusterProfile \S+ ×1$/m);
+  });
+});
+
+test("an installation that a webhook holds up says how many objects wait for it", async () => {
+  const { hub, fleet, profiles } = scene();
+  const { admin } = fleet.spoke(0);
+  await admin.create(blocker);
+  const probe = {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "probe", namespace: label },
+  };
+  // A webhook is called a moment after it was stored.
+  await waitFor("the webhook to be called", async () => {
+    try {
+      await admin.apply(probe);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  await create(hub, { kind, on: profiles[0] });
+  const message = /^\d+ of 1\d\d objects applied, \d+ waiting for webhook blocker\.example\.test/;
+  const held = await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
+  expect(conditionOf(held, "InstallSucceeded")?.reason).toBe("Installing");
+  await admin.remove({ ...blocker, name: "blocker" });
+  await ready(hub, kind);
+});
+
+test("the log follows one component from its creation to its spoke", async () => {
+  const { hub, controller } = scene();
+  const component = await read(hub, kind);
+  const uid = component?.metadata.uid;
+  const lines = controller.logLines({ component: `${kind} ${label}/${label}` });
+  const ours = lines.filter((line) => line["uid"] === uid);
+  expect(ours.map(({ msg }) => msg)).toEqual(
+    expect.arrayContaining(["Applied manifests", "Reconciled"]),
+  );
+  for (const { generation, attempt, spoke } of ours) {
+    expect({ generation, spoke }).toEqual({
+      generation: 1,
+      spoke: expect.stringMatching(/^\S+\/\S+$/),
+    });
+    expect(attempt).toBeGreaterThan(0);
+  }
+  await remove(hub, kind);
+  await gone(hub, kind);
+});
