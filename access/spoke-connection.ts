@@ -97,7 +97,8 @@ function obtaining(
       return measured(() => runBuiltIn(access.plan, withHub, signal), signal);
     }
     using _place = await plugins.enter(access, signal);
-    return measured(() => runExecPlugin(access.plan, surroundings, signal), signal);
+    // Awaited here, or the place would be given back at once.
+    return await measured(() => runExecPlugin(access.plan, surroundings, signal), signal);
   };
   return async (signal) => {
     const credential = await run(signal);

@@ -72,6 +72,28 @@ describe("a credential", () => {
     await expect.poll(current).toBe("Bearer T2");
   });
 
+  test.each([
+    { random: 0, at: 43.2 },
+    { random: 0.999, at: 52.7 },
+  ])("is not renewed by all at the same moment: at $at of 60 minutes", async ({ random, at }) => {
+    let times = 0;
+    const jittered = new RenewingCredentials({
+      obtain: () => {
+        times += 1;
+        return Promise.resolve(token(60 * minute));
+      },
+      now: () => now,
+      random: () => random,
+    });
+    await jittered.current(signal);
+    now += (at - 0.1) * minute;
+    await jittered.current(signal);
+    expect(times).toBe(1);
+    now += 0.2 * minute;
+    await jittered.current(signal);
+    expect(times).toBe(2);
+  });
+
   test("stays in use while its renewal fails (C09, X10)", async () => {
     outcome = () => Promise.resolve(token(60 * minute));
     await current();

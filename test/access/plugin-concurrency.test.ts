@@ -1,0 +1,88 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { PluginLimits } from "../../access/plugin-limits.ts";
+import type { ProviderFile } from "../../access/provider-config.ts";
+import { connectSpoke } from "../../access/spoke-connection.ts";
+import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
+import { authority, stub } from "./loopback.ts";
+
+const signal = AbortSignal.timeout(60_000);
+let folder: string;
+let command: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "knfleet-concurrency-"));
+  command = join(folder, "plugin");
+  const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T"}}`;
+  const lines = [
+    "#!/bin/sh",
+    // The kind of the provider is its first argument.
+    `mkdir -p ${folder}/running/$1.$$`,
+    `ls ${folder}/running | grep -c "^$1" >> ${folder}/$1`,
+    `ls ${folder}/running | wc -l >> ${folder}/all`,
+    "sleep 0.2",
+    `rmdir ${folder}/running/$1.$$`,
+    `echo '${output}'`,
+  ];
+  await writeFile(command, `${lines.join("\n")}\n`);
+  await chmod(command, 0o755);
+  await mkdir(join(folder, "running"));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function most(of: string): Promise<number> {
+  const numbers = (await readFile(join(folder, of), "utf8")).trim().split("\n").map(Number);
+  return Math.max(...numbers);
+}
+
+test("of real plugins two of a provider run at the same time, or as many as it says, and eight of all (T-45, X33)", async () => {
+  const api = await stub();
+  const ca = Buffer.from(authority.certificatePem).toString("base64");
+  const cluster = { server: api.server, "certificate-authority-data": ca };
+  const deps = {
+    environment: { PATH: "/usr/bin:/bin" },
+    userAgent: "test",
+    plugins: new PluginLimits(),
+  };
+  const providers: ProviderFile = fileOf(
+    rawProvider("usual", {}, { command, args: ["usual"] }),
+    rawProvider("one", { maxConcurrency: 1 }, { command, args: ["one"] }),
+    rawProvider("many", { maxConcurrency: 20 }, { command, args: ["many"] }),
+  );
+  const connect = async (name: string, number: number): Promise<void> => {
+    const plain = profileOf({ accessProviders: [entryOf(name, cluster)] });
+    const metadata = { ...plain.metadata, name: `${name}-${number}` };
+    const profile = { ...plain, metadata };
+    await using _connection = await connectSpoke({ profile, providers }, deps, signal);
+  };
+  const counts = { usual: 6, one: 3, many: 14 };
+  await Promise.all(
+    Object.entries(counts).flatMap(([name, count]) =>
+      Array.from({ length: count }, (_, number) => connect(name, number)),
+    ),
+  );
+  expect(await most("usual")).toBeLessThanOrEqual(2);
+  expect(await most("one")).toBe(1);
+  expect(await most("all")).toBeLessThanOrEqual(8);
+  // They did run side by side.
+  expect(await most("many")).toBeGreaterThan(2);
+});
+
+test("however many requests wait for a credential, its plugin runs once", async () => {
+  const api = await stub();
+  const ca = Buffer.from(authority.certificatePem).toString("base64");
+  const cluster = { server: api.server, "certificate-authority-data": ca };
+  const profile = profileOf({ accessProviders: [entryOf("one", cluster)] });
+  const providers = fileOf(rawProvider("one", {}, { command, args: ["one"] }));
+  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
+  await using connection = await connectSpoke({ profile, providers }, deps, signal);
+  await Promise.all(
+    Array.from({ length: 30 }, () => connection.client.request("GET", "/", undefined, signal)),
+  );
+  expect((await readFile(join(folder, "one"), "utf8")).trim().split("\n")).toHaveLength(1);
+});
