@@ -192,7 +192,7 @@ describe("a plugin fails", () => {
       says: "kind",
     },
     {
-      name: "with another version, of which both are named (X04)",
+      name: "of another version, both named (X04)",
       script: `echo '${good.replace("io/v1", "io/v1beta1")}'`,
       code: "PluginOutputInvalid",
       says: "client.authentication.k8s.io/v1beta1",

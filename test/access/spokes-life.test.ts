@@ -256,13 +256,16 @@ test("R07: the deprecated list is told of once for a profile, however often it c
 });
 
 test.each<{ readonly row: string; readonly what: string; readonly more: Record<string, string> }>([
-  { row: "T09", what: "also when NO_PROXY says so", more: { NO_PROXY: "127.0.0.1" } },
-  { row: "T10", what: "although our own environment has a proxy (on purpose: T-15)", more: {} },
-])("$row: without proxy-url a spoke is reached directly, $what", async ({ more }) => {
-  const proxy = untilTheEnd(await startProxyStub());
-  const url = `http://127.0.0.1:${proxy.port}`;
-  const { hub, spokes } = await scene({}, { HTTPS_PROXY: url, https_proxy: url, ...more });
-  hub.put(profile("one", entryTo((await spoke()).server)));
-  await connection(spokes, "one");
-  expect(proxy.asked).toEqual([]);
-});
+  { row: "T09", what: "as NO_PROXY says", more: { NO_PROXY: "127.0.0.1" } },
+  { row: "T10", what: "on purpose: T-15", more: {} },
+])(
+  "$row: without proxy-url a spoke is reached directly, whatever our environment says ($what)",
+  async ({ more }) => {
+    const proxy = untilTheEnd(await startProxyStub());
+    const url = `http://127.0.0.1:${proxy.port}`;
+    const { hub, spokes } = await scene({}, { HTTPS_PROXY: url, https_proxy: url, ...more });
+    hub.put(profile("one", entryTo((await spoke()).server)));
+    await connection(spokes, "one");
+    expect(proxy.asked).toEqual([]);
+  },
+);

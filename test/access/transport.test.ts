@@ -73,7 +73,7 @@ describe("a connection", () => {
       ca: serverIdentity.certificatePem + authority.certificatePem,
     },
     {
-      name: "its own certificate that nobody else signed (T03)",
+      name: "its own self-signed certificate (T03)",
       ca: lonely.certificatePem,
       identity: lonely,
     },

@@ -6,11 +6,14 @@ import { accessCases } from "./access-cases.ts";
 import { runAccessVectors } from "./access-report.ts";
 import { renderVectors } from "./render-cases.ts";
 import { runRenderVectors } from "./render-report.ts";
+import { runSectionRows } from "./row-report.ts";
+import { sectionRows } from "./section-rows.ts";
 import { type FolderResult, totalLine, type Verdict, verdictLines } from "./verdict.ts";
 
 const usage = `Usage: npm run vectors -- [--render DIR] [--access DIR] [--only TEXT] [--quiet]
 
-Runs recorded facts about upstream against this project: one line per vector, a total per folder; exit code 1 when one is wrong.
+Runs recorded facts about upstream against this project, and the tests that carry a number of section 8 of the specification of
+the credential path: one line per vector, a total per folder; exit code 1 when one is wrong.
   --render DIR   another folder in the format of ../shared/vectors/render
   --access DIR   another folder in the format of ../shared/vectors/access
   --only TEXT    only the vectors whose name contains it
@@ -42,11 +45,16 @@ const runners = {
     const selected = cases?.filter(({ name }) => select(name));
     return selected && runAccessVectors(selected, report, new AbortController().signal);
   },
+  "section-8": (_folder, select, report) =>
+    runSectionRows(
+      sectionRows.filter((row) => select(`section-8/${row}`)),
+      report,
+    ),
 } as const satisfies Readonly<Record<string, Runner>>;
 
 type Kind = keyof typeof runners;
 
-const kinds = ["render", "access"] as const satisfies readonly Kind[];
+const kinds = ["render", "access", "section-8"] as const satisfies readonly Kind[];
 
 function optionsOf(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
