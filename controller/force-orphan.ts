@@ -12,7 +12,7 @@ import { logFieldsOf } from "./report.ts";
 export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
 
 /** On the Event about that: what was left, one `apiVersion kind namespace/name` a line. */
-export const leftBehindAnnotation = "knfleet.dev/left-behind";
+const leftBehindAnnotation = "knfleet.dev/left-behind";
 
 // The API server takes 256 KiB of annotations.
 const longestList = 200 * 1_024;

@@ -72,11 +72,30 @@ export function differencesOf(one: SpokeDump, other: SpokeDump): readonly string
 }
 
 function dumped(objects: readonly KubeObject[]): SpokeDump {
+  const scaled = new Set(objects.flatMap(scaledBy));
+  // Replicas of what has an autoscaler are the autoscaler's, which remembers.
+  const settled = objects.map((object) =>
+    scaled.has(identityOf(keyOf(object))) ? withoutReplicas(object) : object,
+  );
   return Object.fromEntries(
-    objects
+    settled
       .map((object) => [identityOf(keyOf(object)), normalised(object)] as const)
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
+}
+
+function scaledBy(object: KubeObject): readonly string[] {
+  if (object.kind !== "HorizontalPodAutoscaler") return [];
+  const target = (field: string): string =>
+    String(valueAt(object, "spec", "scaleTargetRef", field));
+  const { namespace = "" } = object.metadata;
+  const [apiVersion, kind, name] = [target("apiVersion"), target("kind"), target("name")];
+  return [identityOf({ apiVersion, kind, namespace, name })];
+}
+
+function withoutReplicas(object: KubeObject): KubeObject {
+  const spec = object["spec"];
+  return isRecord(spec) ? { ...object, spec: without(spec, ["replicas"]) } : object;
 }
 
 function normalised(object: KubeObject): unknown {
