@@ -1,60 +1,131 @@
 import { ApiError } from "../../access/api-error.ts";
-import { anchorLabels, managedByValue } from "../../api/anchor.ts";
+import { anchorAnnotations, anchorLabels, guardLabels, managedByValue } from "../../api/anchor.ts";
+import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
+import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { namespaceLabels } from "../render/namespace-labels.ts";
+import { type FieldSet, stepsAt, unionOfFields } from "./field-set.ts";
+import { ownPatch } from "./take-over.ts";
 import type { Target } from "./target.ts";
 
 const resource = knownResource("v1", "Namespace");
 
+/** The namespaces of an installation as they are to be, compared with what its cluster has. */
+export interface Namespaces {
+  /** To be created. */
+  readonly missing: readonly Manifest[];
+  /** Created for this component before, but with other labels or annotations than it says now. */
+  readonly outdated: readonly { readonly manifest: Manifest; readonly live: KubeObject }[];
+}
+
 /**
- * The namespaces of an installation that its cluster lacks: its own, and those among the rendered objects. Throws FleetError
+ * The namespaces of an installation as it creates them: its own, and those among the rendered objects, with `spec.namespace`, the labels that
+ * upstream and the guard know them by, and whose they are. Spec: knative-operator.md 3.2 and 5.4, anchor-guard.md 2.
+ */
+export function wantedNamespaces(
+  { component, target }: { readonly component: Component; readonly target: Target },
+  rendered: readonly Manifest[],
+): readonly Manifest[] {
+  const name = target.namespace;
+  const own: Manifest = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+  const isNamed = rendered.some(({ metadata }) => metadata.name === name);
+  const { namespaceConfiguration, namespace } = component.spec ?? {};
+  const configured = namespaceLabels([namespaceConfiguration, namespace]);
+  const all = [...(isNamed ? [] : [configured(own)]), ...rendered];
+  return all.map((manifest) => {
+    const { ownerReferences: _, ...metadata } = manifest.metadata;
+    const labels = {
+      ...metadata.labels,
+      // Upstream's value wins over one of the user's, too.
+      [anchorLabels.managedBy]: managedByValue,
+      ...(target.profile === undefined ? {} : { [guardLabels.namespace]: target.hubId }),
+    };
+    const annotations = {
+      ...metadata.annotations,
+      [anchorAnnotations.componentUid]: component.metadata.uid,
+    };
+    return { ...manifest, metadata: { ...metadata, labels, annotations } };
+  });
+}
+
+/**
+ * Looks which of the namespaces have to be created or changed: one that was not created for this component never has to. Throws FleetError
  * `ClusterBusy` when one is being deleted.
  */
-export async function missingNamespaces(
-  target: Target,
-  rendered: readonly Manifest[],
+export async function lookAtNamespaces(
+  { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
+  wanted: readonly Manifest[],
   signal: AbortSignal,
-): Promise<readonly Manifest[]> {
+): Promise<Namespaces> {
   const found = await Promise.all(
-    namespacesOf(target, rendered).map(async (manifest) => {
+    wanted.map(async (manifest) => {
       const { name = "" } = manifest.metadata;
-      const live = await target.client.get({ resource, name }, { metadataOnly: true }, signal);
+      const live = await client.get({ resource, name }, { metadataOnly: true }, signal);
       if (live?.metadata.deletionTimestamp !== undefined) {
         throw new FleetError("ClusterBusy", `Namespace ${name} is being deleted`);
       }
-      return live === undefined ? [manifest] : [];
+      return { manifest, live };
     }),
   );
-  return found.flat();
+  return {
+    missing: found.filter(({ live }) => live === undefined).map(({ manifest }) => manifest),
+    outdated: found.flatMap(({ manifest, live }) =>
+      live !== undefined && isOutdated(manifest, live, fieldManager) ? [{ manifest, live }] : [],
+    ),
+  };
 }
 
-/** Creates namespaces; one that somebody else created meanwhile is left as it is. */
-export async function createNamespaces(
+/** Creates and changes namespaces; one that somebody else created meanwhile is left as it is. */
+export async function settleNamespaces(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
-  missing: readonly Manifest[],
+  { missing, outdated }: Namespaces,
   signal: AbortSignal,
 ): Promise<void> {
-  await Promise.all(
-    missing.map(async (manifest) => {
-      try {
-        await client.create({ resource }, manifest, { fieldManager }, signal);
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error;
-      }
-    }),
+  const creations = missing.map(async (manifest) => {
+    try {
+      await client.create({ resource }, manifest, { fieldManager }, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error;
+    }
+  });
+  const changes = outdated.map(async ({ manifest, live }) => {
+    const { name, uid } = live.metadata;
+    const ref = { resource, name };
+    const options = { fieldManager, metadataOnly: true };
+    const patch = ownPatch(live, fieldManager);
+    if (patch !== undefined) await client.patch(ref, patch, options, signal);
+    // With its uid an apply never creates.
+    const body = { ...manifest, metadata: { ...manifest.metadata, uid } };
+    await client.apply(ref, body, { ...options, force: true }, signal);
+  });
+  await Promise.all([...creations, ...changes]);
+}
+
+function isOutdated(manifest: Manifest, live: KubeObject, manager: string): boolean {
+  const { labels = {}, annotations = {} } = manifest.metadata;
+  const owner = live.metadata.annotations?.[anchorAnnotations.componentUid];
+  if (owner !== annotations[anchorAnnotations.componentUid]) return false;
+  const entries = live.metadata.managedFields?.filter((entry) => entry.manager === manager) ?? [];
+  const ours = entries.map(({ fieldsV1 = {} }) => fieldsV1).reduce(unionOfFields, {});
+  return (
+    differs(labels, live.metadata.labels, keysAt(ours, "f:labels")) ||
+    differs(annotations, live.metadata.annotations, keysAt(ours, "f:annotations"))
   );
 }
 
-function namespacesOf({ namespace }: Target, rendered: readonly Manifest[]): readonly Manifest[] {
-  const own: Manifest = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
-  const named = rendered.some(({ metadata }) => metadata.name === namespace);
-  return [...(named ? [] : [own]), ...rendered].map(managed);
+function differs(
+  wanted: Readonly<Record<string, string>>,
+  live: Readonly<Record<string, string>> = {},
+  ours: readonly string[],
+): boolean {
+  return (
+    Object.entries(wanted).some(([key, value]) => live[key] !== value) ||
+    ours.some((key) => !Object.hasOwn(wanted, key))
+  );
 }
 
-// As upstream does it: its own value wins over one of the user's. Spec: knative-operator.md 5.4.
-function managed(manifest: Manifest): Manifest {
-  const { ownerReferences: _, ...metadata } = manifest.metadata;
-  const labels = { ...metadata.labels, [anchorLabels.managedBy]: managedByValue };
-  return { ...manifest, metadata: { ...metadata, labels } };
+function keysAt(ours: FieldSet, field: string): readonly string[] {
+  const steps = stepsAt(ours, ["f:metadata", field]);
+  return steps.filter((step) => step.startsWith("f:")).map((step) => step.slice(2));
 }

@@ -28,6 +28,17 @@ export function hasField(set: FieldSet, path: readonly string[]): boolean {
   return below(set, path) !== undefined;
 }
 
+/** The steps that lead on from a place in a set. */
+export function stepsAt(set: FieldSet, path: readonly string[]): readonly string[] {
+  let place: FieldSet = set;
+  for (const step of path) {
+    const next = place[step];
+    if (!isFieldSet(next)) return [];
+    place = next;
+  }
+  return Object.keys(place);
+}
+
 /** Whether a set has no field at all. */
 export function isEmpty(set: FieldSet): boolean {
   return Object.keys(set).length === 0;

@@ -1,6 +1,6 @@
 import type { Manifest } from "../../api/kubernetes.ts";
 import { changeField, isFields } from "../render/fields.ts";
-import { type FieldSet, hasField, isFieldSet } from "./field-set.ts";
+import { type FieldSet, hasField, stepsAt } from "./field-set.ts";
 import { isFilledByOthers } from "./stripped.ts";
 
 /**
@@ -44,8 +44,8 @@ export const scalePath = ["f:spec", "f:replicas"];
 /** Steps to the fields of the PingSource adapter that its controller keeps, as far as a set has them. */
 export function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
   const containers = ["f:spec", "f:template", "f:spec", "f:containers"];
-  const variables = Object.entries(childrenAt(set, containers)).flatMap(([container, fields]) =>
-    Object.keys(isFieldSet(fields) ? childrenAt(fields, ["f:env"]) : {})
+  const variables = stepsAt(set, containers).flatMap((container) =>
+    stepsAt(set, [...containers, container, "f:env"])
       .filter((item) => handedOverVariable.test(nameOfItem(item)))
       .flatMap((item) =>
         ["f:value", "f:valueFrom"].map((field) => [...containers, container, "f:env", item, field]),
@@ -70,16 +70,6 @@ export function pathsToRelease(
     return paths.some((path) => hasField(fieldsV1, path));
   });
   return isTaken ? managedFields.flatMap(({ fieldsV1 = {} }) => adapterPaths(fieldsV1)) : [];
-}
-
-function childrenAt(set: FieldSet, path: readonly string[]): FieldSet {
-  let found: FieldSet = set;
-  for (const step of path) {
-    const child = found[step];
-    if (!isFieldSet(child)) return {};
-    found = child;
-  }
-  return found;
 }
 
 function nameOfItem(step: string): string {

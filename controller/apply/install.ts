@@ -1,10 +1,15 @@
-import { identityOf, type Manifest } from "../../api/kubernetes.ts";
+import { identityOf } from "../../api/kubernetes.ts";
 import { adopt, entriesOf, obsoleteAmong } from "./adopt.ts";
 import { readRoot, type Root } from "./anchor.ts";
 import { carriedOut } from "./carry-out.ts";
 import type { ChangeSet } from "./change-set.ts";
 import type { Contest } from "./contests.ts";
-import { createNamespaces, missingNamespaces } from "./ensure-namespaces.ts";
+import {
+  lookAtNamespaces,
+  type Namespaces,
+  settleNamespaces,
+  wantedNamespaces,
+} from "./ensure-namespaces.ts";
 import {
   begun,
   contestsOf,
@@ -31,30 +36,52 @@ export async function install(
   deps: InstallDeps,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const { target, memory } = request;
   const desired = deps.preparations.of(request.rendered);
   // Far more likely a mistake than a wish; what is installed and its inventory stay.
   if (desired.objects.length === 0) return untouched(desired, []);
   const work: Work = { ...request, desired, deps };
-  const isRecorded = (): boolean => memory.isStored(memory.inventoryOf(desired, true));
-  if (memory.inventory !== undefined) {
-    const plan = await planned(work, signal);
-    const isIntact = isSettled(plan) && !request.observation.isDisturbed();
-    if (isIntact && isRecorded()) return untouched(desired, contestsOf(work));
-  }
-  const { before, missing } = await looked(work, signal);
-  if (mayBeUpstreams(work, before)) return adopted(work, { before, missing }, signal);
+  if (await isIntact(work, signal)) return untouched(desired, contestsOf(work));
+  const found = await looked(work, signal);
+  const { before } = found;
+  if (mayBeUpstreams(work, before)) return adopted(work, found, signal);
   const plan = await planned(work, signal);
-  const isRooted = before?.isMarked === true && missing.length === 0 && isRecorded();
+  const isRooted = before?.isMarked === true && isHoused(found) && isRecorded(work);
   if (isRooted && isSettled(plan)) return untouched(desired, contestsOf(work));
-  await createNamespaces(target, missing, signal);
+  await settle(work, found, signal);
   const root = await withIntent(before, work, signal);
   return carriedOut(plan, begun({ ...work, root, mayExist: before !== undefined }), signal);
 }
 
+/** Nothing is to be done, as far as this process knows without asking. */
+async function isIntact(work: Work, signal: AbortSignal): Promise<boolean> {
+  const { memory, observation } = work;
+  if (memory.inventory === undefined) return false;
+  const plan = await planned(work, signal);
+  const isQuiet = isSettled(plan) && !observation.isDisturbed();
+  return isQuiet && isRecorded(work) && memory.namespaces === textOf(work);
+}
+
+function isRecorded({ memory, desired }: Work): boolean {
+  return memory.isStored(memory.inventoryOf(desired, true));
+}
+
 interface Found {
   readonly before: Root | undefined;
-  readonly missing: readonly Manifest[];
+  readonly namespaces: Namespaces;
+}
+
+function isHoused({ namespaces }: Found): boolean {
+  return namespaces.missing.length + namespaces.outdated.length === 0;
+}
+
+/** Equal for equal namespaces, so that they are looked at again when the component says something else. */
+function textOf({ component, target, desired }: Work): string {
+  return JSON.stringify(wantedNamespaces({ component, target }, desired.namespaces));
+}
+
+async function settle(work: Work, { namespaces }: Found, signal: AbortSignal): Promise<void> {
+  await settleNamespaces(work.target, namespaces, signal);
+  work.memory.namespaces = textOf(work);
 }
 
 /** What there is of root and namespaces. */
@@ -62,24 +89,24 @@ async function looked(
   { component, target, desired, memory, observation }: Work,
   signal: AbortSignal,
 ): Promise<Found> {
-  const [before, missing] = await Promise.all([
+  const wanted = wantedNamespaces({ component, target }, desired.namespaces);
+  const [before, namespaces] = await Promise.all([
     readRoot(component, target, signal),
-    missingNamespaces(target, desired.namespaces, signal),
+    lookAtNamespaces(target, wanted, signal),
   ]);
   if (before !== undefined) observation.noteGuarded(before.object);
   memory.recall(before);
-  return { before, missing };
+  const found = { before, namespaces };
+  if (isHoused(found)) memory.namespaces = JSON.stringify(wanted);
+  return found;
 }
 
 /** Takes over what upstream's operator installed, and goes on from there. */
-async function adopted(
-  work: Work,
-  { before, missing }: Found,
-  signal: AbortSignal,
-): Promise<ChangeSet> {
+async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<ChangeSet> {
   const { component, target, memory, desired } = work;
+  const { before } = looks;
   const found = await upstreamObjects(work, before, signal);
-  await createNamespaces(target, missing, signal);
+  await settle(work, looks, signal);
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
   const inventory = { ...unionOf(ours, theirs), adopting: true };

@@ -13,6 +13,8 @@ export class InstallationMemory {
   readonly contests = new Contests();
   /** The next install sends again what seems to be right; an install in which everything was accepted resets it. */
   isAuditDue = false;
+  /** Namespaces as they were last found or made to be. */
+  namespaces = "";
   #rootUid: string | undefined;
   #text = "";
   #version = "";

@@ -92,6 +92,21 @@ export function takeOverPatch(
   return [...preconditions(live), { op: "replace", path: "/metadata/managedFields", value }];
 }
 
+/** The JSON Patch that makes what we once wrote otherwise than by apply part of our apply; undefined when there is nothing of the kind. */
+export function ownPatch(live: KubeObject, manager: string): readonly object[] | undefined {
+  const entries = live.metadata.managedFields ?? [];
+  const written = entries.filter(
+    (entry) => entry.manager === manager && entry.operation === "Update" && isWhole(entry),
+  );
+  if (written.length === 0) return undefined;
+  const others = entries.filter((entry) => !written.includes(entry));
+  const value = withOurs(others, written.map(fieldsOf).reduce(unionOfFields, {}), {
+    live,
+    manager,
+  });
+  return [...preconditions(live), { op: "replace", path: "/metadata/managedFields", value }];
+}
+
 /** The JSON Patch that gives up fields of ours without changing them; undefined when none of them is ours. */
 export function releasePatch(
   live: KubeObject,

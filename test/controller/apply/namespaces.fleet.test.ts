@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+
+import type { KnativeEventing } from "../../../api/component.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { eventing, openInstaller } from "./installer.ts";
+import { manifestOf } from "./prepared.ts";
+import { renderedOf, serviceOf } from "./small-set.ts";
+import { sentTo, writtenTo } from "./spoke-view.ts";
+
+const fleet = useFleet({ spokes: [{ kwok: false }] });
+
+const uid = "0f7d9a52-0000-4000-8000-000000000001";
+
+function componentIn(
+  namespace: string,
+  settings: NonNullable<KnativeEventing["spec"]>["namespace"],
+): KnativeEventing {
+  return eventing(settings === undefined ? {} : { namespace: settings }, { namespace, uid });
+}
+
+function keyOf(name: string) {
+  return { apiVersion: "v1", kind: "Namespace", name };
+}
+
+describe("the namespace of an installation", () => {
+  test("is created with what spec.namespace says, and with the guard's label", async () => {
+    const spoke = fleet().spoke(0);
+    const component = componentIn("made", {
+      labels: { team: "a", "app.kubernetes.io/managed-by": "mine" },
+      annotations: { note: "b" },
+    });
+    await using opened = await openInstaller(spoke, { component });
+    await opened.installer.install({ rendered: renderedOf(serviceOf("made")) });
+    const { metadata } = (await spoke.admin.get(keyOf("made"))) ?? {};
+    expect(metadata?.labels).toEqual({
+      "kubernetes.io/metadata.name": "made",
+      team: "a",
+      "app.kubernetes.io/managed-by": "knative-operator",
+      "operator.knative.dev/anchor-namespace": "hub-a",
+    });
+    expect(metadata?.annotations).toEqual({ note: "b", "operator.knative.dev/cr-uid": uid });
+  });
+
+  test("follows spec.namespace when we made it, also after a restart, and keeps what others put there", async () => {
+    const spoke = fleet().spoke(0);
+    const first = componentIn("made", { labels: { team: "a" }, annotations: { note: "b" } });
+    await using opened = await openInstaller(spoke, { component: first });
+    const { installer } = opened;
+    const rendered = renderedOf(serviceOf("made"));
+    await installer.install({ rendered });
+    await spoke.admin.patch(keyOf("made"), { metadata: { labels: { theirs: "kept" } } });
+
+    const second = componentIn("made", { labels: { team: "c", stage: "d" } });
+    const since = new Date();
+    await installer.install({ rendered, component: second });
+    expect(
+      (await writtenTo(spoke, since)).filter((write) => !/namespaces made/.test(write)),
+    ).toEqual([]);
+    const { metadata } = (await spoke.admin.get(keyOf("made"))) ?? {};
+    expect(metadata?.labels).toMatchObject({ team: "c", stage: "d", theirs: "kept" });
+    expect(metadata?.annotations).not.toHaveProperty("note");
+
+    const quiet = new Date();
+    await installer.install({ rendered, component: second });
+    expect(await sentTo(spoke, quiet)).toEqual([]);
+    await installer.restart();
+    await installer.install({ rendered, component: second });
+    expect(await writtenTo(spoke, quiet)).toEqual([]);
+    await installer.install({ rendered, component: componentIn("made", undefined) });
+    const after = await spoke.admin.get(keyOf("made"));
+    expect(after?.metadata.labels).toEqual({
+      "kubernetes.io/metadata.name": "made",
+      "app.kubernetes.io/managed-by": "knative-operator",
+      "operator.knative.dev/anchor-namespace": "hub-a",
+      theirs: "kept",
+    });
+  });
+
+  test("is never changed when it was there before, or when another component made it", async () => {
+    const spoke = fleet().spoke(0);
+    await spoke.admin.create(manifestOf("v1 Namespace there"));
+    const before = await spoke.admin.get(keyOf("there"));
+    await using opened = await openInstaller(spoke, {
+      component: componentIn("there", { labels: { team: "a" } }),
+    });
+    const rendered = renderedOf(serviceOf("there"));
+    await opened.installer.install({ rendered });
+    await opened.installer.install({ rendered, component: componentIn("there", { labels: {} }) });
+    expect(await spoke.admin.get(keyOf("there"))).toEqual(before);
+
+    const made = await spoke.admin.get(keyOf("made"));
+    const other = eventing(
+      { namespace: { labels: { team: "other" } } },
+      { namespace: "made", uid: "0f7d9a52-0000-4000-8000-000000000002" },
+    );
+    const named = { ...other, metadata: { ...other.metadata, name: "second" } };
+    await using second = await openInstaller(spoke, { component: named });
+    await second.installer.install({
+      rendered: renderedOf(manifestOf("v1 ConfigMap made/second")),
+    });
+    expect(await spoke.admin.get(keyOf("made"))).toEqual(made);
+  });
+});
