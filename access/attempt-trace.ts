@@ -1,7 +1,13 @@
 import { FleetError } from "../api/errors.ts";
 import type { ConnectTimes } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
-import { type OpenSpan, PathTraces, type SpanParent, type Times } from "./path-traces.ts";
+import {
+  type OpenSpan,
+  PathTraces,
+  type SpanParent,
+  type StepName,
+  type Times,
+} from "./path-traces.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 
 /** Traces what one connection to a spoke does: each attempt to connect, and the plugins and connections of later. */
@@ -9,6 +15,8 @@ export class AttemptTrace {
   readonly #traces: PathTraces;
   readonly #attributes: { readonly [name: string]: string };
   readonly #plugin: string;
+  readonly #opening: StepName;
+  readonly #hasTls: boolean;
   #attempt: OpenSpan | undefined;
   /** When the last step of the attempt ended: the request begins there. */
   #readyMs = 0;
@@ -17,6 +25,8 @@ export class AttemptTrace {
     this.#traces = traces;
     this.#attributes = spokeAttributes(access.profile, access.provider);
     this.#plugin = access.plan.command;
+    this.#opening = access.endpoint.proxy === undefined ? "spoke.tcp" : "spoke.tunnel";
+    this.#hasTls = access.endpoint.server.startsWith("https:");
   }
 
   /** An attempt from here until the work ends. `resolved` is when its access was, if it is the first one with it. */
@@ -53,14 +63,14 @@ export class AttemptTrace {
   connected({ startMs, connectedMs, endMs, code }: ConnectTimes): void {
     const failure = code === undefined ? {} : { code };
     const attributes = this.#attributes;
-    const record = (name: "spoke.tcp" | "spoke.tls" | "spoke.tunnel", times: Times, end: object) =>
-      this.#traces.record({ name, attributes, ...times, ...end }, this.#attempt);
+    const record = (name: StepName, times: Times, end: object): void =>
+      void this.#traces.record({ name, attributes, ...times, ...end }, this.#attempt);
     this.#readyMs = endMs;
-    if (connectedMs === undefined) {
-      record(code === undefined ? "spoke.tunnel" : "spoke.tcp", { startMs, endMs }, failure);
+    if (connectedMs === undefined || !this.#hasTls) {
+      record(this.#opening, { startMs, endMs }, failure);
       return;
     }
-    record("spoke.tcp", { startMs, endMs: connectedMs }, {});
+    record(this.#opening, { startMs, endMs: connectedMs }, {});
     record("spoke.tls", { startMs: connectedMs, endMs }, failure);
   }
 

@@ -3,6 +3,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { buildConnector } from "undici";
 
 import type { AddressGuard } from "./address-guard.ts";
+import { tellOpen } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { guarded, openSocket } from "./guarded-socket.ts";
@@ -79,6 +80,7 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
         const raw = await (proxy === undefined
           ? openSocket(place, options)
           : openTunnel(proxy, place, options));
+        tellOpen(target);
         if (isPlain) done(null, raw);
         else connect({ ...target, httpSocket: guarded(raw, options.mayGoOn) }, done);
       } catch (error) {

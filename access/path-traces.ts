@@ -19,8 +19,8 @@ export interface PathSpan extends Times {
 
 /**
  * `spoke.resolve`: profile and provider file to an access plan. `spoke.attempt`: all that follows, until the server answered.
- * `spoke.plugin`: a run of the plugin or built-in reader. `spoke.tcp`, `spoke.tls`: a connection; `spoke.tunnel` is both and
- * the way through the proxy. `spoke.request`: the first request, on the connection.
+ * `spoke.plugin`: a run of the plugin or built-in reader. `spoke.tcp`, or `spoke.tunnel` through a proxy: the way to the
+ * server; `spoke.tls`: the handshake on it. `spoke.request`: the first request, on the connection.
  */
 export type StepName =
   `spoke.${"resolve" | "attempt" | "plugin" | "tcp" | "tls" | "tunnel" | "request"}`;

@@ -4,10 +4,11 @@ import { text } from "node:stream/consumers";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { connectSpoke } from "../../access/spoke-connection.ts";
-import { type TracingSurroundings, tracing } from "../../cmd/trace-export.ts";
+import { connectSpoke, type SpokeDeps } from "../../access/spoke-connection.ts";
+import { type Tracing, type TracingSurroundings, tracing } from "../../cmd/trace-export.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../access/builders.ts";
 import { authority, stub } from "../access/loopback.ts";
+import { startProxyStub } from "../access/proxy-stub.ts";
 import { freePort, portOf } from "../fleet/ports.ts";
 
 const signal = AbortSignal.timeout(30_000);
@@ -51,14 +52,21 @@ function surroundings(environment: TracingSurroundings["environment"] = {}) {
   return { lines, surroundings: { environment, version: "1.2.3", log } };
 }
 
+interface Way {
+  readonly cluster?: object;
+  readonly deps?: Pick<SpokeDeps, "mayWrite">;
+}
+
 /** Connects to a stub with a plugin that is a shell command. */
-async function connect(traced: ReturnType<typeof tracing>, script: string): Promise<void> {
+async function connect(traced: Tracing, script: string, way: Way = {}): Promise<void> {
   const api = await stub();
   const ca = Buffer.from(authority.certificatePem).toString("base64");
-  const cluster = { server: api.server, "certificate-authority-data": ca };
+  const cluster = { server: api.server, "certificate-authority-data": ca, ...way.cluster };
   const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
   const providers = fileOf(rawProvider("sr", {}, { command: "/bin/sh", args: ["-c", script] }));
-  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", traces: traced.traces };
+  const { traces } = traced;
+  const environment = { PATH: "/usr/bin:/bin" };
+  const deps = { environment, userAgent: "test", traces, ...way.deps };
   await using _connection = await connectSpoke({ profile, providers }, deps, signal);
 }
 
@@ -162,6 +170,29 @@ describe("a collector", () => {
     ]);
   });
 });
+
+test.each([
+  { how: "directly", way: {}, first: "spoke.tcp" },
+  { how: "with a permit to write", way: { deps: { mayWrite: () => true } }, first: "spoke.tcp" },
+])("a connection that is made $how is $first and spoke.tls", async ({ way, first }) => {
+  const { lines, surroundings: around } = surroundings();
+  await using traced = tracing(undefined, around);
+  await connect(traced, printing, way);
+  expect(stepsOf(lines)).toEqual([first, "spoke.tls"]);
+});
+
+test("a connection through a proxy is spoke.tunnel and spoke.tls", async () => {
+  const proxy = await startProxyStub();
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  const { lines, surroundings: around } = surroundings();
+  await using traced = tracing(undefined, around);
+  await connect(traced, printing, { cluster: { "proxy-url": `http://127.0.0.1:${proxy.port}` } });
+  expect(stepsOf(lines)).toEqual(["spoke.tunnel", "spoke.tls"]);
+});
+
+function stepsOf(lines: readonly Line[]): readonly unknown[] {
+  return lines.map(({ fields }) => fields["span"]).slice(2, -2);
+}
 
 test("without a collector each step is a line at debug, with ids and milliseconds", async () => {
   const { lines, surroundings: around } = surroundings();

@@ -62,6 +62,8 @@ export interface Cluster extends AsyncDisposable {
   /** Starts the API server again on the same port and waits until it is ready. */
   start(): Promise<void>;
   serviceAccountToken(options: TokenOptions): Promise<ServiceAccountToken>;
+  /** A new client certificate; the groups are those of Kubernetes. */
+  clientCertificate(user: string, groups: readonly string[]): KeyPair;
   /** A kubeconfig for this cluster, as text. */
   kubeconfig(access: Access): string;
   /** Writes a kubeconfig into the cluster's folder and returns its path. */
@@ -145,6 +147,8 @@ function clusterOf(parts: Parts): Cluster {
     stop: (signal) => apiServer.stop(signal),
     start: () => apiServer.start(),
     serviceAccountToken: (options) => requestToken(admin, options),
+    clientCertificate: (commonName, organizations) =>
+      files.authority.issue({ commonName, organizations, usage: "client" }),
     kubeconfig: (access) => kubeconfigOf(entry(access)),
     writeKubeconfig: (file, access) => writeKubeconfig(files.path(file), entry(access)),
     async routeService({ namespace, name }, localPort) {
