@@ -5,6 +5,7 @@ import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import type { SpokeDump } from "../support/spoke-dump.ts";
+import { blindDeletes } from "./blind-deletes.ts";
 import { cleanUp, contentsOf } from "./clean-up.ts";
 import { startController, type FaultBench, type Target } from "./fault-bench.ts";
 import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts";
@@ -73,7 +74,10 @@ export async function live(
     for (const phase of phases) {
       const point = life[phase];
       const run = await stage.run(phase, point);
-      const differences = await differencesFrom(target, reference.states[phase]);
+      const differences = [
+        ...(await differencesFrom(target, reference.states[phase])),
+        ...blindDeletes(bench.log),
+      ];
       if (point !== undefined) results.push({ phase, point, ...run, differences });
     }
   } catch (error) {

@@ -39,6 +39,8 @@ export interface FaultBenchOptions {
   readonly say: (line: string) => void;
 }
 
+const startLimitMs = 60_000;
+
 /** Starts the clusters and the proxies. Serving belongs on `spoke-1`, Eventing on `spoke-2`. */
 export async function startFaultBench({ seed, say }: FaultBenchOptions): Promise<FaultBench> {
   await using undo = new AsyncDisposableStack();
@@ -64,7 +66,7 @@ export async function startFaultBench({ seed, say }: FaultBenchOptions): Promise
     kubeconfig: await kubeconfigThrough(hubProxy, fleet),
     providerFile: await fleet.providerFile(),
     releaseDir: await releaseDir(),
-    readyTimeoutMs: 60_000,
+    readyTimeoutMs: startLimitMs,
   };
   const running = undo.move();
   return {
@@ -106,6 +108,8 @@ export async function startController(
 ): Promise<ControllerProcess> {
   const controller = new ControllerProcess({ ...bench.controller, ...options });
   try {
+    // On a machine that is busy with other things a start takes its time.
+    await controller.logged({ msg: "Serving health and metrics" }, startLimitMs);
     await controller.ready();
     return controller;
   } catch (error) {

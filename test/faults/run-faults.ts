@@ -1,7 +1,7 @@
 import type { FaultBench } from "./fault-bench.ts";
 import { faultCases } from "./fault-cases.ts";
 import { sweep, type SweepPlan } from "./sweep.ts";
-import { expectedOf, tryFault, type FaultCase, type FaultResult } from "./trial.ts";
+import { expectedOf, tryFault, type Expected, type FaultCase, type FaultResult } from "./trial.ts";
 
 /** Which faults are tried. */
 export interface FaultPlan {
@@ -12,6 +12,8 @@ export interface FaultPlan {
   readonly match?: string;
   /** Narrows the crash sweep. */
   readonly point: SweepPlan;
+  /** What `expectedOf` gave on the same bench; absent: it is found out first. */
+  readonly expected?: Expected;
 }
 
 const sampledLives = 2;
@@ -24,7 +26,7 @@ export async function runFaults(
   const results: FaultResult[] = [];
   const cases = casesOf(plan);
   if (cases.length > 0) {
-    const expected = await expectedOf(bench);
+    const expected = plan.expected ?? (await expectedOf(bench));
     for (const one of cases) {
       bench.say(`${one.id}: ${one.fault}`);
       const result = await tryFault(bench, one, expected);

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { create, gone, read, remove } from "../e2e/installation.ts";
-import { conditionOf, isRecord, valueAt } from "../fleet/json-record.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { ControllerProcess, type ControllerProcessOptions } from "../support/controller-process.ts";
 import type { SpokeDump } from "../support/spoke-dump.ts";
+import { blindDeletes } from "./blind-deletes.ts";
 import { startController, type FaultBench, type Target } from "./fault-bench.ts";
 import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts";
-import type { WriteLog } from "./write-log.ts";
 
 /** What an undisturbed installation of Serving leads to, and its removal. */
 export interface Expected {
@@ -221,17 +221,6 @@ export async function expectedOf(bench: FaultBench): Promise<Expected> {
   }
 }
 
-/**
- * Deletions by name that do not say which object they mean: by the time they arrive another may have that name. Collection
- * deletes select by the component's uid instead.
- */
-function blindDeletes({ writes }: WriteLog): readonly string[] {
-  return writes
-    .filter(({ method, path }) => method === "DELETE" && !path.includes("labelSelector="))
-    .filter(({ body }) => valueAt(parsed(body), "preconditions", "uid") === undefined)
-    .map(({ path }) => `DELETE ${path} without the uid of what it means`);
-}
-
 async function heal(bench: FaultBench): Promise<void> {
   const { hub, hubProxy, serving, eventing } = bench;
   for (const cluster of [hub, serving.spoke, eventing.spoke]) {
@@ -248,15 +237,6 @@ async function heal(bench: FaultBench): Promise<void> {
 
 function complain(problems: readonly string[]): void {
   if (problems.length > 0) throw new Error(problems.slice(0, 5).join("; "));
-}
-
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function textOf(error: unknown): string {

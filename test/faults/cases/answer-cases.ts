@@ -30,7 +30,7 @@ const hostile: readonly Hostile[] = [
     id: "C9",
     fault: "500 and no reason",
     answer: () => failure(500, "InternalError", "the fault bench says no"),
-    isQuick: true,
+    isQuick: false,
   },
   {
     id: "C9",
@@ -53,7 +53,7 @@ const hostile: readonly Hostile[] = [
     id: "C9",
     fault: "JSON that ends in the middle",
     answer: () => ({ kind: "truncate", bytes: 120 }),
-    isQuick: true,
+    isQuick: false,
   },
   {
     id: "T-12",

@@ -81,7 +81,7 @@ export const hubCases: readonly FaultCase[] = [
   {
     id: "C19",
     fault: "the hub is silent for longer than the renew deadline",
-    isQuick: true,
+    isQuick: false,
     controller: () => Promise.resolve({ leaderElection: true }),
     async harm(trial) {
       const { line } = trial.bench.hubProxy;

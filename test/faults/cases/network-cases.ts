@@ -37,7 +37,7 @@ export const networkCases: readonly FaultCase[] = [
   ...breaks.map(({ mode, does }): FaultCase => ({
     id: "C9",
     fault: `the line to the spoke ${does} for 6 s during an install`,
-    isQuick: mode !== "refuse",
+    isQuick: false,
     async harm(trial) {
       const { line } = trial.target.proxy;
       await trial.create();
@@ -93,7 +93,7 @@ export const networkCases: readonly FaultCase[] = [
   {
     id: "C10",
     fault: "every answer takes 0.4 s and 1 % of the requests lose their connection",
-    isQuick: true,
+    isQuick: false,
     harm: (trial) => slow(trial, 400),
   },
 ];

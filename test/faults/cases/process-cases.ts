@@ -20,7 +20,7 @@ export const processCases: readonly FaultCase[] = [
   ...skews.map(({ hours, words }): FaultCase => ({
     id: "C17",
     fault: `the controller's clock is ${words}, with leader election`,
-    isQuick: hours > 0,
+    isQuick: false,
     controller: async (bench) => ({
       leaderElection: true,
       environment: await clock(bench, { hours, afterMs: 0 }),
@@ -62,7 +62,7 @@ export const processCases: readonly FaultCase[] = [
   {
     id: "C18",
     fault: "the leader is frozen during an install until another leads, and wakes",
-    isQuick: true,
+    isQuick: false,
     controller: () => Promise.resolve({ leaderElection: true }),
     harm: frozenLeader,
   },

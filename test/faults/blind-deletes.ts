@@ -1,0 +1,22 @@
+import { isRecord, valueAt } from "../fleet/json-record.ts";
+import type { WriteLog } from "./write-log.ts";
+
+/**
+ * Deletions by name that do not say which object they mean: by the time they arrive another may have that name. Collection
+ * deletes select by the component's uid instead.
+ */
+export function blindDeletes({ writes }: WriteLog): readonly string[] {
+  return writes
+    .filter(({ method, path }) => method === "DELETE" && !path.includes("labelSelector="))
+    .filter(({ body }) => valueAt(parsed(body), "preconditions", "uid") === undefined)
+    .map(({ path }) => `DELETE ${path} without the uid of what it means`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
