@@ -28,5 +28,5 @@ if ("exitCode" in flags) {
     // Loaded only now: --help and a wrong flag are answered without it.
     const { startControllerService } = await import("./controller-service.ts");
     return startControllerService(flags, { environment, version, identity, log }, signal);
-  });
+  }, log);
 }

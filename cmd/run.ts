@@ -7,16 +7,27 @@ export interface Service extends AsyncDisposable {
   readonly failed: AbortSignal;
 }
 
+/** Told of a mistake in the program, before it ends; pino fits. */
+export interface CrashLog {
+  error(fields: { readonly err: unknown }, message: string): void;
+}
+
 const stopLimitMs = 10_000;
+const crashLimitMs = 1_000;
 const endMs = 200;
 
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and lets the process end with code 0. A service that does not start or
  * cannot go on: one line on standard error and code 1. A second signal, or ten seconds without an end, end the
- * process at once.
+ * process at once. An error that nobody caught is told to the log and ends it with code 1 after one second at most: what state the
+ * process is in is unknown then.
  */
-export async function runService(start: (signal: AbortSignal) => Promise<Service>): Promise<void> {
+export async function runService(
+  start: (signal: AbortSignal) => Promise<Service>,
+  log?: CrashLog,
+): Promise<void> {
   const stop = new AbortController();
+  endOnCrash(stop, log);
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
       if (stop.signal.aborted) process.exit(1);
@@ -37,6 +48,18 @@ export async function runService(start: (signal: AbortSignal) => Promise<Service
     if (!stop.signal.aborted) fail(error);
     else if (error !== stop.signal.reason) fail(error);
   }
+}
+
+/** Also for rejections that nobody handles, which Node turns into uncaught exceptions. */
+function endOnCrash(stop: AbortController, log: CrashLog | undefined): void {
+  process.on("uncaughtException", (err) => {
+    process.exitCode = 1;
+    if (log === undefined) process.stderr.write(`Error: ${err.message}\n`);
+    else log.error({ err }, "The program has a bug and ends");
+    // Work under way is broken off, and a Lease is let go if that is soon done.
+    stop.abort(new DOMException("Stopped by a bug", "AbortError"));
+    setTimeout(() => process.exit(1), crashLimitMs).unref();
+  });
 }
 
 /**

@@ -68,3 +68,22 @@ test("a second signal ends a service that hangs at once", async () => {
   running.child.kill("SIGTERM");
   expect(await running.ended()).toEqual({ code: 1, stderr: "" });
 });
+
+test.each([
+  { behaviour: "throws", name: "RangeError" },
+  { behaviour: "rejects", name: "TypeError" },
+])(
+  "an error that nobody caught is logged, stops the service and ends it with 1 (C22, $behaviour)",
+  async ({ behaviour, name }) => {
+    const running = start(behaviour);
+    await running.said(`The program has a bug and ends: ${name}`);
+    await running.said("stopping");
+    expect(await running.ended()).toEqual({ code: 1, stderr: "" });
+  },
+);
+
+test("a service that hangs after an error that nobody caught is ended all the same (C22)", async () => {
+  const running = start("throws-and-hangs");
+  await running.said("stopping");
+  expect(await running.ended()).toEqual({ code: 1, stderr: "" });
+});
