@@ -1,20 +1,34 @@
 import { writeFile } from "node:fs/promises";
+import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
-import { type AccessResult, measureAccess } from "./access-part.ts";
+import { measureAccess } from "./access-part.ts";
+import { goalTable } from "./goals.ts";
+import { installGoals } from "./install-goals.ts";
 import { measureInstall, type InstallResult } from "./install-part.ts";
-import { measureRender } from "./render-part.ts";
-import { accessReport, installReport, renderReport, steadyReport } from "./report.ts";
+import { type LostSpokeResult, lostSpokeGoals, measureLostSpoke } from "./lost-part.ts";
+import { measureRender, type RenderResult } from "./render-part.ts";
+import { measureRepairs, type Repair, repairGoals, repairReport } from "./repair-part.ts";
+import {
+  accessGoals,
+  installReport,
+  renderGoals,
+  renderReport,
+  steadyGoals,
+  steadyReport,
+} from "./report.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
 import { startWorkbench } from "./workbench.ts";
 
-const parts = ["eventing", "serving", "steady", "render", "access"] as const;
+const fleetParts = ["eventing", "serving", "repair", "lost", "steady"] as const;
+const parts = [...fleetParts, "render", "access"] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
-  --only NAME   one part: installs of Eventing, installs of Serving + Kourier, the steady state, rendering (without any cluster), or the way to spokes
+  --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost, the steady state,
+                rendering (without any cluster), or the way to spokes
   --json FILE   write all figures to FILE too
-  --runs N      installations per figure, of which the median counts (default 3)
+  --runs N      installations per figure, of which the median counts (default 5)
   --rtt LIST    round-trip times in ms (default 0,50,200)`;
 
 interface Options {
@@ -30,7 +44,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
     options: {
       only: { type: "string" },
       json: { type: "string" },
-      runs: { type: "string", default: "3" },
+      runs: { type: "string", default: "5" },
       rtt: { type: "string", default: "0,50,200" },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -56,30 +70,42 @@ async function bench({ only, json, runs, rtts }: Options): Promise<void> {
     const elapsed = Math.round((performance.now() - startedAt) / 1000);
     process.stderr.write(`[${String(elapsed).padStart(4)} s] ${line}\n`);
   };
-  const renders = only === undefined || only === "render" ? await measureRender(runs, say) : [];
-  if (renders.length > 0) process.stdout.write(`${renderReport(renders)}\n\n`);
-  let access: AccessResult | null = null;
-  if (only === undefined || only === "access") {
-    access = await measureAccess(say);
-    process.stdout.write(`${accessReport(access)}\n\n`);
-  }
-  const alone = only === "render" || only === "access";
-  const fleet = alone ? noFleet : await measureFleet({ only, runs, rtts }, say);
+  say(`Load of this machine before the start: ${loadavg()[0]?.toFixed(1)}`);
+  const results = {
+    renders: isWanted("render", only) ? await measureRender(runs, say) : [],
+    access: isWanted("access", only) ? await measureAccess(say) : null,
+    ...(fleetParts.some((part) => isWanted(part, only))
+      ? await measureFleet({ only, runs, rtts }, say)
+      : noFleet),
+  };
+  const goals = [
+    ...renderGoals(results.renders),
+    ...(results.access === null ? [] : accessGoals(results.access)),
+    ...installGoals(results.installs),
+    ...(results.steady === null ? [] : steadyGoals(results.steady)),
+    ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
+    ...(results.lost === null ? [] : lostSpokeGoals(results.lost)),
+  ];
+  process.stdout.write(`\n${[...tablesOf(results), goalTable(goals)].join("\n\n")}\n`);
   if (json !== undefined) {
-    const { installs, steady = null } = fleet;
-    await writeFile(
-      json,
-      `${JSON.stringify({ installs, steady, renders, access }, undefined, 2)}\n`,
-    );
+    const figures = goals.map(({ text, value, limit }) => ({ text, value, limit }));
+    const all = { ...results, goals: figures };
+    await writeFile(json, `${JSON.stringify(all, undefined, 2)}\n`);
   }
+}
+
+function isWanted(part: (typeof parts)[number], only: string | undefined): boolean {
+  return only === undefined || only === part;
 }
 
 interface FleetResult {
   readonly installs: readonly InstallResult[];
-  readonly steady?: SteadyResult;
+  readonly steady: SteadyResult | null;
+  readonly repairs: readonly Repair[];
+  readonly lost: LostSpokeResult | null;
 }
 
-const noFleet: FleetResult = { installs: [] };
+const noFleet: FleetResult = { installs: [], steady: null, repairs: [], lost: null };
 
 async function measureFleet(
   { only, runs, rtts }: Omit<Options, "json">,
@@ -88,16 +114,32 @@ async function measureFleet(
   await using workbench = await startWorkbench(say);
   const installs: InstallResult[] = [];
   for (const subject of workbench.subjects) {
-    if (only !== undefined && only !== subject.name) continue;
+    if (!isWanted(subject.name, only)) continue;
     for (const rttMs of rtts) {
       installs.push(await measureInstall(workbench, { subject, rttMs, runs }, say));
     }
   }
-  let steady: SteadyResult | undefined;
-  if (only === undefined || only === "steady") steady = await measureSteady(workbench, say);
-  if (installs.length > 0) process.stdout.write(`${installReport(installs)}\n`);
-  if (steady !== undefined) process.stdout.write(`\n${steadyReport(steady)}\n`);
-  return steady === undefined ? { installs } : { installs, steady };
+  return {
+    installs,
+    repairs: isWanted("repair", only) ? await measureRepairs(workbench, say) : [],
+    lost: isWanted("lost", only) ? await measureLostSpoke(workbench, say) : null,
+    // Last: it leaves everything installed.
+    steady: isWanted("steady", only) ? await measureSteady(workbench, say) : null,
+  };
+}
+
+function tablesOf({
+  renders,
+  installs,
+  steady,
+  repairs,
+}: FleetResult & { readonly renders: readonly RenderResult[] }): readonly string[] {
+  return [
+    ...(renders.length === 0 ? [] : [renderReport(renders)]),
+    ...(installs.length === 0 ? [] : [installReport(installs)]),
+    ...(repairs.length === 0 ? [] : [repairReport(repairs)]),
+    ...(steady === null ? [] : [steadyReport(steady)]),
+  ];
 }
 
 try {

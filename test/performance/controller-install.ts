@@ -9,8 +9,12 @@ import type { Subject, Workbench } from "./workbench.ts";
 export interface ControllerRun {
   /** To the answer of the write that applied the last object; the record of that on the anchor comes after it. */
   readonly appliedMs: number;
+  /** To the answer of the first status write. */
+  readonly firstStatusMs: number;
   /** To the answer of the status write that said Ready. */
   readonly readyMs: number;
+  /** From the write on the spoke by which the last Deployment became available to that status write. */
+  readonly readyAfterAvailableMs: number;
   /** All requests to the spoke by verb, watches and retries included. */
   readonly requests: Readonly<Record<string, number>>;
   /** Most successful writes that any one object got; the anchor is left out, which gets two by design. */
@@ -18,6 +22,16 @@ export interface ControllerRun {
   readonly sentBytes: number;
   readonly receivedBytes: number;
   readonly cpuMs: number;
+}
+
+/** One removal, from the deletion of the component on the hub. */
+export interface RemovalRun {
+  /** To the answer of the write that let the component go, which comes after everything is verified. */
+  readonly elapsedMs: number;
+  /** To the spoke, without watches. */
+  readonly requests: number;
+  /** Deletions on the spoke after that of the anchor. */
+  readonly afterAnchor: number;
 }
 
 const writing = ["create", "update", "patch"];
@@ -35,12 +49,16 @@ export async function installWithController(
   await ready(hub, kind, 180_000);
   const after = await usageOf(controller.pid);
   const requests = await requestsTo(spoke, since);
-  const created = await createdAt(hub, kind, since);
+  const created = await askedAt(hub, kind, { verb: "create", since });
+  const statuses = await statusWrites(hub, kind, since);
+  const readyAt = lastOf(statuses).getTime();
   const writes = requests.filter(({ verb, code }) => writing.includes(verb) && code < 300);
   const { bytesUp, bytesDown } = spoke.proxy.counts;
   return {
     appliedMs: lastOf(writes.filter(isOfObject)).getTime() - created,
-    readyMs: (await statusWrittenAt(hub, kind, since)) - created,
+    firstStatusMs: Math.min(...statuses.map(({ answeredAt }) => answeredAt.getTime())) - created,
+    readyMs: readyAt - created,
+    readyAfterAvailableMs: readyAt - (await lastAvailableAt(spoke, { since, until: readyAt })),
     requests: countByVerb(requests),
     mostWritesOfAnObject: mostWrites(writes),
     sentBytes: bytesUp,
@@ -51,29 +69,70 @@ export async function installWithController(
 
 /** Deletes the component and waits until it is gone from the hub, which means from the spoke too. */
 export async function removeWithController(
-  { fleet }: Workbench,
-  { kind }: Subject,
-): Promise<number> {
-  const startedAt = performance.now();
-  await remove(fleet.hub, kind);
-  await gone(fleet.hub, kind, 180_000);
-  return performance.now() - startedAt;
+  { fleet: { hub } }: Workbench,
+  { kind, spoke }: Subject,
+): Promise<RemovalRun> {
+  const since = new Date();
+  await remove(hub, kind);
+  await gone(hub, kind, 180_000);
+  const deleted = await askedAt(hub, kind, { verb: "delete", since });
+  const onHub = (await requestsTo(hub, since)).filter(
+    ({ resource, verb, subresource, code }) =>
+      resource === pluralOf(kind) && verb === "patch" && subresource === "" && code < 300,
+  );
+  const requests = (await requestsTo(spoke, since)).filter(({ verb }) => verb !== "watch");
+  const deletions = requests.filter(({ verb }) => verb.startsWith("delete"));
+  const anchor = deletions.findIndex((request) => !isOfObject(request));
+  return {
+    elapsedMs: lastOf(onHub).getTime() - deleted,
+    requests: requests.length,
+    afterAnchor: anchor < 0 ? deletions.length : deletions.length - 1 - anchor,
+  };
 }
 
-async function createdAt(hub: Cluster, kind: string, since: Date): Promise<number> {
-  const resource = `${kind.toLowerCase()}s`;
-  const created = await hub.auditLog.requests({ resource, verb: "create", since });
-  const [first] = created;
-  if (first === undefined) throw new Error(`The hub's audit log has no create of ${resource}`);
+function pluralOf(kind: string): string {
+  return `${kind.toLowerCase()}s`;
+}
+
+async function askedAt(
+  hub: Cluster,
+  kind: string,
+  filter: { readonly verb: string; readonly since: Date },
+): Promise<number> {
+  const resource = pluralOf(kind);
+  const [first] = await hub.auditLog.requests({ resource, ...filter });
+  if (first === undefined)
+    throw new Error(`The hub's audit log has no ${filter.verb} of ${resource}`);
   return first.receivedAt.getTime();
 }
 
-async function statusWrittenAt(hub: Cluster, kind: string, since: Date): Promise<number> {
+async function statusWrites(
+  hub: Cluster,
+  kind: string,
+  since: Date,
+): Promise<readonly AuditedRequest[]> {
   const written = await requestsTo(hub, since);
+  return written.filter(
+    ({ resource, subresource, code }) =>
+      resource === pluralOf(kind) && subresource === "status" && code < 300,
+  );
+}
+
+/** When the last status of a Deployment was written before the component was said to be Ready. */
+async function lastAvailableAt(
+  spoke: Cluster,
+  { since, until }: { readonly since: Date; readonly until: number },
+): Promise<number> {
+  const written = await spoke.auditLog.requests({
+    resource: "deployments",
+    verb: ["update", "patch"],
+    since,
+    until: new Date(until),
+  });
   return lastOf(
     written.filter(
-      ({ resource, subresource, code }) =>
-        resource === `${kind.toLowerCase()}s` && subresource === "status" && code < 300,
+      ({ subresource, code, answeredAt }) =>
+        subresource === "status" && code < 300 && answeredAt.getTime() <= until,
     ),
   ).getTime();
 }

@@ -2,6 +2,7 @@ import {
   installWithController,
   removeWithController,
   type ControllerRun,
+  type RemovalRun,
 } from "./controller-install.ts";
 import { medianOf } from "./figures.ts";
 import { installWithKubectl, type KubectlRun } from "./kubectl-install.ts";
@@ -16,13 +17,14 @@ export interface InstallPlan {
 
 /** Medians of one subject at one round-trip time; byte and request figures are of the median run by time. */
 export interface InstallResult {
+  readonly name: Subject["name"];
   readonly title: string;
   readonly rttMs: number;
   readonly runs: number;
   readonly objects: number;
   readonly kubectl: KubectlRun;
   readonly controller: ControllerRun;
-  readonly removeMs: number;
+  readonly removal: RemovalRun;
 }
 
 /** Installs the subject by kubectl and by the controller in turn, each time on an empty cluster. */
@@ -33,7 +35,7 @@ export async function measureInstall(
 ): Promise<InstallResult> {
   const kubectl: KubectlRun[] = [];
   const controller: ControllerRun[] = [];
-  const removals: number[] = [];
+  const removals: RemovalRun[] = [];
   for (let run = 1; run <= runs; run += 1) {
     say(`${subject.title}, RTT ${rttMs} ms, run ${run} of ${runs}`);
     subject.spoke.proxy.setRtt(rttMs);
@@ -45,6 +47,7 @@ export async function measureInstall(
     await wipe(subject.spoke, subject.manifests);
   }
   return {
+    name: subject.name,
     title: subject.title,
     rttMs,
     runs,
@@ -54,9 +57,16 @@ export async function measureInstall(
       ...middleOf(controller),
       appliedMs: medianOf(controller.map((run) => run.appliedMs)),
       readyMs: medianOf(controller.map((run) => run.readyMs)),
+      firstStatusMs: medianOf(controller.map((run) => run.firstStatusMs)),
+      readyAfterAvailableMs: medianOf(controller.map((run) => run.readyAfterAvailableMs)),
       cpuMs: medianOf(controller.map((run) => run.cpuMs)),
     },
-    removeMs: medianOf(removals),
+    removal: {
+      elapsedMs: medianOf(removals.map((run) => run.elapsedMs)),
+      requests: medianOf(removals.map((run) => run.requests)),
+      // What must never happen is not a median.
+      afterAnchor: Math.max(...removals.map((run) => run.afterAnchor)),
+    },
   };
 }
 

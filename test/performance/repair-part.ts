@@ -1,0 +1,131 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { componentUidLabel } from "../../api/anchor.ts";
+import { keyOf, type Manifest } from "../../api/kubernetes.ts";
+import { create, gone, ready, remove } from "../e2e/installation.ts";
+import { requestsTo } from "../e2e/requests.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { seconds, tableOf } from "./figures.ts";
+import type { Goal } from "./goals.ts";
+import type { Workbench } from "./workbench.ts";
+
+/** How long it took until one object was as it should be again, from the answer to the damage to the answer to the repair. */
+export interface Repair {
+  readonly kind: string;
+  readonly damage: "deleted" | "changed";
+  readonly elapsedMs: number;
+}
+
+const rttMs = 50;
+const wantedRepairs = 48;
+const pauseMs = 1_500;
+const goalMs = 1_000;
+const spared = ["Namespace", "CustomResourceDefinition", "Job"];
+
+/** Installs Eventing and damages one object after the other, of every kind in turn, each another one, by deletion and by change in turn. */
+export async function measureRepairs(
+  { fleet: { hub }, subjects }: Workbench,
+  say: (line: string) => void,
+): Promise<readonly Repair[]> {
+  const [subject] = subjects;
+  if (subject === undefined) throw new Error("There is nothing to install");
+  const { kind, profile, spoke, manifests } = subject;
+  say("Repairs: installing Eventing");
+  await create(hub, { kind, on: profile });
+  await ready(hub, kind);
+  spoke.proxy.setRtt(rttMs);
+  const victims = inTurn(manifests.filter((manifest) => !spared.includes(manifest.kind)));
+  const repairs: Repair[] = [];
+  say(`Repairs: damaging ${wantedRepairs} objects at RTT ${rttMs} ms`);
+  for (const [index, victim] of victims.slice(0, wantedRepairs).entries()) {
+    // One after the other: what comes all at once is repaired together.
+    await delay(pauseMs);
+    repairs.push(await repairOf(spoke, victim, index % 2 === 0 ? "deleted" : "changed"));
+  }
+  spoke.proxy.setRtt(0);
+  await remove(hub, kind);
+  await gone(hub, kind);
+  return repairs;
+}
+
+/** The nearest rank: the value that so many of a hundred values are at or below. */
+export function percentileOf(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? NaN;
+}
+
+/** Repairs by kind and damage. */
+export function repairReport(repairs: readonly Repair[]): string {
+  const groups = Map.groupBy(repairs, ({ kind, damage }) => `${kind} ${damage}`);
+  const rows = [...groups].map(([what, group]) => {
+    const times = group.map(({ elapsedMs }) => elapsedMs);
+    const middle = percentileOf(times, 50);
+    return [what, String(group.length), seconds(middle), seconds(Math.max(...times))];
+  });
+  const title = `Time until a damaged object is as it should be, RTT ${rttMs} ms`;
+  return [title, tableOf(["What", "Repairs", "Median", "Worst"], rows)].join("\n");
+}
+
+/** How long repairs may take. */
+export function repairGoals(repairs: readonly Repair[]): readonly Goal[] {
+  const times = repairs.map(({ elapsedMs }) => elapsedMs);
+  return [
+    {
+      text: `Repair, RTT ${rttMs} ms: 95 % of ${repairs.length}`,
+      value: percentileOf(times, 95),
+      limit: goalMs,
+      show: seconds,
+    },
+  ];
+}
+
+/** One of each kind, then the next of each kind, and so on. */
+function inTurn(manifests: readonly Manifest[]): readonly Manifest[] {
+  const kinds = [...Map.groupBy(manifests, ({ kind }) => kind).values()];
+  const longest = Math.max(0, ...kinds.map((group) => group.length));
+  return Array.from({ length: longest }, (_, round) =>
+    kinds.flatMap((group) => group.slice(round, round + 1)),
+  ).flat();
+}
+
+async function repairOf(
+  spoke: Cluster,
+  victim: Manifest,
+  damage: Repair["damage"],
+): Promise<Repair> {
+  const key = keyOf(victim);
+  const since = new Date();
+  if (damage === "deleted") await spoke.admin.remove(key);
+  else await spoke.admin.patch(key, changeOf(victim));
+  const at = Date.now();
+  const repair = await waitFor(`${victim.kind} ${key.name} to be ${damage} no more`, async () => {
+    const sent = await requestsTo(spoke, since);
+    return sent.find(
+      ({ verb, name, namespace, code }) =>
+        verb === "patch" && name === key.name && namespace === (key.namespace ?? "") && code < 300,
+    );
+  });
+  return { kind: victim.kind, damage, elapsedMs: repair.answeredAt.getTime() - at };
+}
+
+/** Takes away what matters most in an object of its kind, or else a label. */
+function changeOf(manifest: Manifest): Record<string, unknown> {
+  const { kind, metadata } = manifest;
+  const [container] = listAt(manifest, "spec", "template", "spec", "containers");
+  if (kind === "Deployment" && container !== undefined) {
+    const containers = [{ name: valueAt(container, "name"), image: "example.test/wrong:1" }];
+    return { spec: { template: { spec: { containers } } } };
+  }
+  const [entry] = Object.keys(Object(valueAt(manifest, "data")));
+  if (kind === "ConfigMap" && entry !== undefined) return { data: { [entry]: "wrong" } };
+  if (listAt(manifest, "rules").length > 0) return { rules: [] };
+  const [label = componentUidLabel] = Object.keys(metadata.labels ?? {});
+  return { metadata: { labels: { [label]: "wrong" } } };
+}
+
+function listAt(value: unknown, ...path: readonly string[]): readonly unknown[] {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found : [];
+}
