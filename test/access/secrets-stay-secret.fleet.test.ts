@@ -10,13 +10,14 @@ import { conditionOf } from "../fleet/json-record.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
+import { startTraceCollector } from "../support/trace-collector.ts";
 
 const fleet = useFleet({ hub: { kwok: false }, spokes: [{ name: "spoke-1", kwok: false }] });
 // In every place where a secret is: a token of the hub's, what a plugin prints, what it says when it fails.
 const canary = "kanarienvogel";
 const patience = { timeout: 30_000, interval: 200 };
 
-test("no secret is in logs at their most talkative, in status, events or metrics (T-80)", async () => {
+test("no secret is in logs at their most talkative, in status, events, metrics or traces (T-80)", async () => {
   const talker = join(fleet().folder, "bin", "talker");
   await mkdir(join(talker, ".."), { recursive: true });
   await writeFile(
@@ -48,18 +49,21 @@ test("no secret is in logs at their most talkative, in status, events or metrics
     metadata: refused.secret,
     stringData: { token: canary },
   });
+  await using collector = await startTraceCollector();
   await using controller = await startControllerProcess({
     // With all rights: what it may read is not what is asked here.
     kubeconfig: fleet().hub.adminKubeconfigPath,
     providerFile,
     releaseDir: await releaseDir(),
-    flags: ["--log-level=debug"],
+    flags: ["--log-level=debug", `--tracing-endpoint=${collector.url}/v1/traces`],
   });
   await create(fleet().hub, { kind: "KnativeServing", on: refused });
   await create(fleet().hub, { kind: "KnativeEventing", on: failing });
   await expect.poll(() => messageOf("KnativeServing"), patience).toContain("[CredentialRejected]");
   await expect.poll(() => messageOf("KnativeEventing"), patience).toContain("[PluginFailed]");
   await vi.waitFor(() => expect(controller.logLines({ level: "warn" })).not.toEqual([]), patience);
+
+  await vi.waitFor(() => expect(collector.taken.length).toBeGreaterThan(1), patience);
 
   const components = await Promise.all([
     read(fleet().hub, "KnativeServing"),
@@ -69,11 +73,18 @@ test("no secret is in logs at their most talkative, in status, events or metrics
     log: JSON.stringify(controller.logLines()),
     errors: controller.stderr,
     metrics: await controller.metrics(),
+    traces: JSON.stringify(collector.taken),
     components: JSON.stringify(components),
     events: JSON.stringify(await admin.request("GET", "/apis/events.k8s.io/v1/events")),
   };
   expect(said.log).toContain("CredentialRejected");
-  for (const text of Object.values(said)) expect(text).not.toContain(canary);
+  expect(said.log).toContain("spoke.plugin");
+  expect(said.traces).toContain("PluginFailed");
+  // Also its beginning, and as the Secret on the hub has it.
+  const forms = [canary.slice(0, 10), Buffer.from(canary).toString("base64").slice(0, 10)];
+  for (const text of Object.values(said)) {
+    for (const form of forms) expect(text).not.toContain(form);
+  }
 }, 120_000);
 
 async function messageOf(kind: ComponentKind): Promise<string> {

@@ -1,42 +1,15 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import { text } from "node:stream/consumers";
-
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { connectSpoke, type SpokeDeps } from "../../access/spoke-connection.ts";
 import { type Tracing, type TracingSurroundings, tracing } from "../../cmd/trace-export.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../access/builders.ts";
-import { authority, stub } from "../access/loopback.ts";
+import { authority, stub, untilTheEnd } from "../access/loopback.ts";
 import { startProxyStub } from "../access/proxy-stub.ts";
-import { freePort, portOf } from "../fleet/ports.ts";
+import { freePort } from "../fleet/ports.ts";
+import { startTraceCollector, type TakenTraces } from "../support/trace-collector.ts";
 
 const signal = AbortSignal.timeout(30_000);
 const canary = "kanarienvogel";
-
-interface Taken {
-  readonly path: string | undefined;
-  readonly type: string | undefined;
-  readonly body: string;
-}
-
-/** A collector for the running test. */
-async function collector(): Promise<{ base: string; taken: Taken[] }> {
-  const taken: Taken[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      taken.push({ path: request.url, type: request.headers["content-type"], body });
-      return response.writeHead(200, { "content-type": "application/json" }).end("{}");
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { base: `http://127.0.0.1:${portOf(server.address())}`, taken };
-}
 
 interface Line {
   readonly level: string;
@@ -83,7 +56,7 @@ interface Span {
   readonly status: { readonly code?: number; readonly message?: string };
 }
 
-function spansOf(taken: readonly Taken[]): readonly Span[] {
+function spansOf(taken: readonly TakenTraces[]): readonly Span[] {
   return taken.flatMap(({ body }) => {
     const { resourceSpans } = JSON.parse(body);
     return resourceSpans[0].scopeSpans[0].spans;
@@ -92,8 +65,8 @@ function spansOf(taken: readonly Taken[]): readonly Span[] {
 
 describe("a collector", () => {
   test("gets one trace of an attempt: resolve, plugin, TCP, TLS, first request", async () => {
-    const { base, taken } = await collector();
-    const { surroundings: around } = surroundings({ OTEL_EXPORTER_OTLP_ENDPOINT: `${base}/` });
+    const { url, taken } = untilTheEnd(await startTraceCollector());
+    const { surroundings: around } = surroundings({ OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/` });
     {
       await using traced = tracing(undefined, around);
       await connect(traced, printing);
@@ -140,10 +113,10 @@ describe("a collector", () => {
   });
 
   test("is told the code of a failure, and no secret (T-80)", async () => {
-    const { base, taken } = await collector();
+    const { url, taken } = untilTheEnd(await startTraceCollector());
     const { lines, surroundings: around } = surroundings();
     {
-      await using traced = tracing(`${base}/own/path`, around);
+      await using traced = tracing(`${url}/own/path`, around);
       await connect(traced, printing);
       await expect(connect(traced, `${printing}; exit 3`)).rejects.toMatchObject({
         code: "PluginFailed",
