@@ -2,6 +2,7 @@ import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
+import { isWebhookConfiguration } from "../finalize-plan.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import type { Trouble } from "./change-set.ts";
 import type { InventoryEntry } from "./inventory.ts";
@@ -19,7 +20,8 @@ export interface Pruned {
 }
 
 /**
- * Deletes obsolete objects, and only those that were seen with our label: what somebody else has made of a name since is left alone.
+ * Deletes obsolete objects, and only those that were seen with our label: what somebody else has made of a name since is left alone. Webhook
+ * configurations go first: whoever answered for them goes next, and without an answer they refuse what they cover. Spec: engine-facts.md 9.
  */
 export async function prune(
   obsolete: readonly InventoryEntry[],
@@ -30,7 +32,11 @@ export async function prune(
     const record = deps.observed.get(identityOf(entry));
     return record === undefined ? [] : [record];
   });
-  const results = await Promise.all(present.map((record) => removed(record, deps, signal)));
+  const first = present.filter(({ key }) => isWebhookConfiguration(key));
+  const results: (Trouble | undefined)[] = [];
+  for (const group of [first, present.filter((record) => !first.includes(record))]) {
+    results.push(...(await Promise.all(group.map((record) => removed(record, deps, signal)))));
+  }
   const failed = results.filter((result) => result !== undefined);
   const stuck = new Set(failed.map(({ key }) => identityOf(key)));
   return {

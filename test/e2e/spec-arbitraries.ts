@@ -113,6 +113,7 @@ const serving: Arbitrary<Spec> = record(
 const eventing: Arbitrary<Spec> = record(
   {
     source: subarray(["ceph", "github", "gitlab", "kafka", "rabbitmq", "redis"], {
+      minLength: 1,
       maxLength: 3,
     }).map((names) => Object.fromEntries(names.map((name) => [name, { enabled: true }]))),
     defaultBrokerClass: constant("MTChannelBasedBroker"),
