@@ -175,6 +175,11 @@ async function apply(
         const steps = { eligible: true, resolved: true };
         if (tells) report.progress({ kind: "working", steps, version, progress }, signal);
       },
+      onUnblocked: ({ webhook, configuration }) => {
+        const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
+        const happening = { type: "Warning", reason: "WebhookUnblocked", message } as const;
+        void deps.events.record(report.latest, happening, signal);
+      },
     },
     AbortSignal.any([signal, connection.signal]),
   );

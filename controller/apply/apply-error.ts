@@ -24,6 +24,15 @@ export type Refusal =
   /** The installation's namespace is going or gone: nothing else will work either. */
   | { readonly kind: "busy"; readonly message: string };
 
+const waitingForWebhook = "Waiting for webhook ";
+
+/** The webhook that a message of a refusal names as the one that does not answer; undefined for other messages. */
+export function webhookIn(message: string): string | undefined {
+  return message.startsWith(waitingForWebhook)
+    ? message.slice(waitingForWebhook.length)
+    : undefined;
+}
+
 type Facts = Pick<ApiErrorFacts, "status" | "message" | "causes" | "isStatus" | "retryAfterMs">;
 
 /** Sorts the refusals of a server-side apply. Spec: engine-facts.md 1 and Algorithm. */
@@ -97,7 +106,7 @@ function internal(error: Facts): Refusal {
     };
   }
   const webhook = /failed calling webhook "([\w.-]{1,100})"/.exec(error.message)?.[1];
-  if (webhook !== undefined) return { kind: "parked", message: `Waiting for webhook ${webhook}` };
+  if (webhook !== undefined) return { kind: "parked", message: `${waitingForWebhook}${webhook}` };
   if (/conversion webhook for/.test(error.message)) {
     return { kind: "parked", message: "Waiting for a conversion webhook" };
   }

@@ -12,6 +12,7 @@ import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import type { Prepared } from "./prepare.ts";
 import { prune } from "./prune.ts";
+import { unblock } from "./unblock.ts";
 
 /** Sends what differs, prunes what is obsolete when all of it was accepted, and records how far that came. */
 export async function carriedOut(
@@ -24,6 +25,7 @@ export async function carriedOut(
   const { requests, ...others } = applyDeps(plan, work, corrected);
   await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
   const sent = await apply(gated(plan.apply), { ...others, requests }, signal);
+  await unblockAmong(sent.parked, work, signal);
   const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
   const accepted = parked.length + sent.failed.length === 0;
   const { resourceOf } = desired;
@@ -45,6 +47,20 @@ export async function carriedOut(
     pruned,
     contested: contestsOf(work),
   };
+}
+
+async function unblockAmong(
+  parked: readonly Trouble[],
+  { target, desired, memory, deps }: Begun,
+  signal: AbortSignal,
+): Promise<void> {
+  const { blockades } = memory;
+  const now = deps.clock.now();
+  const unblocked = await unblock(parked, { target, desired, blockades, now }, signal);
+  for (const one of unblocked) {
+    deps.log.warn(one, "Emptied the rules of a webhook without pods");
+    deps.onUnblocked?.(one);
+  }
 }
 
 /** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. */

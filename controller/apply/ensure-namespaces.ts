@@ -127,5 +127,7 @@ function differs(
 
 function keysAt(ours: FieldSet, field: string): readonly string[] {
   const steps = stepsAt(ours, ["f:metadata", field]);
-  return steps.filter((step) => step.startsWith("f:")).map((step) => step.slice(2));
+  const keys = steps.filter((step) => step.startsWith("f:")).map((step) => step.slice(2));
+  // The server's own, which counts as written by whoever creates the namespace.
+  return keys.filter((key) => key !== "kubernetes.io/metadata.name");
 }

@@ -13,6 +13,7 @@ import { type ApplyPlan, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import { scaledAmong } from "./stripped.ts";
 import type { Target } from "./target.ts";
+import type { Unblocked } from "./unblock.ts";
 import { guardedObjects, watchedKinds } from "./watched-kinds.ts";
 
 export interface InstallRequest {
@@ -31,6 +32,8 @@ export interface InstallDeps {
   readonly preparations: Preparations;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;
+  /** Called when the rules of a webhook were emptied; see unblock.ts. */
+  readonly onUnblocked?: (unblocked: Unblocked) => void;
 }
 
 /** Work whose intent is recorded. */

@@ -4,6 +4,7 @@ import { Contests } from "./contests.ts";
 import { encodeInventory, type Inventory, type InventoryEntry } from "./inventory.ts";
 import type { Desired } from "./prepare.ts";
 import { inventoryTextOf } from "./root-object.ts";
+import { Blockades } from "./unblock.ts";
 
 /**
  * What this process knows of one installation beyond the inventory on its cluster: what answers told since that was written. Saves the requests of
@@ -11,6 +12,7 @@ import { inventoryTextOf } from "./root-object.ts";
  */
 export class InstallationMemory {
   readonly contests = new Contests();
+  readonly blockades = new Blockades();
   /** The next install sends again what seems to be right; an install in which everything was accepted resets it. */
   isAuditDue = false;
   /** Namespaces as they were last found or made to be. */

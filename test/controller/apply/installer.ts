@@ -9,7 +9,8 @@ import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { Preparations } from "../../../controller/apply/prepare.ts";
 import type { Target } from "../../../controller/apply/target.ts";
-import { systemClock } from "../../../controller/clock.ts";
+import type { Unblocked } from "../../../controller/apply/unblock.ts";
+import { type Clock, systemClock } from "../../../controller/clock.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
 import { openReleases, type Releases } from "../../../controller/render/release.ts";
@@ -83,14 +84,15 @@ export class Installer implements AsyncDisposable {
     const component = options.component ?? this.component;
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
-    const { onProgress } = options;
+    const { onProgress, onUnblocked } = options;
     return install(
       { component, rendered, target, observation: this.#observation, memory: this.#memory },
       {
         log: silentLog,
-        clock: systemClock,
+        clock: options.clock ?? systemClock,
         preparations: this.#preparations,
         ...(onProgress === undefined ? {} : { onProgress }),
+        ...(onUnblocked === undefined ? {} : { onUnblocked }),
       },
       options.signal ?? AbortSignal.timeout(100_000),
     );
@@ -133,6 +135,8 @@ export interface InstallOptions {
   readonly rendered?: Rendered;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
+  readonly onUnblocked?: (unblocked: Unblocked) => void;
+  readonly clock?: Clock;
 }
 
 /** An installer with a connection of its own to a spoke. */

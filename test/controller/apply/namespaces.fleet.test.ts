@@ -39,6 +39,10 @@ describe("the namespace of an installation", () => {
       "operator.knative.dev/anchor-namespace": "hub-a",
     });
     expect(metadata?.annotations).toEqual({ note: "b", "operator.knative.dev/cr-uid": uid });
+    const since = new Date();
+    await opened.installer.restart();
+    await opened.installer.install({ rendered: renderedOf(serviceOf("made")) });
+    expect(await writtenTo(spoke, since)).toEqual([]);
   });
 
   test("follows spec.namespace when we made it, also after a restart, and keeps what others put there", async () => {

@@ -1,0 +1,115 @@
+import { ApiError } from "../../access/api-error.ts";
+import { describe } from "../../api/kubernetes.ts";
+import { isFields } from "../render/fields.ts";
+import { webhookIn } from "./apply-error.ts";
+import type { Trouble } from "./change-set.ts";
+import type { Desired, Prepared } from "./prepare.ts";
+import type { Target } from "./target.ts";
+
+/** A webhook without pods that kept our own objects from being written, so that its rules were taken from it. */
+export interface Unblocked {
+  readonly webhook: string;
+  /** `ValidatingWebhookConfiguration a`. */
+  readonly configuration: string;
+}
+
+interface Blockade {
+  readonly since: number;
+  isCleared: boolean;
+}
+
+// Long enough for pods that only start slowly.
+const patienceMs = 3 * 60_000;
+
+/** Remembers since when each webhook refuses ConfigMaps of an installation. Times are in ms of any clock that only goes on. */
+export class Blockades {
+  readonly #blockades = new Map<string, Blockade>();
+
+  /** The webhooks that have refused for minutes and have not been cleared since; others than these ones refuse nothing now. */
+  dueAmong(webhooks: ReadonlySet<string>, now: number): readonly string[] {
+    for (const webhook of this.#blockades.keys()) {
+      if (!webhooks.has(webhook)) this.#blockades.delete(webhook);
+    }
+    return [...webhooks].filter((webhook) => {
+      const blockade = this.#blockades.get(webhook) ?? { since: now, isCleared: false };
+      this.#blockades.set(webhook, blockade);
+      return !blockade.isCleared && now - blockade.since >= patienceMs;
+    });
+  }
+
+  /** Once for as long as the webhook goes on to refuse. */
+  cleared(webhook: string): void {
+    const blockade = this.#blockades.get(webhook);
+    if (blockade !== undefined) blockade.isCleared = true;
+  }
+}
+
+export interface UnblockDeps {
+  readonly target: Pick<Target, "client" | "fieldManager">;
+  readonly desired: Desired;
+  readonly blockades: Blockades;
+  readonly now: number;
+}
+
+/**
+ * Breaks the circle in which the pods of a Knative webhook wait for ConfigMaps that the API server accepts only with an answer of these
+ * pods: after some minutes the webhook's rules are emptied, once, and the pods fill them again when they run. Only for webhooks of the
+ * installation itself and for ConfigMaps. Spec: engine-facts.md 1.
+ */
+export async function unblock(
+  parked: readonly Trouble[],
+  { target, desired, blockades, now }: UnblockDeps,
+  signal: AbortSignal,
+): Promise<readonly Unblocked[]> {
+  const webhooks = parked.flatMap(({ key, message }) => {
+    const webhook = key.kind === "ConfigMap" ? webhookIn(message) : undefined;
+    return webhook === undefined ? [] : [webhook];
+  });
+  const due = blockades.dueAmong(new Set(webhooks), now);
+  const cleared = await Promise.all(
+    due.map(async (webhook): Promise<readonly Unblocked[]> => {
+      const owner = desired.objects.find((object) => namesOf(object.manifest).includes(webhook));
+      if (owner === undefined) return [];
+      if (!(await isCleared(owner, webhook, { target, signal }))) return [];
+      blockades.cleared(webhook);
+      return [{ webhook, configuration: describe(owner.key) }];
+    }),
+  );
+  return cleared.flat();
+}
+
+interface Clearing {
+  readonly target: Pick<Target, "client" | "fieldManager">;
+  readonly signal: AbortSignal;
+}
+
+/** Not by apply: the rules must stay the webhook's and not become ours. */
+async function isCleared(
+  { key, resource }: Prepared,
+  webhook: string,
+  { target, signal }: Clearing,
+): Promise<boolean> {
+  const { client, fieldManager } = target;
+  const ref = { resource, name: key.name };
+  const live = await client.get(ref, {}, signal);
+  const index = live === undefined ? -1 : namesOf(live).indexOf(webhook);
+  if (live === undefined || index < 0) return false;
+  const patch = [
+    { op: "test", path: "/metadata/resourceVersion", value: live.metadata.resourceVersion },
+    { op: "add", path: `/webhooks/${index}/rules`, value: [] },
+  ];
+  try {
+    await client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
+    return true;
+  } catch (error) {
+    // Written by somebody else at the same time, perhaps by its pod: seen again at the next try.
+    if (error instanceof ApiError) return false;
+    throw error;
+  }
+}
+
+function namesOf({ kind, webhooks }: { readonly kind: string; readonly webhooks?: unknown }) {
+  const isOne = kind.endsWith("WebhookConfiguration") && Array.isArray(webhooks);
+  const entries: readonly unknown[] = isOne ? webhooks : [];
+  return entries.map((entry) => (isFields(entry) ? String(entry["name"]) : ""));
+}
