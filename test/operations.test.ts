@@ -97,6 +97,18 @@ describe("docs/operations.md", () => {
     expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(served));
   });
 
+  test("lists the reasons of all Events that are written in so many words", () => {
+    const [, below = ""] = page.split("\n## Events\n");
+    const [table = ""] = below.split("\n## ");
+    const documented = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
+    const files = ["reconcile", "uninstall", "transitions", "force-orphan"];
+    const written = files.flatMap((file) =>
+      [...read(`controller/${file}.ts`).matchAll(/reason: "(\w+)"/g)].map(([, reason]) => reason),
+    );
+    expect(documented).toEqual(expect.arrayContaining(written));
+    expect(documented).toEqual(expect.arrayContaining(["Installing", "Finalizing", "NotReady"]));
+  });
+
   test("says what to do for every alert, and no other", () => {
     const documented = tableBelow("Alerts").map(([name = "", , advice]) => {
       expect(advice).toMatch(/./);
