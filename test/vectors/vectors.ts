@@ -81,7 +81,14 @@ function optionsOf(args: readonly string[]): Options | undefined {
 
 async function run({ folders, only, quiet }: Options): Promise<boolean> {
   const named = Object.keys(folders).length > 0;
+  let inFolder = new Map<string, Record<Verdict["kind"], number>>();
   const report = (verdict: Verdict): void => {
+    const [folder = "", name] = verdict.name.split("/");
+    if (name !== undefined) {
+      const counts = inFolder.get(folder) ?? { equal: 0, different: 0, wrong: 0 };
+      counts[verdict.kind] += 1;
+      inFolder.set(folder, counts);
+    }
     if (!quiet || verdict.kind === "wrong") process.stdout.write(verdictLines(verdict));
   };
   const totals: string[] = [];
@@ -89,11 +96,16 @@ async function run({ folders, only, quiet }: Options): Promise<boolean> {
   for (const kind of kinds) {
     const folder = folders[kind];
     if (named && folder === undefined) continue;
+    inFolder = new Map();
     const result = await runners[kind](folder, (name) => name.includes(only), report);
     if (result === undefined) {
       totals.push(`${kind}: no vectors in ${folder ?? "the shared folder"}\n`);
       isRight = false;
       continue;
+    }
+    // The access vectors lie in folders by what they are about.
+    if (inFolder.size > 1) {
+      totals.push(...[...inFolder].map(([name, counts]) => totalLine(`${kind}/${name}`, counts)));
     }
     totals.push(totalLine(kind, result));
     isRight &&= result.wrong === 0;
