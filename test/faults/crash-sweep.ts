@@ -69,9 +69,11 @@ export async function live(
   life: Life,
 ): Promise<readonly CrashResult[]> {
   const results: CrashResult[] = [];
+  let current: Phase = "install";
   try {
     await using stage = await Stage.open(bench, target);
     for (const phase of phases) {
+      current = phase;
       const point = life[phase];
       const run = await stage.run(phase, point);
       const differences = [
@@ -81,11 +83,11 @@ export async function live(
       if (point !== undefined) results.push({ phase, point, ...run, differences });
     }
   } catch (error) {
-    const phase =
-      phases.find((one) => !results.some((result) => result.phase === one)) ?? "install";
-    const point = life[phase] ?? { write: 0, side: "before", signal: "SIGKILL" };
+    // Also a phase without a death, which then fell ill from an earlier one.
+    const point = life[current] ?? { write: 0, side: "before", signal: "SIGKILL" };
     const { struck } = bench.log;
-    results.push({ phase, point, struck, convergeMs: 0, differences: [textOf(error)] });
+    const differences = [textOf(error)];
+    results.push({ phase: current, point, struck, convergeMs: 0, differences });
     await releaseComponent(bench, target);
   }
   await cleanUp(target.spoke, reference.contentsBefore);

@@ -6,6 +6,7 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { ControllerProcess, type ControllerProcessOptions } from "../support/controller-process.ts";
 import type { SpokeDump } from "../support/spoke-dump.ts";
 import { blindDeletes } from "./blind-deletes.ts";
+import { cleanUp, contentsOf } from "./clean-up.ts";
 import { startController, type FaultBench, type Target } from "./fault-bench.ts";
 import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts";
 
@@ -13,6 +14,8 @@ import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts"
 export interface Expected {
   readonly installed: SpokeDump;
   readonly removed: SpokeDump;
+  /** What the spoke held before. */
+  readonly contentsBefore: ReadonlySet<string>;
 }
 
 /** One fault, what it is done to, and what it must come to. */
@@ -202,26 +205,28 @@ export async function tryFault(
     }
     return { id, fault, survived: true, convergeMs, notes };
   } catch (error) {
-    await heal(bench);
+    await heal(bench, expected);
     return { id, fault, survived: false, convergeMs, notes: [...notes, textOf(error)] };
   }
 }
 
 /** Installs and removes Serving once without a fault. */
 export async function expectedOf(bench: FaultBench): Promise<Expected> {
+  const contentsBefore = await contentsOf(bench.serving.spoke);
   await using trial = await Trial.open(bench);
   try {
     await trial.installed();
     const installed = await steadyDump(trial.target);
     await remove(bench.hub, "KnativeServing");
     await gone(bench.hub, "KnativeServing");
-    return { installed, removed: await steadyDump(trial.target) };
+    return { installed, removed: await steadyDump(trial.target), contentsBefore };
   } catch (error) {
     throw new Error([textOf(error), ...trial.lastWords()].join("\n"), { cause: error });
   }
 }
 
-async function heal(bench: FaultBench): Promise<void> {
+/** After a failure: the next fault is to meet what the first one met. */
+async function heal(bench: FaultBench, { contentsBefore }: Expected): Promise<void> {
   const { hub, hubProxy, serving, eventing } = bench;
   for (const cluster of [hub, serving.spoke, eventing.spoke]) {
     cluster.resume();
@@ -231,8 +236,8 @@ async function heal(bench: FaultBench): Promise<void> {
     await line.setMode("open");
     line.setRtt(0);
   }
-  await releaseComponent(bench, serving);
-  await releaseComponent(bench, eventing);
+  for (const target of [serving, eventing]) await releaseComponent(bench, target);
+  await cleanUp(serving.spoke, contentsBefore);
 }
 
 function complain(problems: readonly string[]): void {
