@@ -6,6 +6,7 @@ import { untilAuditMs } from "./audit-pace.ts";
 import { keyTextOf } from "./component-key.ts";
 import { targetIdOf } from "./duplicate.ts";
 import { hasFinalizer } from "./finalizer.ts";
+import { greet, Greeting } from "./greeting.ts";
 import { Installation } from "./installation.ts";
 import { canonicalJson } from "./observe/fingerprint.ts";
 import type { ObservedChange } from "./observe/observation.ts";
@@ -33,7 +34,8 @@ export interface WorkOptions {
 
 // A cluster has one component of each kind; more than two wait only where they are refused anyway.
 const laneConcurrency = 4;
-const slowMs = 3_000;
+// Also the pace after a start: when no spoke answers, `concurrency` more of them are tried each time.
+const slowMs = 500;
 const workloadDelayMs = 20;
 const driftDelayMs = 50;
 // An object that somebody changes again and again is slowed down by itself; see contests.ts.
@@ -46,6 +48,7 @@ const longestWaitMs = 86_400_000;
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #queue: WorkQueue;
+  readonly #stop = new AbortController();
   readonly #installations = new Map<string, Installation>();
   #work: WorkOptions | undefined;
 
@@ -76,6 +79,7 @@ export class Dispatcher implements AsyncDisposable {
   start(work: WorkOptions): void {
     this.#work = work;
     this.#queue.start();
+    for (const component of this.#options.components.all()) this.#greetLater(component);
   }
 
   componentChanged(component: Component, before: Component | undefined): void {
@@ -86,6 +90,7 @@ export class Dispatcher implements AsyncDisposable {
       installation.interrupt();
     }
     this.#add(component);
+    this.#greetLater(component);
   }
 
   componentDeleted(component: Component): void {
@@ -112,6 +117,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
     await this.#queue[Symbol.asyncDispose]();
     const installations = [...this.#installations.values()];
     this.#installations.clear();
@@ -131,6 +137,19 @@ export class Dispatcher implements AsyncDisposable {
     const at = Math.max(now + driftDelayMs, installation.driftAt + driftIntervalMs);
     if (installation.driftAt < now) installation.driftAt = at;
     this.#queue.hasten(key, targetIdOf(component), Math.max(0, installation.driftAt - now));
+  }
+
+  /** A component that has to wait for a worker says so. */
+  #greetLater(component: Component): void {
+    const { status, metadata } = component;
+    const installation = this.#installationOf(component);
+    const isNew = status?.conditions === undefined && metadata.deletionTimestamp === undefined;
+    if (!isNew || installation.attempts > 0 || installation.greeting !== undefined) return;
+    installation.greeting = new Greeting(this.#options.clock, async () => {
+      const work = this.#work;
+      if (work?.mayWrite() !== true) installation.greeting = undefined;
+      else await greet({ component, installation }, work.deps, this.#stop.signal);
+    });
   }
 
   #add(component: Component): void {
@@ -158,6 +177,7 @@ export class Dispatcher implements AsyncDisposable {
     const work = this.#work;
     if (stored === undefined || work?.mayWrite() !== true) return { kind: "change" };
     const installation = this.#installationOf(stored);
+    await installation.greeting?.stop();
     const component = newerOf(installation.latest, stored);
     const onChange = (of: Component, change: ObservedChange): void =>
       this.#targetChanged(of, change);
@@ -167,6 +187,7 @@ export class Dispatcher implements AsyncDisposable {
         (either) => reconcile({ component, installation }, { ...work.deps, onChange }, either),
         signal,
       );
+      installation.isComplete = next.kind === "done";
       this.#awaitAudit(key, component, installation);
       return next;
     } catch (error) {
@@ -174,18 +195,20 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
+  /** What is not complete yet is looked at anyway. */
   #auditIfDue(installation: Installation): void {
     const { clock, auditMs: intervalMs, random } = this.#options;
-    const { auditAt } = installation;
-    if (auditAt !== undefined && clock.now() < auditAt) return;
+    const { auditAt, isComplete } = installation;
+    if (auditAt !== undefined && (clock.now() < auditAt || !isComplete)) return;
     if (auditAt !== undefined) installation.requestAudit();
     const ms = untilAuditMs({ intervalMs, random }, { isFirst: auditAt === undefined });
     installation.auditAt = ms === undefined ? undefined : clock.now() + ms;
   }
 
   /** Not before something else that is due earlier. */
-  #awaitAudit(key: string, component: Component, { auditAt }: Installation): void {
-    if (auditAt === undefined || component.metadata.deletionTimestamp !== undefined) return;
+  #awaitAudit(key: string, component: Component, { auditAt, isComplete }: Installation): void {
+    if (auditAt === undefined || !isComplete) return;
+    if (component.metadata.deletionTimestamp !== undefined) return;
     const ms = Math.min(longestWaitMs, Math.max(0, auditAt - this.#options.clock.now()));
     this.#queue.addAfter(key, targetIdOf(component), ms);
   }

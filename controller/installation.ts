@@ -20,10 +20,14 @@ export class Installation implements AsyncDisposable {
   statusWrittenAt: number | undefined;
   /** The component as our last write left it: its watch event is no news. */
   latest: Component | undefined;
+  /** Says that the component was seen, while it waits for a worker. */
+  greeting: { stop(): Promise<void> } | undefined;
   /** When drift was last followed up, by the controller's clock. */
   driftAt = -Infinity;
   /** How often it was attempted. */
   attempts = 0;
+  /** The last look found nothing left to do or to wait for. */
+  isComplete = false;
   /** When everything is to be sent again, by the controller's clock. */
   auditAt: number | undefined;
   /** A connection to the target was had. */

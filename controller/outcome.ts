@@ -124,7 +124,12 @@ function conditionsOf(
 ): readonly Entry[] {
   if (outcome.kind === "applied") return appliedOf(current, outcome);
   const steps = stepsOf(outcome.steps);
-  if (outcome.kind === "failed") return [...steps, ...failuresOf(outcome.error)];
+  if (outcome.kind === "failed") {
+    const failures = failuresOf(outcome.error);
+    // A condition that is said twice would have a new time with every attempt.
+    const others = steps.filter(({ type }) => failures.every((failure) => failure.type !== type));
+    return [...others, ...failures];
+  }
   if (outcome.kind === "removing") {
     return [...steps, ...removalOf(removalMessage(cluster, outcome.remaining))];
   }

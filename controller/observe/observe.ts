@@ -24,8 +24,7 @@ export interface ObserveOptions {
  *
  * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed; and workloads
  * that are seen first or whose availability, or the cause why they have none, changed. Not reported: status noise, what our own writes did when
- * they were noted, and
- * objects of a kind's first list.
+ * they were noted, and objects of a kind's first list.
  */
 export function observe(options: ObserveOptions): Observation {
   return new LiveObservation(options);

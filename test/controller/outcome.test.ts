@@ -214,6 +214,15 @@ describe("statusOf", () => {
     }
   });
 
+  test("a spoke that stays lost in the middle of the work is told once", () => {
+    const lost = failed(
+      new FleetError("SpokeUnreachable", "Silent", { code: "Unreachable" }),
+      both,
+    );
+    const once = after(lost);
+    expect(statusOf(once, lost, later)).toEqual(once.status);
+  });
+
   test("a target that is not resolved leaves the install's own condition alone", () => {
     const lost = failed(new FleetError("ClusterProfileNotReady", "Not healthy"), neither);
     expect(lines(statusOf(after(applied()), lost, now))).toContain("InstallSucceeded=True");

@@ -17,12 +17,12 @@ export interface Scene {
   startController(): Promise<ControllerProcess>;
 }
 
-/** Sets the scene for all tests of a file. */
-export function useScene(options: FleetOptions): () => Scene {
+/** Sets the scene for all tests of a file; `flags` are those of the controller besides the usual ones. */
+export function useScene(options: FleetOptions, flags: readonly string[] = []): () => Scene {
   const fleet = useFleet(options);
   let scene: Scene | undefined;
   beforeAll(async () => {
-    scene = await sceneOf(fleet());
+    scene = await sceneOf(fleet(), flags);
   }, 300_000);
   afterAll(async () => scene?.controller[Symbol.asyncDispose]());
   return () => {
@@ -31,7 +31,7 @@ export function useScene(options: FleetOptions): () => Scene {
   };
 }
 
-async function sceneOf(fleet: Fleet): Promise<Scene> {
+async function sceneOf(fleet: Fleet, flags: readonly string[]): Promise<Scene> {
   const profiles = await Promise.all(
     fleet.spokes.map((spoke, index) =>
       fleet.addProfile(spoke, {
@@ -42,7 +42,8 @@ async function sceneOf(fleet: Fleet): Promise<Scene> {
   const releases = await releaseDir();
   const kubeconfig = await fleet.controllerKubeconfig();
   const providerFile = await fleet.providerFile();
-  const start = () => startControllerProcess({ kubeconfig, providerFile, releaseDir: releases });
+  const start = () =>
+    startControllerProcess({ kubeconfig, providerFile, releaseDir: releases, flags });
   const controller = await start();
   return { fleet, hub: fleet.hub, profiles, controller, startController: start };
 }

@@ -169,17 +169,15 @@ describe("readiness", () => {
   });
 });
 
+function refused(message: string): object {
+  return { type: "ReplicaFailure", status: "True", reason: "FailedCreate", message };
+}
+
 function turn(status: object): string {
   return turnOf(workload({ status: { observedGeneration: 2, ...status } }));
 }
 
 describe("why a workload is not available", () => {
-  const refused = (message: string) => ({
-    type: "ReplicaFailure",
-    status: "True",
-    reason: "FailedCreate",
-    message,
-  });
   const late = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
   const quota = refused('pods "a-" is forbidden: exceeded quota: small, requested: pods=1');
 
