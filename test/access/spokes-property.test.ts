@@ -115,7 +115,8 @@ async function lived(world: SpokesWorld, happenings: readonly Happening[]): Prom
     userAgent: "test",
   };
   await using spokes = await openSpokes({ ...options, path }, signal);
-  for (const of of names) void met(spokes, of);
+  // All are connected at first, so that there is something to be replaced.
+  await metByAll(spokes);
   for (const each of happenings) {
     await world.take(each);
     // Somebody is always working with them.
