@@ -10,7 +10,7 @@ import { longRsaEnd, longRsaPem, shortRsaPem } from "./rsa-certificates.ts";
 
 const base = { server: "https://spoke-1.test:6443", "certificate-authority-data": anyCaData };
 
-describe("a server", () => {
+describe("a server (T-10)", () => {
   test.each([
     ["https://spoke-1.test:6443", "https://spoke-1.test:6443"],
     ["https://spoke-1.test", "https://spoke-1.test"],
@@ -48,7 +48,7 @@ describe("a server", () => {
   });
 });
 
-describe("trust", () => {
+describe("trust (T-13)", () => {
   test("comes from the profile's CA", () => {
     expect(endpointOf(base).caPem).toBe(anyCaPem);
   });
@@ -86,7 +86,7 @@ describe("trust", () => {
   });
 });
 
-describe("a proxy", () => {
+describe("a proxy (T-15)", () => {
   test.each([
     ["http://proxy.test:3128", { protocol: "http:", host: "proxy.test", port: 3128 }],
     ["https://proxy.test", { protocol: "https:", host: "proxy.test", port: 443 }],

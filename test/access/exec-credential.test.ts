@@ -97,7 +97,7 @@ test.each([
     name: "an expiry long ago",
     status: { token: "T1", expirationTimestamp: "2026-11-21T11:00:00Z" },
   },
-])("output with $name is refused", ({ status }) => {
+])("output with $name is refused (T-44)", ({ status }) => {
   expect(refusalOf(() => parse(status))).toBe("AccessProviderFailed PluginOutputInvalid");
 });
 
@@ -105,7 +105,7 @@ test.each([
   { name: "another kind", overrides: { kind: "Foo" } },
   { name: "another version (X04)", overrides: { apiVersion: `${v1}beta1` } },
   { name: "no version", overrides: { apiVersion: undefined } },
-])("output with $name is refused", ({ overrides }) => {
+])("output with $name is refused (T-44)", ({ overrides }) => {
   expect(refusalOf(() => parse({ token: "T1" }, overrides))).toBe(
     "AccessProviderFailed PluginOutputInvalid",
   );

@@ -198,13 +198,13 @@ describe("a plugin fails", () => {
       says: "client.authentication.k8s.io/v1beta1",
     },
     {
-      name: "by flooding us on stderr",
+      name: "by flooding us on stderr (T-43)",
       script: `yes canary | head -c 100000 >&2; echo '${good}'`,
       code: "PluginOutputInvalid",
       says: "64 KiB",
     },
     {
-      name: "by flooding us (X23)",
+      name: "by flooding us (X23, T-43)",
       script: "yes canary | head -c 5000000",
       code: "PluginOutputInvalid",
       says: "1 MiB",

@@ -33,7 +33,7 @@ function by(profileSourcedEnvVarsPolicy: string): ProviderFile {
   return fileOf(rawProvider("sr", { profileSourcedEnvVarsPolicy }));
 }
 
-describe("additional arguments", () => {
+describe("additional arguments (T-17)", () => {
   const append = fileOf(rawProvider("sr", { profileSourcedCLIArgsPolicy: "Append" }));
 
   test.each([
@@ -85,7 +85,7 @@ describe("additional arguments", () => {
   });
 });
 
-describe("additional variables", () => {
+describe("additional variables (T-17)", () => {
   test.each([
     { row: "R29", policy: "AppendIfNotExists", extension: { A: "2", B: "3" }, env: ["A=1", "B=3"] },
     { row: "R30", policy: "Replace", extension: { A: "2", B: "3" }, env: ["A=2", "B=3"] },

@@ -32,7 +32,7 @@ export interface CertificateRequest {
   readonly expired?: boolean;
 }
 
-/** A certificate authority for one test cluster: EC P-256, valid for 30 days from yesterday. */
+/** A certificate authority for one test cluster: EC P-256, valid for 90 days from yesterday, so that nobody is warned of its end. */
 export interface CertificateAuthority {
   readonly certificatePem: string;
   readonly keyPem: string;
@@ -108,7 +108,7 @@ function certify(
     issuer,
     sequence(
       utcTime(new Date(now - dayMs)),
-      utcTime(new Date(subject.endsAtMs ?? now + 30 * dayMs)),
+      utcTime(new Date(subject.endsAtMs ?? now + 90 * dayMs)),
     ),
     subject.name,
     spki(subject.key),
