@@ -3,13 +3,13 @@ import { targetIdOf } from "./duplicate.ts";
 import { nextOf, type Outcome } from "./outcome.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import { type StatusChange, StatusReport } from "./status-report.ts";
+import { type StatusChange, type StatusClient, StatusReport } from "./status-report.ts";
 import { happeningsOf } from "./transitions.ts";
 
 /** The report on one reconcile; what it writes is told in Events, too. */
 export function openReport(
   { component, installation }: Subject,
-  { hub, clock, events }: Pick<ReconcileDeps, "hub" | "clock" | "events">,
+  { hub, clock, events }: Pick<ReconcileDeps, "clock" | "events"> & { readonly hub: StatusClient },
   signal: AbortSignal,
 ): StatusReport {
   const report = new StatusReport(component, {

@@ -2,9 +2,11 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { startControllerProcess } from "../support/controller-process.ts";
 import { eventsOf, historyOf } from "./history.ts";
 import { change, condition, create, gone, read, ready, remove } from "./installation.ts";
-import { requestsTo } from "./requests.ts";
+import { releaseDir } from "./release-dir.ts";
+import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: [{ admissionWebhooks: true }] });
@@ -199,4 +201,29 @@ test("the log follows one component from its creation to its spoke", async () =>
   }
   await remove(hub, kind);
   await gone(hub, kind);
+});
+
+test("a component that has to wait for a worker has conditions before its turn comes", async () => {
+  const { hub, fleet, profiles } = scene();
+  await scene().controller[Symbol.asyncDispose]();
+  await using _controller = await startControllerProcess({
+    kubeconfig: await fleet.controllerKubeconfig(),
+    providerFile: await fleet.providerFile(),
+    releaseDir: await releaseDir(),
+    flags: ["--concurrency=1"],
+  });
+  fleet.spoke(0).proxy.setRtt(200);
+  const since = new Date();
+  await create(hub, { kind, on: profiles[0] });
+  await create(hub, { kind: "KnativeServing", on: { namespace: "fleet", name: "nowhere" } });
+  const failed = { status: "False", reason: "ClusterProfileNotFound" };
+  await condition(hub, "KnativeServing", ["Ready", failed]);
+  const writes = (await writesTo(hub, since)).filter(
+    ({ resource, user }) => resource === "knativeservings" && user.includes("serviceaccount"),
+  );
+  // Its turn begins with its finalizer.
+  expect(writes.map(({ verb, subresource }) => `${verb} ${subresource}`).slice(0, 2)).toEqual([
+    "update status",
+    "patch ",
+  ]);
 });
