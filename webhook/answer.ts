@@ -60,7 +60,9 @@ function statusOf(violations: readonly Violation[]): DenialStatus {
   const code = severities.find((one) => violations.some((found) => found.code === one)) ?? 422;
   const shown = violations.slice(0, maxLines);
   const more = violations.length - shown.length;
-  const lines = shown.map(({ path, message }) => lineOf(`${path}: ${message}`, maxLineLength));
+  const lines = shown.map(({ path, message }) =>
+    lineOf(path === "" ? message : `${path}: ${message}`, maxLineLength),
+  );
   return {
     code,
     reason: reasonsByCode[code],

@@ -40,7 +40,7 @@ interface GroupVersionKind {
 export interface Violation {
   /** Name of the rule; a label on a metric. */
   readonly rule: string;
-  /** The field, for example `spec.clusterProfileRef.name`. */
+  /** The field, for example `spec.clusterProfileRef.name`; empty: the request as a whole. */
   readonly path: string;
   readonly message: string;
   /** 403 not permitted, 409 in the way of another object, 422 not valid, 500 could not be decided. */

@@ -40,7 +40,7 @@ export function guardPolicyOf(guard: GuardName, owner: GuardOwner): GuardPolicy 
       metadata,
       spec: {
         failurePolicy: "Fail",
-        matchConstraints: { matchPolicy: "Equivalent", resourceRules: [targets[guard]] },
+        matchConstraints: { matchPolicy: "Equivalent", resourceRules: [guardTargets[guard]] },
         matchConditions: [matchConditionOf(guard, hubId)],
         variables: policyVariablesOf(guard, hubUser),
         validations: guardRules[guard].map((rule) => validationOf(rule, owner)),
@@ -56,8 +56,11 @@ export function guardPolicyOf(guard: GuardName, owner: GuardOwner): GuardPolicy 
   };
 }
 
-// No resourceNames and no selectors: an element of a collection delete has no name, and labels are anybody's to change.
-const targets: Readonly<Record<GuardName, object>> = {
+/**
+ * The requests that a guard looks at. No resourceNames and no selectors: an element of a collection delete has no name, and labels
+ * are anybody's to change.
+ */
+export const guardTargets: Readonly<Record<GuardName, object>> = {
   "anchor-guard": {
     apiGroups: [""],
     apiVersions: ["v1"],
@@ -82,7 +85,8 @@ const targets: Readonly<Record<GuardName, object>> = {
   },
 };
 
-function matchConditionOf(guard: GuardName, hubId: string): object {
+/** What an object must carry for a guard to look at it, as a match condition of a policy or of a webhook. */
+export function matchConditionOf(guard: GuardName, hubId: string): object {
   if (guard === "anchor-guard") {
     const marks = { field: "annotations", key: anchorAnnotations.hubId, hubId };
     const isProtected = (which: string) =>

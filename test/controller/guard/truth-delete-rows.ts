@@ -113,6 +113,17 @@ export const deleteRows: readonly TruthRow[] = [
     ...refused(M9),
   }),
   removeAll(["D13", "of all ConfigMaps, tenant", "tenant"], () => ""),
+  {
+    id: "D13b",
+    title: "after a DELETECOLLECTION by the tenant the anchor is still there",
+    ...passed,
+    run: async (stage) => {
+      const { name } = await stage.plainNamespace();
+      const place = await stage.anchor({}, name);
+      await stage.send("tenant", "DELETE", collection(name));
+      return about(stage.send("masters", "GET", place.path), place);
+    },
+  },
   removeAll(["D14", "by label, cluster-admin", "clusterAdmin"], () => "?labelSelector=set%3Done"),
   removeAll(
     ["D15", "by field, cluster-admin", "clusterAdmin"],

@@ -1,81 +1,132 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import type { GuardOwner } from "../../../api/guard/guard-request.ts";
 import { guardPolicyOf } from "../../../controller/guard/policy.ts";
 import type { Cluster, KubernetesMinor } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { type GuardStage, openGuardStage } from "./guard-stage.ts";
+import { startGuardWebhook } from "./guard-webhook.ts";
 import { anchorRows } from "./truth-anchor-rows.ts";
 import { crdRows } from "./truth-crd-rows.ts";
 import { deleteRows } from "./truth-delete-rows.ts";
 import { deletingRows } from "./truth-deleting-rows.ts";
 import { hubRows } from "./truth-hub-rows.ts";
 import { namespaceRows } from "./truth-namespace-rows.ts";
+import type { TruthRow } from "./truth-row.ts";
 
-const rows = [
-  ...anchorRows,
-  ...deleteRows,
-  ...deletingRows,
-  ...namespaceRows,
-  ...hubRows,
-  ...crdRows,
-];
+const sections = [anchorRows, deleteRows, deletingRows, namespaceRows, hubRows, crdRows];
+const rows = sections.flat();
 const hubId = "11111111-2222-3333-4444-555555555555";
 const guards = ["anchor-guard", "namespace-guard", "crd-guard"] as const;
 
-describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])(
-  "policies on Kubernetes %s",
-  (kubernetes) => {
-    const fleet = useFleet({ spokes: [{ kubernetes, kwok: false }] });
-    let stage: GuardStage;
+function ownersOf(stage: GuardStage): readonly GuardOwner[] {
+  return [
+    { hubId, hubUser: stage.hubUser },
+    { hubId: stage.otherHubId, hubUser: stage.otherHubUser },
+  ];
+}
 
-    beforeAll(async () => {
-      const cluster = fleet().spoke(0);
-      stage = await openGuardStage(cluster, hubId);
-      await install(cluster, { hubId, hubUser: stage.hubUser });
-      await install(cluster, { hubId: stage.otherHubId, hubUser: stage.otherHubUser });
-      await Promise.all([hubId, stage.otherHubId].map((hub) => enforced(stage, hub)));
-    }, 120_000);
+test("the truth table has all rows of anchor-guard.md 4", () => {
+  const ids = rows.flatMap(({ id }) => id.split(", "));
+  expect(new Set(ids).size).toBe(ids.length);
+  // All but H12, which is about the policies themselves.
+  expect(ids.length).toBe(138);
+});
 
-    test("are accepted without a warning of the type checker", async () => {
-      for (const guard of guards) {
-        const { policy } = guardPolicyOf(guard, { hubId, hubUser: stage.hubUser });
-        const { name = "" } = policy.metadata;
-        const status = await waitFor(`the type check of ${name}`, async () => {
-          const found = await fleet()
-            .spoke(0)
-            .admin.get({ ...policy, name });
-          return valueAt(found, "status", "typeChecking");
-        });
-        expect(status).toEqual({});
-      }
-    });
+describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernetes %s", (minor) => {
+  const fleet = useFleet({ spokes: [{ kubernetes: minor, kwok: false }] });
+  let stage: GuardStage;
 
-    test("leave objects alone that have no annotations, labels or finalizers", async () => {
-      const path = `/api/v1/namespaces/${stage.namespace}/configmaps`;
-      const metadata = { name: stage.newName() };
-      expect((await stage.send("tenant", "POST", path, { metadata })).status).toBe(201);
-      const object = `${path}/${metadata.name}`;
-      expect((await stage.send("tenant", "PUT", object, { metadata })).status).toBe(200);
-      expect((await stage.send("tenant", "DELETE", object)).status).toBe(200);
-    });
+  beforeAll(async () => {
+    const cluster = fleet().spoke(0);
+    stage = await openGuardStage(cluster, hubId);
+    for (const owner of ownersOf(stage)) await install(cluster, owner);
+    await enforced(stage);
+  }, 120_000);
 
-    test.each(rows)("$id $title", async ({ run, expected, message }) => {
-      const { reply, place } = await run(stage);
-      const text = message === undefined ? "" : message(stage, place);
-      expect(reply).toMatchObject({
-        status: expected,
-        message: expect.stringMatching(new RegExp(`${RegExp.escape(text)}$`, "m")),
+  test("are accepted without a warning of the type checker", async () => {
+    for (const guard of guards) {
+      const { policy } = guardPolicyOf(guard, { hubId, hubUser: stage.hubUser });
+      const { name = "" } = policy.metadata;
+      const status = await waitFor(`the type check of ${name}`, async () => {
+        const found = await fleet()
+          .spoke(0)
+          .admin.get({ ...policy, name });
+        return valueAt(found, "status", "typeChecking");
       });
-    });
-  },
-);
+      expect(status).toEqual({});
+    }
+  });
 
-async function install(
-  cluster: Cluster,
-  owner: { readonly hubId: string; readonly hubUser: string },
-): Promise<void> {
+  test("leave objects alone that have no annotations, labels or finalizers", async () => {
+    expect(await plainWrites(stage)).toEqual([201, 200, 200]);
+  });
+
+  test.each(rows)("$id $title", async (row) => {
+    const { status, message, text } = await answerTo(row, stage);
+    expect(status).toBe(row.expected);
+    expect(message).toMatch(text);
+  });
+
+  test("H12 hub A may delete the policy of hub B: nothing protects policies", async () => {
+    const { policy } = guardPolicyOf("crd-guard", {
+      hubId: stage.otherHubId,
+      hubUser: stage.otherHubUser,
+    });
+    const all = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    const path = `${all}/${policy.metadata.name}`;
+    expect((await stage.send("controller", "DELETE", path)).status).toBe(200);
+  });
+});
+
+describe("the webhook at /validate/anchor", () => {
+  const fleet = useFleet({ spokes: [{ kwok: false, admissionWebhooks: true }] });
+  let stage: GuardStage;
+  let webhook: AsyncDisposable;
+
+  beforeAll(async () => {
+    const cluster = fleet().spoke(0);
+    stage = await openGuardStage(cluster, hubId);
+    webhook = await startGuardWebhook(cluster, ownersOf(stage));
+    await enforced(stage);
+  }, 120_000);
+  afterAll(() => webhook[Symbol.asyncDispose]());
+
+  test("leaves objects alone that have no annotations, labels or finalizers", async () => {
+    expect(await plainWrites(stage)).toEqual([201, 200, 200]);
+  });
+
+  test.each(rows)("$id $title", async (row) => {
+    const { status, message, text } = await answerTo(row, stage);
+    expect(status).toBe(row.expected);
+    expect(message).toMatch(text);
+  });
+});
+
+/** What a row was answered, and what its message has to end with. */
+async function answerTo(
+  { run, message }: TruthRow,
+  stage: GuardStage,
+): Promise<{ readonly status: number; readonly message: string; readonly text: RegExp }> {
+  const { reply, place } = await run(stage);
+  const text = message === undefined ? "" : message(stage, place);
+  return { ...reply, text: new RegExp(`${RegExp.escape(text)}$`, "m") };
+}
+
+/** Answers to writes of a ConfigMap that has nothing but a name. */
+async function plainWrites(stage: GuardStage): Promise<readonly number[]> {
+  const path = `/api/v1/namespaces/${stage.namespace}/configmaps`;
+  const metadata = { name: stage.newName() };
+  const object = `${path}/${metadata.name}`;
+  const created = await stage.send("tenant", "POST", path, { metadata });
+  const replaced = await stage.send("tenant", "PUT", object, { metadata });
+  const removed = await stage.send("tenant", "DELETE", object);
+  return [created, replaced, removed].map(({ status }) => status);
+}
+
+async function install(cluster: Cluster, owner: GuardOwner): Promise<void> {
   for (const guard of guards) {
     const { policy, binding } = guardPolicyOf(guard, owner);
     await cluster.admin.apply(policy);
@@ -83,19 +134,22 @@ async function install(
   }
 }
 
-/** One API server: the first refusal of a probe is the proof. */
-async function enforced(stage: GuardStage, hub: string): Promise<void> {
-  const user = hub === stage.hubId ? "controller" : "otherController";
-  const annotations = { ...stage.markers(hub), "operator.knative.dev/enforcement-probe": "1" };
+/** With one API server the first refusal of a probe is proof enough. */
+async function enforced(stage: GuardStage): Promise<void> {
+  const users = { controller: stage.hubId, otherController: stage.otherHubId } as const;
   const path = `/api/v1/namespaces/${stage.namespace}/configmaps?dryRun=All`;
-  const labels = { "operator.knative.dev/anchor-namespace": hub };
-  await waitFor(`the guards of ${hub}`, async () => {
-    const [anchor, namespace] = await Promise.all([
-      stage.send(user, "POST", path, { metadata: { name: "probe", annotations } }),
-      stage.send(user, "POST", "/api/v1/namespaces?dryRun=All", {
-        metadata: { name: "probe", labels, annotations },
-      }),
-    ]);
-    return anchor.status === 403 && namespace.status === 403;
-  });
+  for (const user of ["controller", "otherController"] as const) {
+    const hub = users[user];
+    const annotations = { ...stage.markers(hub), "operator.knative.dev/enforcement-probe": "1" };
+    const labels = { "operator.knative.dev/anchor-namespace": hub };
+    await waitFor(`the guards of ${hub}`, async () => {
+      const [anchor, namespace] = await Promise.all([
+        stage.send(user, "POST", path, { metadata: { name: "probe", annotations } }),
+        stage.send(user, "POST", "/api/v1/namespaces?dryRun=All", {
+          metadata: { name: "probe", labels, annotations },
+        }),
+      ]);
+      return anchor.status === 403 && namespace.status === 403;
+    });
+  }
 }

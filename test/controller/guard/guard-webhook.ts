@@ -1,0 +1,46 @@
+import { connectHub } from "../../../access/hub.ts";
+import type { GuardOwner } from "../../../api/guard/guard-request.ts";
+import { guardTargets, matchConditionOf } from "../../../controller/guard/policy.ts";
+import { createAccessReviews } from "../../../webhook/access-review.ts";
+import { anchorReview } from "../../../webhook/anchor-review.ts";
+import type { Cluster } from "../../fleet/cluster.ts";
+import { serve } from "../../webhook/serving.ts";
+
+const guards = ["anchor-guard", "namespace-guard", "crd-guard"] as const;
+
+/** The webhook serves the guard's rules on loopback, and the cluster asks it. */
+export async function startGuardWebhook(
+  cluster: Cluster,
+  owners: readonly GuardOwner[],
+): Promise<AsyncDisposable> {
+  await using opened = new AsyncDisposableStack();
+  const kubeconfig = cluster.adminKubeconfigPath;
+  const { client } = opened.use(
+    await connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-webhook" }),
+  );
+  const accessReviews = createAccessReviews(client, () => performance.now());
+  const serving = opened.use(await serve(anchorReview({ client, accessReviews, owners })));
+  await cluster.admin.apply({
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "anchor-guard" },
+    webhooks: owners.flatMap(({ hubId }) =>
+      guards.map((guard) => ({
+        name: `${guard}.${hubId}.knfleet.dev`,
+        clientConfig: {
+          url: `https://127.0.0.1:${serving.server.port}/validate`,
+          caBundle: Buffer.from(serving.authority.certificatePem).toString("base64"),
+        },
+        rules: [guardTargets[guard]],
+        matchConditions: [matchConditionOf(guard, hubId)],
+        matchPolicy: "Equivalent",
+        failurePolicy: "Fail",
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+        timeoutSeconds: 5,
+      })),
+    ),
+  });
+  const running = opened.move();
+  return { [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
