@@ -19,7 +19,7 @@ import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { assertKubernetesVersion } from "./render/kubernetes-version.ts";
 import { render, type Rendered } from "./render/render.ts";
-import { conclude, logFieldsOf, openReport } from "./report.ts";
+import { conclude, lastingLogFieldsOf, logFieldsOf, openReport } from "./report.ts";
 import { acquaintanceWith, type Resolved, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
 import { repairsOf } from "./transitions.ts";
@@ -161,9 +161,10 @@ async function apply(
   const log = deps.log.child(logFieldsOf({ component, installation }));
   const componentUid = component.metadata.uid;
   const onChange = (change: ObservedChange): void => deps.onChange(component, change);
-  const view = await installation.viewOver(client, () =>
-    observe({ client, componentUid, fieldManager, onChange, log }),
-  );
+  const view = await installation.viewOver(client, () => {
+    const lasting = deps.log.child(lastingLogFieldsOf(component));
+    return observe({ client, componentUid, fieldManager, onChange, log: lasting });
+  });
   const tells = isNews(component, rendered);
   const { version, paths, manifests } = rendered;
   const changes = await install(
