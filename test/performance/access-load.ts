@@ -67,7 +67,9 @@ async function engage(
 async function opened(from: HubConnection): Promise<Spokes> {
   const options = { hub: from.client, providerFile, environment, userAgent };
   const spokes = await openSpokes(options, signal);
-  await Promise.all(refs.map((ref) => spokes.acquire(ref, signal)));
+  // On a busy machine a first attempt may fail; it is made again, and that is part of the time.
+  await Promise.all(refs.map((ref) => spokes.acquire(ref, signal).catch(() => undefined)));
+  await allConnected(spokes);
   return spokes;
 }
 
