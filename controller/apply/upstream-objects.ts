@@ -18,18 +18,20 @@ interface Place {
 
 /**
  * Whether upstream's operator may have installed the component, so that its objects have to be looked for: on another cluster it left an anchor
- * without our markers, on the hub itself it wrote a status and we have no root. Also when an adoption was not finished.
+ * without our markers, on the hub itself it wrote a status and we have no root
+ * with our markers. Also when an adoption was not finished.
  */
 export function mayBeUpstreams(
   { component, target }: Pick<Place, "component" | "target">,
   before: Root | undefined,
 ): boolean {
   if (before?.inventory?.adopting === true) return true;
-  if (target.profile === undefined) {
-    return before === undefined && (component.status?.manifests ?? []).length > 0;
-  }
-  const annotations = before?.object.metadata.annotations;
-  return before !== undefined && annotations?.[anchorAnnotations.hubId] === undefined;
+  const isOurs = before?.object.metadata.annotations?.[anchorAnnotations.hubId] !== undefined;
+  const hasTraces =
+    target.profile === undefined
+      ? (component.status?.manifests ?? []).length > 0
+      : before !== undefined;
+  return hasTraces && !isOurs;
 }
 
 /**

@@ -1,0 +1,205 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+
+import { describe, expect, test } from "vitest";
+
+import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
+import { isUpstreams } from "../../../controller/apply/take-over.ts";
+import type { Rendered } from "../../../controller/render/render.ts";
+import { ensureBinaries } from "../../fleet/binaries.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { eventing, openInstaller } from "./installer.ts";
+import { manifestOf } from "./prepared.ts";
+import { renderedOf, serviceOf, workload } from "./small-set.ts";
+import { liveObjects, outlives } from "./spoke-view.ts";
+import { UpstreamOperator } from "./upstream-operator.ts";
+
+const fleet = useFleet({ spokes: [{ kwok: false }] });
+
+/** The manifest with the label that every rendered object carries. */
+function named(manifest: Manifest, fields: object = {}): Manifest {
+  const labels = { "app.kubernetes.io/name": "knative-eventing" };
+  return { ...manifest, ...fields, metadata: { ...manifest.metadata, labels } };
+}
+
+function config(namespace: string, data: object, name = "config"): Manifest {
+  return named(manifestOf(`v1 ConfigMap ${namespace}/${name}`), { data });
+}
+
+function roleOf(name: string): Manifest {
+  return named(manifestOf(`rbac.authorization.k8s.io/v1 ClusterRole ${name}`), { rules: [] });
+}
+
+function setOf(namespace: string, ...others: Manifest[]): Rendered {
+  return renderedOf(named(workload(namespace)), named(serviceOf(namespace)), ...others);
+}
+
+function managersOf(object: KubeObject | undefined): readonly (string | undefined)[] {
+  return object?.metadata.managedFields?.map(({ manager }) => manager) ?? [];
+}
+
+describe("an older release that upstream installed", () => {
+  test("becomes a newer one, and what that lacks is gone although no inventory named it; CRDs stay", async () => {
+    const spoke = fleet().spoke(0);
+    const older = eventing({ version: "1.22.2", source: { kafka: { enabled: true } } });
+    const newer = { ...older, spec: { version: "1.23.0" } };
+    await using opened = await openInstaller(spoke, { component: newer });
+    const { installer } = opened;
+    const [before, after] = [await installer.rendered(older), await installer.rendered()];
+    await new UpstreamOperator(spoke.admin, older).reconcile(before);
+    const wanted = new Set(after.manifests.map((manifest) => JSON.stringify(keyOf(manifest))));
+    const dropped = before.manifests.filter(
+      (manifest) => !wanted.has(JSON.stringify(keyOf(manifest))),
+    );
+    expect(dropped.length).toBeGreaterThan(20);
+
+    const changes = await installer.install();
+    expect(changes).toMatchObject({ parked: [], failed: [] });
+    expect(changes.pruned).toHaveLength(dropped.filter((object) => !outlives(object)).length);
+    await waitFor("what is obsolete to be gone", async () =>
+      (await liveObjects(spoke, { ...before, manifests: dropped })).every(outlives),
+    );
+    expect(await liveObjects(spoke, after)).toHaveLength(after.manifests.length);
+    const root = await readRoot(newer, installer.target, AbortSignal.timeout(10_000));
+    expect(root?.inventory).toMatchObject({ version: "1.23.0", complete: true });
+  });
+
+  test("is taken over to the end by the next attempt, wherever the first one stopped", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "stopped";
+    const component = eventing({}, { namespace });
+    const role = roleOf("stopped-obsolete");
+    const old = setOf(
+      namespace,
+      config(namespace, { a: "1" }),
+      config(namespace, {}, "gone"),
+      role,
+    );
+    await new UpstreamOperator(spoke.admin, component).reconcile(old);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = setOf(namespace, config(namespace, { b: "2" }));
+    for (const stopAt of [0, 1, 2]) {
+      const crash = new AbortController();
+      const reason = new Error("Killed");
+      const half = installer.install({
+        rendered,
+        signal: crash.signal,
+        onProgress: ({ done }) => done >= stopAt && crash.abort(reason),
+      });
+      await expect(half).rejects.toBe(reason);
+      await installer.restart();
+    }
+    expect(await installer.install({ rendered })).toMatchObject({ parked: [], failed: [] });
+    await waitFor("what is obsolete to be gone", async () => {
+      const left = [role, config(namespace, {}, "gone")];
+      return (await liveObjects(spoke, renderedOf(...left))).length === 0;
+    });
+    const live = await spoke.admin.get(keyOf(config(namespace, {})));
+    expect(valueAt(live, "data")).toEqual({ b: "2" });
+  });
+});
+
+describe("a component of the hub itself that upstream installed", () => {
+  test("is taken over, known by the status that upstream wrote", async () => {
+    const { hub } = fleet();
+    const namespace = "local";
+    await hub.admin.create(manifestOf(`v1 Namespace ${namespace}`));
+    const { metadata } = await hub.admin.create({
+      ...manifestOf(`operator.knative.dev/v1beta1 KnativeEventing ${namespace}/knative-eventing`),
+    });
+    const component = {
+      ...eventing({}, { namespace, uid: metadata.uid }),
+      status: { version: "1.22.2", manifests: ["knative-eventing/1.22.2"] },
+    };
+    const role = roleOf("local-obsolete");
+    const old = setOf(namespace, config(namespace, { a: "1" }), role);
+    await new UpstreamOperator(hub.admin, component, { isLocal: true }).reconcile(old);
+    const before = await hub.admin.get(keyOf(workload(namespace)));
+    const kubeconfig = await fleet().controllerKubeconfig();
+    await using opened = await openInstaller(hub, { component, kubeconfig, isLocal: true });
+    const { installer } = opened;
+    const rendered = setOf(namespace, config(namespace, { b: "2" }));
+    const changes = await installer.install({ rendered });
+    expect(changes).toMatchObject({
+      parked: [],
+      failed: [],
+      pruned: [{ name: role.metadata.name }],
+    });
+    expect(valueAt(await hub.admin.get(keyOf(config(namespace, {}))), "data")).toEqual({ b: "2" });
+    const after = await hub.admin.get(keyOf(workload(namespace)));
+    expect(after?.metadata.generation).toBe(before?.metadata.generation);
+    expect(after?.metadata.ownerReferences).toMatchObject([{ uid: metadata.uid }]);
+    await installer.restart();
+    expect((await installer.install({ rendered })).applied).toEqual([]);
+  });
+});
+
+/** The commands of a part of a page. */
+async function shellOf(page: string, heading: string): Promise<string> {
+  const text = await readFile(page, "utf8");
+  const part = text.slice(text.indexOf(`\n${heading}\n`));
+  return /```sh\n([^]*?)```/.exec(part)?.[1] ?? "exit 1";
+}
+
+async function run(script: string): Promise<void> {
+  const kubectl = (await ensureBinaries(["kubectl"], {}))("kubectl");
+  const env = {
+    PATH: `${dirname(kubectl)}:/usr/bin:/bin`,
+    KUBECONFIG: fleet().spoke(0).adminKubeconfigPath,
+    HOME: fleet().spoke(0).folder,
+  };
+  await promisify(execFile)("sh", ["-euc", script], { env });
+}
+
+describe("the way back (docs/migrate.md)", () => {
+  test("upstream takes over again, changes and removes fields, and we can come once more", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "back";
+    const component = eventing({}, { namespace });
+    const upstream = new UpstreamOperator(spoke.admin, component);
+    const rendered = setOf(namespace, config(namespace, { a: "1", b: "2" }));
+    await upstream.reconcile(rendered);
+    const anchorKey = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      namespace,
+      name: "knativeeventing-knative-eventing-root-owner",
+    };
+    const anchor = await spoke.admin.get(anchorKey);
+    {
+      await using opened = await openInstaller(spoke, { component });
+      await opened.installer.install({ rendered });
+    }
+    const ours = await spoke.admin.get(keyOf(workload(namespace)));
+
+    const left = await shellOf("docs/migrate.md", "## Back");
+    await run(left.replace("namespace=knative-eventing", `namespace=${namespace}`));
+    // Upstream's operator begins, in two passes until it is quiet.
+    await upstream.reconcile(rendered);
+    await upstream.reconcile(rendered);
+    expect(await upstream.reconcile(rendered)).toBe(0);
+    const theirs = await spoke.admin.get(keyOf(workload(namespace)));
+    expect(valueAt(theirs, "spec", "template")).toEqual(valueAt(ours, "spec", "template"));
+    expect((await spoke.admin.get(anchorKey))?.metadata.uid).toBe(anchor?.metadata.uid);
+
+    // It changes and removes what it wants.
+    const next = setOf(namespace, config(namespace, { a: "3" }));
+    await upstream.reconcile(next);
+    const changed = await spoke.admin.get(keyOf(config(namespace, {})));
+    expect(valueAt(changed, "data")).toEqual({ a: "3" });
+    expect(changed !== undefined && isUpstreams(changed)).toBe(true);
+
+    await using again = await openInstaller(spoke, { component });
+    const changes = await again.installer.install({ rendered: setOf(namespace) });
+    expect(changes).toMatchObject({ parked: [], failed: [], pruned: [{ name: "config" }] });
+    expect(managersOf(await spoke.admin.get(keyOf(workload(namespace))))).not.toContain(
+      "manifestival",
+    );
+  });
+});
