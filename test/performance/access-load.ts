@@ -43,7 +43,7 @@ const refs = Array.from({ length: Number(count) }, (_, index) => ({
 }));
 
 const environment = { KUBECONFIG: "/nonexistent", PATH: process.env["PATH"] };
-const signal = AbortSignal.timeout(120_000);
+const signal = AbortSignal.timeout(280_000);
 await using hub = await connectHub({ kubeconfig, environment, userAgent });
 const start = await flappingStart();
 const engagement = await engage(hub);

@@ -112,7 +112,7 @@ async function loadOf(fleet: Fleet, providerFile: string): Promise<AccessLoad> {
   const args = ["--expose-gc", script, kubeconfig, providerFile, String(manySpokes)];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit"],
-    timeout: 120_000,
+    timeout: 300_000,
   });
   const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
   const load: unknown = child.exitCode === 0 ? JSON.parse(output) : undefined;
