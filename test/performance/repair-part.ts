@@ -24,7 +24,7 @@ const pauseMs = 1_500;
 const goalMs = 1_000;
 const spared = ["Namespace", "CustomResourceDefinition", "Job"];
 
-/** Installs Eventing and damages one object after the other, of every kind in turn, each another one, by deletion and by change in turn. */
+/** Installs Eventing and damages one object after the other, of every kind in turn, each another one, and those of a kind by deletion and by change in turn. */
 export async function measureRepairs(
   { fleet: { hub }, subjects }: Workbench,
   say: (line: string) => void,
@@ -39,10 +39,12 @@ export async function measureRepairs(
   const victims = inTurn(manifests.filter((manifest) => !spared.includes(manifest.kind)));
   const repairs: Repair[] = [];
   say(`Repairs: damaging ${wantedRepairs} objects at RTT ${rttMs} ms`);
-  for (const [index, victim] of victims.slice(0, wantedRepairs).entries()) {
+  for (const victim of victims.slice(0, wantedRepairs)) {
     // One after the other: what comes all at once is repaired together.
     await delay(pauseMs);
-    repairs.push(await repairOf(spoke, victim, index % 2 === 0 ? "deleted" : "changed"));
+    const last = repairs.findLast((repair) => repair.kind === victim.kind) ?? repairs.at(-1);
+    const damage = last?.damage === "deleted" ? "changed" : "deleted";
+    repairs.push(await repairOf(spoke, victim, damage));
   }
   spoke.proxy.setRtt(0);
   await remove(hub, kind);
