@@ -69,7 +69,7 @@ function configMap(namespace: string, name: string, metadata: object = {}): Mani
 }
 
 describe("an installation", () => {
-  test("goes as a whole, and nothing else does", async () => {
+  test("D-07: goes as a whole by its inventory, without any release, and nothing else does", async () => {
     const installed = await install("whole");
     const neighbour = await install("neighbour", { kinds: ["ConfigMap", "ClusterRole"] });
     const users = configMap("whole", "of-a-user");

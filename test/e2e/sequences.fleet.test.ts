@@ -96,7 +96,7 @@ test.each(["KnativeServing", "KnativeEventing"] as const)(
     });
     await assert(walks, { seed, numRuns: runs, endOnFailure: true });
   },
-  60_000 + runs * 120_000,
+  60_000 + runs * 300_000,
 );
 
 /** Takes a component through all specs on the first spoke and returns what is there in the end. */
@@ -158,7 +158,7 @@ async function settled(hub: Cluster, kind: ComponentKind): Promise<KubeObject> {
           String(valueAt(last, "status", "version")).startsWith(`${String(minor)}.`);
         return isSettled && last;
       },
-      { timeoutMs: 60_000 },
+      { timeoutMs: 180_000 },
     );
   } catch (error) {
     throw new Error(`Status was ${JSON.stringify(valueAt(last, "status"))}`, { cause: error });
@@ -169,7 +169,7 @@ async function removeFrom(cluster: Cluster, kind: ComponentKind): Promise<void> 
   const { hub } = fleet();
   const uid = (await read(hub, kind))?.metadata.uid ?? "";
   await remove(hub, kind);
-  await gone(hub, kind);
+  await gone(hub, kind, 120_000);
   expect(await dumpOfComponent(cluster, uid)).toEqual({});
 }
 
