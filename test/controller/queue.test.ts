@@ -229,3 +229,22 @@ test("stopping aborts what runs, waits for it and takes nothing more", async () 
   await clock.advance(100);
   expect(started).toHaveLength(1);
 });
+
+test("what happens to a key shortens its back-off, and the row of failures goes on", async () => {
+  const { clock, queue, keys, last } = queueUnderTest();
+  queue.add("a", "one");
+  for (let failures = 0; failures < 12; failures += 1) {
+    await last().end({ kind: "backoff" });
+    await clock.advance(failures < 11 ? 300_000 : 1_000);
+  }
+  const before = keys().length;
+  queue.addAfter("a", "one", 50);
+  await clock.advance(1_000);
+  expect(keys()).toHaveLength(before);
+  queue.hasten("a", "one", 50);
+  await clock.advance(50);
+  expect(keys()).toHaveLength(before + 1);
+  await last().end({ kind: "backoff" });
+  await clock.advance(1_000);
+  expect(keys()).toHaveLength(before + 1);
+});

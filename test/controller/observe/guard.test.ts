@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
+import { observe } from "../../../controller/observe/observe.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { ScriptedWatches } from "./scripted-watches.ts";
+
+const root = { resource: knownResource("v1", "ConfigMap"), namespace: "ns", name: "root" };
+const namespace = { resource: knownResource("v1", "Namespace"), name: "ns" };
+let watches: ScriptedWatches;
+let changes: ObservedChange[];
+let observation: Observation;
+
+beforeEach(() => {
+  watches = new ScriptedWatches();
+  changes = [];
+  observation = observe({
+    client: watches,
+    componentUid: "uid",
+    fieldManager: "knfleet-hub",
+    onChange: (change) => changes.push(change),
+    log: silentLog,
+  });
+});
+
+afterEach(async () => {
+  await observation[Symbol.asyncDispose]();
+});
+
+function rootAs(version: number, annotations: Readonly<Record<string, string>> = {}): KubeObject {
+  const uid = "root";
+  const metadata = {
+    namespace: "ns",
+    name: "root",
+    uid,
+    resourceVersion: `${version}`,
+    annotations,
+  };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata };
+}
+
+function namespaceAs(version: number, labels: Readonly<Record<string, string>> = {}): KubeObject {
+  const metadata = { name: "ns", uid: "ns", resourceVersion: `${version}`, labels };
+  return { apiVersion: "v1", kind: "Namespace", metadata };
+}
+
+/** Lets the watches say so much more, which is seen after all that was sent before. */
+async function seen(count: number): Promise<void> {
+  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count));
+}
+
+test("what carries no label is watched by its name, and CRDs by a label of no component", () => {
+  const definitions = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+  observation.watch([definitions]);
+  observation.guard([root, namespace]);
+  observation.guard([root, namespace]);
+  const opened = ["ConfigMap", "Namespace", "CustomResourceDefinition"].flatMap((kind) =>
+    watches.opened(kind),
+  );
+  expect(opened).toMatchObject([
+    {
+      ref: { namespace: "ns", fieldSelector: "metadata.name=root" },
+      options: { metadataOnly: true },
+    },
+    { ref: { fieldSelector: "metadata.name=ns" }, options: { metadataOnly: true } },
+    { ref: { labelSelector: "knfleet.dev/definition=true" }, options: { metadataOnly: true } },
+  ]);
+});
+
+test("a root is disturbed by a change that was not noted, until it is noted", async () => {
+  observation.noteGuarded(rootAs(1));
+  observation.guard([root]);
+  watches.listed("ConfigMap", [rootAs(1)]);
+  const written = rootAs(5, { ours: "yes" });
+  observation.noteGuarded(written);
+  watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(4, { older: "yes" }) });
+  watches.send("ConfigMap", { type: "MODIFIED", object: written });
+  watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(6, { ours: "yes" }) });
+  watches.send("ConfigMap", { type: "MODIFIED", object: rootAs(7) });
+  await seen(1);
+  expect(changes).toEqual([
+    { kind: "object", key: { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "root" } },
+  ]);
+  expect(observation.isDisturbed()).toBe(true);
+  observation.noteGuarded(rootAs(7));
+  expect(observation.isDisturbed()).toBe(false);
+});
+
+test("a root that is gone is disturbed until it is there again", async () => {
+  observation.noteGuarded(rootAs(1));
+  observation.guard([root]);
+  watches.listed("ConfigMap", [rootAs(1)]);
+  watches.send("ConfigMap", { type: "DELETED", object: rootAs(2) });
+  await seen(1);
+  expect(observation.isDisturbed()).toBe(true);
+  observation.noteGuarded(rootAs(3));
+  expect(observation.isDisturbed()).toBe(false);
+});
+
+test("of a namespace only its end matters, also when it came before the watch", async () => {
+  observation.guard([namespace]);
+  watches.listed("Namespace", [namespaceAs(1)]);
+  watches.send("Namespace", { type: "MODIFIED", object: namespaceAs(2, { team: "a" }) });
+  watches.send("Namespace", { type: "DELETED", object: namespaceAs(3) });
+  await seen(1);
+  expect(changes).toHaveLength(1);
+  expect(observation.isDisturbed()).toBe(true);
+  watches.send("Namespace", { type: "ADDED", object: namespaceAs(4) });
+  await vi.waitFor(() => expect(observation.isDisturbed()).toBe(false));
+
+  observation.guard([]);
+  observation.guard([namespace]);
+  watches.listed("Namespace", []);
+  await seen(2);
+  expect(observation.isDisturbed()).toBe(true);
+});
