@@ -42,7 +42,7 @@ const addressPaths = [
 export const scalePath = ["f:spec", "f:replicas"];
 
 /** Steps to the fields of the PingSource adapter that its controller keeps, as far as a set has them. */
-export function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
+function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
   const containers = ["f:spec", "f:template", "f:spec", "f:containers"];
   const variables = stepsAt(set, containers).flatMap((container) =>
     stepsAt(set, [...containers, container, "f:env"])
@@ -151,7 +151,7 @@ function keeping(value: unknown, wanted: (field: string) => boolean): unknown {
 }
 
 /** Whether it is the adapter whose scale and environment its controller takes over. */
-export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
+function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
   return (
     apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "pingsource-mt-adapter"
   );

@@ -11,7 +11,7 @@ import {
 import { handedOverPaths, scalePath } from "./hand-over.ts";
 
 /** Annotations in which upstream's apply library remembers what it wrote. Spec: knative-operator.md, Appendix A. */
-export const upstreamAnnotations = [
+const upstreamAnnotations = [
   "kubectl.kubernetes.io/last-applied-configuration",
   "manifestival",
 ] as const;
