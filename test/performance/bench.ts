@@ -2,8 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
-import { measureAccess } from "./access-part.ts";
-import { goalTable } from "./goals.ts";
+import { type AccessResult, measureAccess } from "./access-part.ts";
+import { fleetGoals, type FleetOfTen, measureFleetOfTen } from "./fleet-part.ts";
+import { type Goal, goalTable } from "./goals.ts";
 import { installGoals } from "./install-goals.ts";
 import { measureInstall, type InstallResult } from "./install-part.ts";
 import { type LostSpokeResult, lostSpokeGoals, measureLostSpoke } from "./lost-part.ts";
@@ -21,12 +22,12 @@ import { measureSteady, type SteadyResult } from "./steady-part.ts";
 import { startWorkbench } from "./workbench.ts";
 
 const fleetParts = ["eventing", "serving", "repair", "lost", "steady"] as const;
-const parts = [...fleetParts, "render", "access"] as const;
+const parts = [...fleetParts, "render", "access", "fleet"] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost, the steady state,
-                rendering (without any cluster), or the way to spokes
+                rendering (without any cluster), the way to spokes, or ten spokes at once
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --rtt LIST    round-trip times in ms (default 0,50,200)`;
@@ -71,27 +72,39 @@ async function bench({ only, json, runs, rtts }: Options): Promise<void> {
     process.stderr.write(`[${String(elapsed).padStart(4)} s] ${line}\n`);
   };
   say(`Load of this machine before the start: ${loadavg()[0]?.toFixed(1)}`);
-  const results = {
+  const results: Results = {
     renders: isWanted("render", only) ? await measureRender(runs, say) : [],
     access: isWanted("access", only) ? await measureAccess(say) : null,
+    fleet: isWanted("fleet", only) ? await measureFleetOfTen(say) : null,
     ...(fleetParts.some((part) => isWanted(part, only))
       ? await measureFleet({ only, runs, rtts }, say)
       : noFleet),
   };
-  const goals = [
-    ...renderGoals(results.renders),
-    ...(results.access === null ? [] : accessGoals(results.access)),
-    ...installGoals(results.installs),
-    ...(results.steady === null ? [] : steadyGoals(results.steady)),
-    ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
-    ...(results.lost === null ? [] : lostSpokeGoals(results.lost)),
-  ];
+  const goals = goalsOf(results);
   process.stdout.write(`\n${[...tablesOf(results), goalTable(goals)].join("\n\n")}\n`);
   if (json !== undefined) {
     const figures = goals.map(({ text, value, limit }) => ({ text, value, limit }));
     const all = { ...results, goals: figures };
     await writeFile(json, `${JSON.stringify(all, undefined, 2)}\n`);
   }
+}
+
+interface Results extends FleetResult {
+  readonly renders: readonly RenderResult[];
+  readonly access: AccessResult | null;
+  readonly fleet: FleetOfTen | null;
+}
+
+function goalsOf(results: Results): readonly Goal[] {
+  return [
+    ...renderGoals(results.renders),
+    ...(results.access === null ? [] : accessGoals(results.access)),
+    ...(results.fleet === null ? [] : fleetGoals(results.fleet)),
+    ...installGoals(results.installs),
+    ...(results.steady === null ? [] : steadyGoals(results.steady)),
+    ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
+    ...(results.lost === null ? [] : lostSpokeGoals(results.lost)),
+  ];
 }
 
 function isWanted(part: (typeof parts)[number], only: string | undefined): boolean {

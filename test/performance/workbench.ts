@@ -72,7 +72,8 @@ async function subjectOf(fleet: Fleet, position: number, plan: Plan): Promise<Su
   return { name, title, kind, spoke, profile, manifests };
 }
 
-async function manifestsOf(kind: ComponentKind, dir: string): Promise<readonly Manifest[]> {
+/** What the controller applies for a component of the kind as the benchmark wants it. */
+export async function manifestsOf(kind: ComponentKind, dir: string): Promise<readonly Manifest[]> {
   const wanted = componentOf({ kind });
   const metadata = { ...wanted.metadata, name: componentKinds[kind].label };
   const component = asComponent({

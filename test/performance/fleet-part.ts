@@ -1,0 +1,222 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { ComponentKind } from "../../api/component.ts";
+import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { componentOf } from "../e2e/installation.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
+import { requestsTo } from "../e2e/requests.ts";
+import { type Cluster, type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { startControllerProcess } from "../support/controller-process.ts";
+import { medianOf, megabytes, seconds } from "./figures.ts";
+import type { Goal } from "./goals.ts";
+import { usageOf } from "./process-usage.ts";
+import { wipe } from "./wipe.ts";
+import { manifestsOf } from "./workbench.ts";
+
+/** Twenty components on ten real spokes, and two replicas of the controller that take turns. */
+export interface FleetOfTen {
+  /** One Eventing on one spoke: from its creation to the answer of the write that applied the last object. */
+  readonly oneMs: number;
+  /** Twenty components, created at once: the same, for the last of all. */
+  readonly allMs: number;
+  /** The sixteen on the first eight spokes in that run, and while the other two spokes hang. */
+  readonly healthyMs: number;
+  readonly healthyBesideHungMs: number;
+  readonly residentBytes: number;
+  /** From SIGTERM to the other replica's start of work: median. */
+  readonly handoverMs: number;
+}
+
+const spokes = 10;
+const hung = 2;
+const rttMs = 50;
+const handovers = 5;
+const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
+
+interface Stage {
+  readonly fleet: Fleet;
+  readonly profiles: readonly Profile[];
+  readonly manifests: readonly Manifest[];
+}
+
+/** Starts a hub and ten spokes, and measures installs of a fleet, memory, and the change of the leader. */
+export async function measureFleetOfTen(say: (line: string) => void): Promise<FleetOfTen> {
+  // Nodes would take the processors that API servers need; what is measured ends before pods begin.
+  const plain = { kwok: false, rttMs };
+  await using fleet = await startFleet({
+    hub: { kwok: false },
+    spokes: Array.from({ length: spokes }, () => plain),
+    log: say,
+  });
+  const profiles: Profile[] = [];
+  for (const spoke of fleet.spokes) {
+    profiles.push(await fleet.addProfile(spoke, { plugin: "kubeconfig-secretreader" }));
+  }
+  const options = {
+    kubeconfig: await fleet.controllerKubeconfig(),
+    providerFile: await fleet.providerFile(),
+    releaseDir: await releaseDir(),
+  };
+  const sets = await Promise.all(kinds.map((kind) => manifestsOf(kind, options.releaseDir)));
+  const stage: Stage = { fleet, profiles, manifests: sets.flat() };
+  await using controller = await startControllerProcess(options);
+  say("Fleet: one component on one spoke");
+  const [oneMs = 0] = await round(stage, {
+    profiles: profiles.slice(0, 1),
+    kinds: kinds.slice(0, 1),
+  });
+  say("Fleet: 20 components on 10 spokes");
+  const all = await round(stage, { profiles, kinds });
+  const healthy = profiles.slice(0, spokes - hung);
+  say(`Fleet: the same while ${hung} spokes hang`);
+  for (const { spoke } of profiles.slice(-hung)) spoke.pause();
+  const beside = await round(stage, { profiles, kinds, awaited: healthy });
+  for (const { spoke } of profiles.slice(-hung)) spoke.resume();
+  say("Fleet: memory of 20 components at rest");
+  await installed(
+    fleet.hub,
+    profiles.flatMap((profile) => kinds.map((kind) => wantedOn(profile, kind))),
+  );
+  await delay(20_000);
+  const { residentBytes } = await usageOf(controller.pid);
+  await controller.stop();
+  say("Fleet: changes of the leader");
+  const turns: number[] = [];
+  for (let turn = 1; turn <= handovers; turn += 1) turns.push(await handover(options));
+  return {
+    oneMs,
+    allMs: Math.max(...all),
+    healthyMs: Math.max(...all.slice(0, healthy.length)),
+    healthyBesideHungMs: Math.max(...beside),
+    residentBytes,
+    handoverMs: medianOf(turns),
+  };
+}
+
+interface Round {
+  readonly profiles: readonly Profile[];
+  readonly kinds: readonly ComponentKind[];
+  /** Whose components are waited for; default: all. */
+  readonly awaited?: readonly Profile[];
+}
+
+/**
+ * Creates the components at once on empty clusters and waits until all is applied; milliseconds for each profile that was waited
+ * for. A round that waits for all removes everything again.
+ */
+async function round(
+  { fleet, manifests }: Stage,
+  { profiles, kinds: wantedKinds, awaited = profiles }: Round,
+): Promise<readonly number[]> {
+  const { hub } = fleet;
+  const wantedFor = (some: readonly Profile[]): readonly Manifest[] =>
+    some.flatMap((profile) => wantedKinds.map((kind) => wantedOn(profile, kind)));
+  const wanted = wantedFor(profiles);
+  for (const { metadata } of wanted) {
+    const name = metadata.namespace ?? "";
+    await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+  const since = new Date();
+  await Promise.all(wanted.map((component) => hub.admin.create(component)));
+  await installed(hub, wantedFor(awaited));
+  const created = await hub.auditLog.requests({ verb: "create", since });
+  const startedAt = Math.min(
+    ...created
+      .filter(({ resource }) => resource.startsWith("knative"))
+      .map(({ receivedAt }) => receivedAt.getTime()),
+  );
+  const tookMs = await Promise.all(
+    awaited.map(async ({ spoke }) => (await lastWrite(spoke, since)) - startedAt),
+  );
+  if (awaited === profiles) {
+    await removed(hub, wanted.map(keyOf));
+    for (const { spoke } of profiles) spoke.proxy.setRtt(0);
+    for (const { spoke } of profiles) await wipe(spoke, manifests);
+    for (const { spoke } of profiles) spoke.proxy.setRtt(rttMs);
+  }
+  return tookMs;
+}
+
+/** Components of one kind share a namespace on the hub, and each has its usual one on its spoke. */
+function wantedOn({ namespace, name }: Profile, kind: ComponentKind): Manifest {
+  const component = componentOf({ kind, on: { namespace, name } });
+  return { ...component, metadata: { ...component.metadata, name } };
+}
+
+/** Waits until everything of them is applied: then their Deployments are spoken of. */
+async function installed(hub: Cluster, components: readonly Manifest[]): Promise<void> {
+  const isInstalled = async (component: Manifest): Promise<boolean> => {
+    const status = (await hub.admin.get(keyOf(component)))?.["status"];
+    return JSON.stringify(valueAt(status, "manifests") ?? "") !== '""';
+  };
+  await waitFor(
+    `${components.length} components to be installed`,
+    async () => (await Promise.all(components.map(isInstalled))).every(Boolean),
+    { timeoutMs: 300_000 },
+  );
+}
+
+async function removed(hub: Cluster, keys: readonly ObjectKey[]): Promise<void> {
+  await Promise.all(keys.map((key) => hub.admin.remove(key)));
+  await waitFor(
+    "all components to be gone",
+    async () =>
+      (await Promise.all(keys.map((key) => hub.admin.get(key)))).every((one) => one === undefined),
+    { timeoutMs: 300_000 },
+  );
+}
+
+async function lastWrite(spoke: Cluster, since: Date): Promise<number> {
+  const requests = await requestsTo(spoke, since);
+  const writes = requests.filter(
+    ({ verb, code, name }) =>
+      ["create", "patch"].includes(verb) && code < 300 && !name.endsWith("-root-owner"),
+  );
+  return Math.max(...writes.map(({ answeredAt }) => answeredAt.getTime()));
+}
+
+/** Starts two replicas, stops the one that leads, and tells how long it took until the other one worked. */
+async function handover(options: Parameters<typeof startControllerProcess>[0]): Promise<number> {
+  const replica = { ...options, leaderElection: true };
+  await using first = await startControllerProcess(replica);
+  await first.logged({ msg: "Reconciling" }, 60_000);
+  await using second = await startControllerProcess(replica);
+  await second.logged({ msg: "Waiting to become the leader" });
+  const stoppedAt = Date.now();
+  first.signal("SIGTERM");
+  const { time } = await second.logged({ msg: "Reconciling" }, 60_000);
+  await Promise.all([first.stop(), second.stop()]);
+  return new Date(String(time)).getTime() - stoppedAt;
+}
+
+function ratio(value: number): string {
+  return value.toFixed(2);
+}
+
+/** What a fleet may take. */
+export function fleetGoals(result: FleetOfTen): readonly Goal[] {
+  const { oneMs, allMs, healthyMs, healthyBesideHungMs, residentBytes, handoverMs } = result;
+  return [
+    {
+      text: `20 components on 10 spokes (${seconds(allMs)}) against one (${seconds(oneMs)})`,
+      value: allMs / oneMs,
+      limit: 4,
+      show: ratio,
+    },
+    {
+      text: `8 spokes beside 2 that hang (${seconds(healthyBesideHungMs)}) against beside none (${seconds(healthyMs)})`,
+      value: healthyBesideHungMs / healthyMs,
+      limit: 1.1,
+      show: ratio,
+    },
+    {
+      text: "Resident memory with 10 spokes and 20 components",
+      value: residentBytes,
+      limit: 150_000_000,
+      show: megabytes,
+    },
+    { text: "SIGTERM to the next leader's work", value: handoverMs, limit: 1_000, show: seconds },
+  ];
+}
