@@ -45,7 +45,7 @@ const firstVersion = "1.22";
 const secondVersion = "1.23";
 // The last Events and the record on the anchor come after the status that says Ready.
 const lateWritesMs = 700;
-const settleLimitMs = 60_000;
+const settleLimitMs = 120_000;
 
 /** Installs, upgrades and uninstalls once without a fault and writes down what that took and made. */
 export async function undisturbed(bench: FaultBench, target: Target): Promise<Reference> {

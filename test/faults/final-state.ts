@@ -18,7 +18,7 @@ export async function differencesFrom(
         differences = differencesOf(wanted, await dumpOfCluster(target.spoke));
         return differences.length === 0;
       },
-      { timeoutMs: 20_000 },
+      { timeoutMs: 40_000 },
     );
     return [];
   } catch (error) {
@@ -49,7 +49,7 @@ export async function releaseComponent({ hub }: FaultBench, { kind }: Target): P
   const key = { apiVersion: component.apiVersion, kind, namespace, name };
   await remove(hub, kind);
   await hub.admin.patch(key, { metadata: { finalizers: null } }).catch(() => undefined);
-  await gone(hub, kind);
+  await gone(hub, kind, 120_000);
 }
 
 function textOf(error: unknown): string {

@@ -27,16 +27,16 @@ async function lostAmong(only: readonly string[]): Promise<readonly unknown[]> {
 
 test("C1, C28: a controller that dies at a write of install, upgrade or uninstall is followed by one that ends in the same state", async () => {
   expect(await lostAmong(["C1", "C28"])).toEqual([]);
-}, 600_000);
+}, 900_000);
 
 test("C6, C14: what happens to the hub is survived", async () => {
   expect(await lostAmong(["C6", "C14"])).toEqual([]);
-}, 600_000);
+}, 900_000);
 
 test("C9, C11, C12, C13: what happens on the way to a spoke, and what it answers, is survived", async () => {
   expect(await lostAmong(["C9", "C11", "C12", "C13"])).toEqual([]);
-}, 600_000);
+}, 900_000);
 
 test("C15, C16, C23, C24: what happens to tokens, plugins, the anchor and the provider file is survived", async () => {
   expect(await lostAmong(["C15", "C16", "C23", "C24"])).toEqual([]);
-}, 600_000);
+}, 900_000);

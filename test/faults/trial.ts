@@ -92,7 +92,7 @@ export class Trial implements AsyncDisposable {
     );
   }
 
-  async ready(timeoutMs = 90_000): Promise<void> {
+  async ready(timeoutMs = 120_000): Promise<void> {
     const { hub } = this.bench;
     let status: unknown;
     const isReady = async (): Promise<boolean> => {
@@ -194,7 +194,7 @@ export async function tryFault(
       convergeMs = performance.now() - healedAt;
       await afterwards?.(trial);
       await remove(bench.hub, "KnativeServing");
-      await gone(bench.hub, "KnativeServing");
+      await gone(bench.hub, "KnativeServing", 120_000);
       complain(await differencesFrom(trial.target, expected.removed));
       complain(blindDeletes(bench.log));
     } catch (error) {
@@ -218,7 +218,7 @@ export async function expectedOf(bench: FaultBench): Promise<Expected> {
     await trial.installed();
     const installed = await steadyDump(trial.target);
     await remove(bench.hub, "KnativeServing");
-    await gone(bench.hub, "KnativeServing");
+    await gone(bench.hub, "KnativeServing", 120_000);
     return { installed, removed: await steadyDump(trial.target), contentsBefore };
   } catch (error) {
     throw new Error([textOf(error), ...trial.lastWords()].join("\n"), { cause: error });
