@@ -165,8 +165,9 @@ async function apply(
     const lasting = deps.log.child(lastingLogFieldsOf(component));
     return observe({ client, componentUid, fieldManager, onChange, log: lasting });
   });
-  const tells = isNews(component, rendered);
   const { version, paths, manifests } = rendered;
+  const sending = `${component.metadata.generation} ${version}`;
+  const tells = installation.sent !== sending && isNews(component, rendered);
   const changes = await install(
     { component, rendered, target, ...view },
     {
@@ -184,6 +185,7 @@ async function apply(
     },
     AbortSignal.any([signal, connection.signal]),
   );
+  installation.sent = sending;
   tellChanges(changes, log, deps);
   const repairs = repairsOf(changes);
   // Not waited for: nobody's work depends on it, and it never rejects.

@@ -68,15 +68,21 @@ function beginningsOf(
   after: ComponentStatus | undefined,
   outcome: Outcome,
 ): readonly Happening[] {
-  const was = conditionOf(before, "InstallSucceeded");
-  const { status, reason = "", message = "" } = conditionOf(after, "InstallSucceeded") ?? {};
-  if (status !== "Unknown" || (was?.status === "Unknown" && was.reason === reason)) return [];
-  if (outcome.kind === "removing") {
-    // Without the number of objects, which changes.
-    return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
-  }
+  const is = conditionOf(after, "InstallSucceeded");
+  if (is?.status !== "Unknown" || wentOn(before, is)) return [];
+  const { reason = "", message = "" } = is;
+  // Without the number of objects, which changes.
+  const words = message.split(": ", 1)[0] ?? message;
+  if (outcome.kind === "removing") return [{ type: "Normal", reason, message: words }];
   if (outcome.kind !== "working") return [];
   return [{ type: "Normal", reason, message: beginningMessage(before?.version, outcome.version) }];
+}
+
+/** Whether the same work was going on before. A removal says it in a second condition still when an attempt at it failed. */
+function wentOn(before: ComponentStatus | undefined, { reason }: Condition): boolean {
+  const was = conditionOf(before, "InstallSucceeded");
+  if (was?.status === "Unknown" && was.reason === reason) return true;
+  return reason === "Finalizing" && conditionOf(before, "DeploymentsAvailable")?.reason === reason;
 }
 
 function beginningMessage(previous: string | undefined, version: string | undefined): string {

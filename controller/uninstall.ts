@@ -6,6 +6,7 @@ import { finalize } from "./finalize.ts";
 import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
 import type { Steps } from "./outcome.ts";
+import type { Remaining } from "./progress.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { conclude, logFieldsOf, openReport } from "./report.ts";
@@ -63,13 +64,28 @@ async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pro
     const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
     await deps.events.record(component, happening, signal);
   }
-  const { report, steps } = work;
-  report.progress({ kind: "removing", steps }, signal);
+  tellRemoval(work, undefined, signal);
   return removed(work, deps, signal);
 }
 
+/** Why an attempt failed is said until the next one fails or succeeds. */
+function tellRemoval(
+  { component, report, steps }: Work,
+  remaining: Remaining | undefined,
+  signal: AbortSignal,
+): void {
+  const { conditions = [] } = component.status ?? {};
+  const hasBegun = conditions.some(({ reason }) => reason === "Finalizing");
+  const hasFailed = conditions.some(
+    ({ type, status }) => type === "InstallSucceeded" && status === "False",
+  );
+  if (hasBegun && hasFailed) return;
+  const left = remaining === undefined ? {} : { remaining };
+  report.progress({ kind: "removing", steps, ...left }, signal);
+}
+
 async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
-  const { component, installation, report, steps } = work;
+  const { component, installation, steps } = work;
   const { target, connection } = await resolveTarget(component, deps, signal);
   steps.resolved = true;
   installation.wasReached = true;
@@ -82,7 +98,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
       {
         log,
         clock: deps.clock,
-        onProgress: (remaining) => report.progress({ kind: "removing", steps, remaining }, signal),
+        onProgress: (remaining) => tellRemoval(work, remaining, signal),
       },
       either,
     );

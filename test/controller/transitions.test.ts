@@ -11,6 +11,7 @@ const steps = { eligible: true, resolved: true };
 const working: Outcome = { kind: "working", steps };
 const progress = { done: 1, total: 150, waiting: [], failed: 0 };
 const changing: Outcome = { kind: "working", steps, version: "1.23.0", progress };
+const busy: Outcome = { kind: "failed", steps, error: new FleetError("ClusterBusy", "Waiting") };
 const lost: Outcome = {
   kind: "failed",
   steps,
@@ -89,6 +90,11 @@ test.each([
   {
     name: "a removal that goes on",
     outcomes: [applied("1.22.0"), removing(150), removing(90)],
+    events: [],
+  },
+  {
+    name: "a removal that is tried again",
+    outcomes: [applied("1.22.0"), removing(150), busy, removing(90)],
     events: [],
   },
   {
