@@ -1,0 +1,179 @@
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+
+import { operatorApiVersion } from "../../api/component.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import { type ApiStub, startApiStub } from "../access/api-stub.ts";
+import { createAuthority } from "../fleet/certificates.ts";
+import { type DelayProxy, startDelayProxy } from "../fleet/delay-proxy.ts";
+import type { Cluster, ProfileOptions } from "../fleet/fleet.ts";
+import { conditionOf } from "../fleet/json-record.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
+import { writesTo } from "./requests.ts";
+import { writeThinRelease } from "./thin-release.ts";
+
+const fleet = useFleet({ spokes: 2, hub: { kwok: false } });
+const replica = { name: "many" };
+let start: () => Promise<ControllerProcess>;
+
+beforeAll(async () => {
+  await fleet().controllerKubeconfig();
+  const options = {
+    kubeconfig: await replicaKubeconfig(fleet().hub, replica),
+    providerFile: await builtInProviderFile(fleet(), replica),
+    releaseDir: await writeThinRelease(fleet().folder, 3),
+    flags: ["--log-level=debug"],
+  };
+  start = () => startControllerProcess(options);
+}, 300_000);
+
+/** One of many clusters: a ClusterProfile of its own that leads to one of the real ones, and a component for it. */
+async function create(
+  name: string,
+  spoke: Cluster,
+  profile: Partial<ProfileOptions> = {},
+): Promise<ObjectKey> {
+  const { admin } = fleet().hub;
+  const ref = await fleet().addProfile(spoke, { plugin: "secretreader", name, ...profile });
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  const type = { apiVersion: operatorApiVersion, kind: "KnativeEventing" };
+  const spec = { clusterProfileRef: { namespace: ref.namespace, name } };
+  await admin.create({ ...type, metadata: { namespace: name, name }, spec });
+  return { ...type, namespace: name, name };
+}
+
+async function createAll(
+  names: readonly string[],
+  spokeOf: (position: number) => Cluster,
+): Promise<readonly ObjectKey[]> {
+  const keys: ObjectKey[] = [];
+  for (const [position, name] of names.entries()) keys.push(await create(name, spokeOf(position)));
+  return keys;
+}
+
+function namesOf(prefix: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`);
+}
+
+function read(key: ObjectKey): Promise<KubeObject | undefined> {
+  return fleet().hub.admin.get(key);
+}
+
+async function isReady(key: ObjectKey): Promise<boolean> {
+  return conditionOf(await read(key), "Ready")?.status === "True";
+}
+
+async function allReady(keys: readonly ObjectKey[], timeoutMs: number): Promise<void> {
+  const waiting = async (): Promise<readonly ObjectKey[]> => {
+    const ready = await Promise.all(keys.map(isReady));
+    return keys.filter((_, index) => ready[index] !== true);
+  };
+  try {
+    await waitFor("all to be ready", async () => (await waiting()).length === 0, { timeoutMs });
+  } catch (cause) {
+    const left = await Promise.all((await waiting()).map(read));
+    const statuses = left.map(
+      (object) => `${object?.metadata.name}: ${JSON.stringify(object?.["status"])}`,
+    );
+    throw new Error(statuses.join("\n"), { cause });
+  }
+}
+
+test("a controller that starts again with 50 spokes looks at all of them and writes nothing", async () => {
+  const first = await start();
+  const keys = await createAll(namesOf("many", 50), (position) => fleet().spoke(position % 2));
+  await allReady(keys, 180_000);
+  await first.stop();
+  const since = new Date();
+  await using second = await start();
+  const looked = { level: "debug", msg: "Reconciled, nothing new" };
+  const lookedAt = (): number =>
+    new Set(second.logLines(looked).map(({ component }) => component)).size;
+  await waitFor("a look at all", () => lookedAt() === 50, { timeoutMs: 120_000 });
+  expect(await writesTo(fleet().hub, since)).toEqual([]);
+  for (const spoke of fleet().spokes) {
+    expect(await writesTo(spoke, since)).toEqual([]);
+    const userAgent = "knfleet-controller";
+    const counts = await spoke.auditLog.countByVerb({ userAgent, since });
+    // The version of the cluster, the root, and the namespace of each; everything else comes with the watches.
+    expect(Object.keys(counts).toSorted()).toEqual(["get", "watch"]);
+    expect(counts["get"]).toBeLessThanOrEqual(25 * 4);
+  }
+  expect(second.logLines({ level: "error" })).toEqual([]);
+}, 400_000);
+
+interface BadSpoke {
+  readonly name: string;
+  readonly profile: Partial<ProfileOptions>;
+}
+
+async function proxyTo(
+  spoke: Cluster,
+  change: (proxy: DelayProxy) => unknown,
+): Promise<Partial<ProfileOptions>> {
+  const proxy = await startDelayProxy(Number(new URL(spoke.server).port));
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  await change(proxy);
+  return { via: proxy.url };
+}
+
+/** Knows its version and has no time for anything else. */
+async function busyServer(): Promise<Partial<ProfileOptions>> {
+  const authority = createAuthority("busy");
+  const identity = authority.issue({ commonName: "api", usage: "server", hosts: ["127.0.0.1"] });
+  const stub: ApiStub = await startApiStub({
+    identity,
+    answer: ({ path }) =>
+      path.startsWith("/version")
+        ? { body: '{"gitVersion":"v1.36.3"}' }
+        : { status: 429, headers: { "retry-after": "1" } },
+  });
+  onTestFinished(() => stub[Symbol.asyncDispose]());
+  const caData = Buffer.from(authority.certificatePem).toString("base64");
+  return {
+    via: stub.server,
+    cluster: { server: stub.server, "certificate-authority-data": caData },
+  };
+}
+
+test("spokes that hang, refuse, are slow or say 429 do not delay the others, and say what is wrong (C8 to C11)", async () => {
+  await using controller = await start();
+  const [good, frozen] = [fleet().spoke(0), fleet().spoke(1)];
+  const bad: readonly BadSpoke[] = [
+    ...(await Promise.all(
+      namesOf("silent", 10).map(async (name) => ({
+        name,
+        profile: await proxyTo(good, (proxy) => proxy.setMode("blackhole")),
+      })),
+    )),
+    { name: "closed", profile: await proxyTo(good, (proxy) => proxy.setMode("refuse")) },
+    { name: "resetting", profile: await proxyTo(good, (proxy) => proxy.setMode("reset")) },
+    ...(await Promise.all(
+      namesOf("busy", 3).map(async (name) => ({ name, profile: await busyServer() })),
+    )),
+  ];
+  const slow = await proxyTo(good, (proxy) => proxy.setRtt(3_000));
+  frozen.pause();
+  onTestFinished(() => frozen.resume());
+  const badKeys: ObjectKey[] = [];
+  for (const { name, profile } of bad) badKeys.push(await create(name, good, profile));
+  const slowKey = await create("slow", good, slow);
+  const keys = await createAll(namesOf("good", 10), () => good);
+  await allReady(keys, 90_000);
+  expect(await Promise.all(badKeys.map(isReady))).toEqual(badKeys.map(() => false));
+  await allReady([slowKey], 90_000);
+  for (const name of ["silent-1", "closed", "resetting"]) {
+    const key = badKeys.find((other) => other.name === name);
+    if (key === undefined) throw new Error(name);
+    await waitFor(`a word on ${name}`, async () => {
+      const found = conditionOf(await read(key), "TargetClusterResolved");
+      return found?.status === "False" && String(found.message).includes("[Unreachable]");
+    });
+  }
+  // Something new for what is there already, while all of that goes on.
+  const again = await createAll(namesOf("later", 5), () => good);
+  await allReady(again, 60_000);
+  expect(controller.logLines({ msg: "A reconcile has a bug" })).toEqual([]);
+}, 400_000);
