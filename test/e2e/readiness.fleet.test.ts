@@ -1,0 +1,182 @@
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+
+import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { condition, create, ready } from "./installation.ts";
+import { requestsTo } from "./requests.ts";
+import { useScene } from "./scene.ts";
+
+const scene = useScene({ spokes: [{ admissionWebhooks: true }] }, [
+  "--remote-deployments-poll-interval=1s",
+  "--audit-interval=15s",
+]);
+const namespace = "knative-eventing";
+const name = "eventing-controller";
+const deployment: ObjectKey = { apiVersion: "apps/v1", kind: "Deployment", namespace, name };
+/** What a test put on the spoke and takes away again. */
+const obstacles: ObjectKey[] = [];
+
+beforeAll(async () => {
+  const { hub, profiles } = scene();
+  await create(hub, { kind: "KnativeEventing", on: profiles[0] });
+  await ready(hub, "KnativeEventing");
+}, 180_000);
+
+afterEach(async () => {
+  await Promise.all(obstacles.map((key) => admin().remove(key)));
+  obstacles.length = 0;
+  await restart();
+  await ready(scene().hub, "KnativeEventing");
+}, 120_000);
+
+function admin() {
+  return scene().fleet.spoke(0).admin;
+}
+
+async function put(manifest: Manifest): Promise<void> {
+  const { apiVersion, kind, metadata } = await admin().create(manifest);
+  obstacles.push({
+    apiVersion,
+    kind,
+    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    name: metadata.name,
+  });
+}
+
+async function pods(): Promise<readonly KubeObject[]> {
+  const labelSelector = `app=${name}`;
+  return admin().list({ apiVersion: "v1", kind: "Pod", namespace, labelSelector });
+}
+
+/** Deletes the pods of the Deployment; its controller makes new ones at once when it may. */
+async function restart(): Promise<void> {
+  const keys = (await pods()).map(({ metadata }) => ({ namespace, name: metadata.name }));
+  await Promise.all(keys.map((key) => admin().remove({ apiVersion: "v1", kind: "Pod", ...key })));
+}
+
+/** Waits until the component says why the Deployment is not available, and returns what `Ready` says. */
+async function said(why: string): Promise<unknown> {
+  const message = new RegExp(`\\(${RegExp.escape(why)}\\)$`);
+  const wanted = { status: "False", reason: "NotReady", message };
+  await condition(scene().hub, "KnativeEventing", ["DeploymentsAvailable", wanted]);
+  const component = await condition(scene().hub, "KnativeEventing", ["Ready", wanted]);
+  return conditionOf(component, "Ready")?.message;
+}
+
+function messageOf(why: string): RegExp {
+  return new RegExp(`^1 of \\d+ not available: ${name} \\(${RegExp.escape(why)}\\)$`);
+}
+
+describe("a Deployment that can never become ready is named with the cause:", () => {
+  test("an image that cannot be pulled", async () => {
+    const [pod] = await pods();
+    const key = { apiVersion: "v1", kind: "Pod", namespace, name: String(pod?.metadata.name) };
+    const image = "registry.example/eventing-controller:v1";
+    const waiting = { reason: "ImagePullBackOff", message: "Back-off pulling image" };
+    const container = { name, image, imageID: "", ready: false, restartCount: 0 };
+    const conditions = [{ type: "Ready", status: "False" }];
+    const containerStatuses = [{ ...container, state: { waiting } }];
+    await admin().patch(
+      key,
+      { status: { conditions, containerStatuses } },
+      { subresource: "status" },
+    );
+    const why = `image ${image} cannot be pulled (ImagePullBackOff)`;
+    expect(await said(why)).toMatch(messageOf(why));
+  });
+
+  test("a quota", async () => {
+    const hard = { pods: "0" };
+    await put({
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { namespace, name: "tight" },
+      spec: { hard },
+    });
+    await waitFor("the quota to count", async () => {
+      const key = { apiVersion: "v1", kind: "ResourceQuota", namespace, name: "tight" };
+      return valueAt(await admin().get(key), "status", "hard", "pods") === "0";
+    });
+    await restart();
+    const why = "quota tight is exhausted";
+    expect(await said(why)).toMatch(messageOf(why));
+  });
+
+  test("a webhook that lets no pod pass", async () => {
+    const rules = [
+      { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] },
+    ];
+    await put({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: "images.policy.example" },
+      webhooks: [
+        {
+          name: "images.policy.example",
+          clientConfig: { url: "https://127.0.0.1:1/" },
+          admissionReviewVersions: ["v1"],
+          sideEffects: "None",
+          failurePolicy: "Fail",
+          rules,
+        },
+      ],
+    });
+    // A server takes a moment to heed a new configuration.
+    await waitFor("pods to be refused", async () => {
+      await restart();
+      return conditionOf(await admin().get(deployment), "ReplicaFailure")?.status === "True";
+    });
+    const why =
+      "admission webhook images.policy.example does not answer, so that no pod can be created";
+    expect(await said(why)).toMatch(messageOf(why));
+  });
+
+  test("no node that takes its pods", async () => {
+    const nodes = await admin().list({ apiVersion: "v1", kind: "Node" });
+    const cordon = (unschedulable: boolean) =>
+      Promise.all(
+        nodes.map(({ metadata }) =>
+          admin().patch(
+            { apiVersion: "v1", kind: "Node", name: metadata.name },
+            { spec: { unschedulable } },
+          ),
+        ),
+      );
+    await cordon(true);
+    try {
+      await restart();
+      const why = "no node takes its pods (Unschedulable)";
+      expect(await said(why)).toMatch(messageOf(why));
+    } finally {
+      await cordon(false);
+    }
+  });
+});
+
+const containersOf = ["spec", "template", "spec", "containers"] as const;
+
+function envOf(object: KubeObject | undefined): readonly unknown[] {
+  const env = valueAt(object, ...containersOf, 0, "env");
+  return Array.isArray(env) ? env : [];
+}
+
+test("an audit puts right what leaves no trace: variables in another order", async () => {
+  const live = await admin().get(deployment);
+  const env = envOf(live);
+  expect(env.length).toBeGreaterThan(2);
+  const since = new Date();
+  const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
+  // Refused when a controller wrote in between.
+  await waitFor("the order to be changed", async () => {
+    const changed = structuredClone(await admin().get(deployment));
+    const container = valueAt(changed, ...containersOf, 0);
+    Object.assign(container ?? {}, { env: env.toReversed() });
+    return admin().request("PUT", path, changed);
+  });
+  const isBack = async () =>
+    JSON.stringify(envOf(await admin().get(deployment))) === JSON.stringify(env);
+  await waitFor("the order to be back", isBack, { timeoutMs: 90_000 });
+  const requests = await requestsTo(scene().fleet.spoke(0), since);
+  expect(requests.filter(({ verb }) => verb === "list" || verb === "delete")).toEqual([]);
+});
