@@ -29,8 +29,13 @@ export function createKubeClient(requester: Requester): KubeClient {
     ...readsOf(requester, call),
     ...writesOf(call),
     ...removalsOf(call),
-    request: (method, path, body, signal) =>
-      call({ method, path, body, verb: "other", accept: json }, signal),
+    request: (method, path, body, signal, { ownConnection = false } = {}) => {
+      const request = { method, path, body, verb: "other", accept: json } as const;
+      return call(
+        ownConnection ? { ...request, ownConnection, idempotent: false } : request,
+        signal,
+      );
+    },
   };
 }
 
@@ -43,13 +48,14 @@ interface Call {
   readonly contentType?: string;
   /** Absent: GET and DELETE are, the others are not. */
   readonly idempotent?: boolean;
+  readonly ownConnection?: boolean;
 }
 
 type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
 
 function callerOf(requester: Requester): Caller {
   return async (call, signal) => {
-    const { method, path, verb, accept, body, contentType = json } = call;
+    const { method, path, verb, accept, body, contentType = json, ownConnection = false } = call;
     const reads = method === "GET" || method === "DELETE";
     const answer = await requester.send(
       {
@@ -60,6 +66,7 @@ function callerOf(requester: Requester): Caller {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         timeoutMs: reads ? readTimeoutMs : writeTimeoutMs,
         idempotent: call.idempotent ?? reads,
+        ownConnection,
       },
       signal,
     );

@@ -126,5 +126,9 @@ export interface KubeClient {
     path: string,
     body: unknown,
     signal: AbortSignal,
+    options?: {
+      /** Over a connection of its own, so that a load balancer in front of several API servers may choose anew; and only once. */
+      readonly ownConnection?: boolean;
+    },
   ): Promise<unknown>;
 }

@@ -24,6 +24,8 @@ export interface TransportRequest {
   readonly verb: string;
   /** How long the server may take until its answer begins. */
   readonly timeoutMs: number;
+  /** Sent over a connection that is made for it and ends with it. */
+  readonly ownConnection?: boolean;
 }
 
 export interface TransportAnswer {
@@ -103,7 +105,9 @@ export class Transport implements AsyncDisposable {
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
-    const [lane] = this.#lanes;
+    const isAlone = request.ownConnection === true;
+    const lane = isAlone ? this.#newLane() : this.#lanes[0];
+    await using _end = { [Symbol.asyncDispose]: () => (isAlone ? destroyed(lane) : nothing) };
     const answer = await this.#open(request, { lane, deadline, bodyTimeout: progressTimeoutMs });
     try {
       const text = await this.#readAll(request, answer.body);
@@ -148,8 +152,7 @@ export class Transport implements AsyncDisposable {
     // Without it the end would wait for a connection that is being made to a server that does not answer.
     this.#end.abort();
     this.#counted[Symbol.dispose]();
-    const closed = Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" });
-    await Promise.all(this.#lanes.map((lane) => lane.destroy(closed)));
+    await Promise.all(this.#lanes.map(destroyed));
   }
 
   /** Takes no new requests and ends the connection when the running ones are done, at the latest after `timeoutMs`. */
@@ -281,6 +284,12 @@ export class Transport implements AsyncDisposable {
     if (error instanceof WriteRefusedError) return error;
     return connectionErrorOf(error, this.#options.endpoint.server);
   }
+}
+
+const nothing = Promise.resolve();
+
+function destroyed(lane: Lane): Promise<void> {
+  return lane.destroy(Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" }));
 }
 
 function headerOf(value: string | string[] | undefined): string | undefined {

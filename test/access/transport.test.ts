@@ -40,6 +40,16 @@ describe("a connection", () => {
     for (const stream of watches) stream[Symbol.dispose]();
   });
 
+  test("is a new one for each request that asks for its own, and ends with it", async () => {
+    const api = await stub();
+    const requester = requesterTo(api);
+    await requester.send(get, signal);
+    for (const _ of [1, 2]) await requester.send({ ...get, ownConnection: true }, signal);
+    expect(api.connections).toBe(3);
+    await requester.send(get, signal);
+    expect(api.connections).toBe(3);
+  });
+
   test("goes below the server's path prefix (R45)", async () => {
     const api = await stub();
     await requesterTo({ server: `${api.server}/v1/projects/1` }).send(get, signal);
