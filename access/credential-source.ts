@@ -11,12 +11,16 @@ export interface CredentialSourceOptions {
   readonly random: () => number;
   /** First pause after a fresh credential was rejected too, in ms; default 1,000. It doubles up to 60 s. */
   readonly rejectedPauseMs?: number;
+  /** Called with a credential that is not used any more because the server refused it, or because of the end. */
+  readonly onDropped?: (credential: Credential) => void;
 }
 
 const maxSkewMs = 60_000;
 const withoutExpiryMs = 15 * 60_000;
 const minBackoffMs = 1_000;
-const maxBackoffMs = 60_000;
+const maxRejectedPauseMs = 60_000;
+// A plugin that fails is a process each time, and may be a login at somebody's cloud. Security: T-22.
+const maxBackoffMs = 300_000;
 const calmMs = 120_000;
 
 interface Held {
@@ -60,20 +64,27 @@ export class RenewingCredentials implements CredentialSource, Disposable {
 
   reject(credential: Credential): void {
     if (this.#held?.credential !== credential) return;
-    this.#held = undefined;
+    this.#drop();
     const now = this.#options.now();
     this.#rejections = now - this.#rejectedAtMs > calmMs ? 1 : this.#rejections + 1;
     this.#rejectedAtMs = now;
     // The first rejection is an old credential; the next ones say that fresh ones are no better.
     if (this.#rejections > 1) {
-      this.#hold(rejected(), this.#rejections - 1, this.#options.rejectedPauseMs);
+      const firstMs = this.#options.rejectedPauseMs ?? minBackoffMs;
+      this.#hold(rejected(), Math.min(maxRejectedPauseMs, firstMs * 2 ** (this.#rejections - 2)));
     }
   }
 
   /** Ends a running plugin; nothing can be had afterwards. */
   [Symbol.dispose](): void {
     this.#stop.abort(new DOMException("The credential source was closed", "AbortError"));
+    this.#drop();
+  }
+
+  #drop(): void {
+    const held = this.#held;
     this.#held = undefined;
+    if (held !== undefined) this.#options.onDropped?.(held.credential);
   }
 
   #obtainSoon(now: number): void {
@@ -98,13 +109,12 @@ export class RenewingCredentials implements CredentialSource, Disposable {
       return credential;
     } catch (error) {
       this.#failures += 1;
-      this.#hold(error, this.#failures);
+      this.#hold(error, Math.min(maxBackoffMs, minBackoffMs * 2 ** (this.#failures - 1)));
       throw error;
     }
   }
 
-  #hold(error: unknown, times: number, firstMs: number = minBackoffMs): void {
-    const waitMs = Math.min(maxBackoffMs, firstMs * 2 ** (times - 1));
+  #hold(error: unknown, waitMs: number): void {
     this.#failure = {
       error,
       untilMs: this.#options.now() + waitMs * (1 + this.#options.random() / 4),

@@ -6,6 +6,7 @@ import { describe, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { abortable } from "./abortable.ts";
 import { failureCode, spokeAttributes } from "./attempt-trace.ts";
+import { ConnectTurns } from "./connect-turns.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { epochMs } from "./path-traces.ts";
 import { PluginLimits } from "./plugin-limits.ts";
@@ -16,15 +17,10 @@ import { Reflector, reflectorKey } from "./reflector.ts";
 import { notConfigured, resolveAccess } from "./resolved-access.ts";
 import type { SpokeDeps } from "./spoke-connection.ts";
 import { type Outlook, SpokeKeeper } from "./spoke-keeper.ts";
+import { type SpokeLog, SpokeTeller } from "./spoke-teller.ts";
 import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
 
-/** Where the life of the connections is told; pino fits. */
-export interface SpokeLog {
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-}
-
-export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "hub"> {
+export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "hub"> {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
@@ -57,22 +53,22 @@ class SpokeFleet implements Spokes {
   readonly #outlooks = new Map<string, Outlook>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
-  /** Profiles, by uid, whose deprecated list was told of. */
-  readonly #noticed = new Set<string>();
+  readonly #teller: SpokeTeller;
   #isFileValid = true;
   #hubError: unknown;
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
     const { hub, providerFile } = options;
     this.#options = options;
-    const onSharedToken = (spoke: string, others: readonly string[]): void => {
-      options.log?.warn({ spoke, others: others.slice(0, 5) }, "Spokes share a token");
-    };
-    this.#deps = { ...options, plugins: new PluginLimits(), onSharedToken };
+    this.#teller = new SpokeTeller(options.log);
+    const onSharedToken = (spoke: string, others: readonly string[]): void =>
+      this.#teller.sharedToken(spoke, others);
+    const limits = { plugins: new PluginLimits(), turns: new ConnectTurns() };
+    this.#deps = { ...options, ...limits, onSharedToken };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (providerFile === undefined || providers === undefined) return;
-    this.#tellWarnings(providers);
+    this.#teller.providers(providers);
     options.path?.providerFileIs(true);
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
     this.#profiles = new Reflector(
@@ -177,7 +173,7 @@ class SpokeFleet implements Spokes {
     const outlook = withFileNote({ ...found, resolved: times }, this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
-    this.#tellOutlook(key, outlook);
+    if (outlook.kind === "access") this.#teller.access(outlook.access);
     this.#traceFailure({ namespace, name }, outlook);
     this.#keepers.get(key)?.update(outlook);
     this.#notify({ namespace, name });
@@ -188,7 +184,7 @@ class SpokeFleet implements Spokes {
     const ref = { namespace, name };
     const key = reflectorKey(ref);
     this.#outlooks.delete(key);
-    this.#noticed.delete(object.metadata.uid);
+    this.#teller.gone(object);
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
     this.#options.path?.spokeGone(key);
@@ -202,7 +198,7 @@ class SpokeFleet implements Spokes {
   #onProviders(file: ProviderFile): void {
     this.#providers = file;
     this.#options.log?.info({ providers: file.providers.length }, "Loaded the provider file");
-    this.#tellWarnings(file);
+    this.#teller.providers(file);
     for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
   }
 
@@ -220,17 +216,6 @@ class SpokeFleet implements Spokes {
     if (first) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
   }
 
-  #tellWarnings(file: ProviderFile | undefined): void {
-    for (const warning of file?.warnings ?? []) {
-      this.#options.log?.warn({ warning }, "The provider file has an oddity");
-    }
-    for (const { name, problem } of file?.providers ?? []) {
-      if (problem !== undefined) {
-        this.#options.log?.warn({ provider: name, problem }, "A provider is not usable");
-      }
-    }
-  }
-
   /** A way in that is not known has no attempt, which would be the trace otherwise. */
   #traceFailure(ref: ClusterProfileRef, outlook: Outlook): void {
     const { traces } = this.#options;
@@ -239,37 +224,12 @@ class SpokeFleet implements Spokes {
     traces?.record({ name: "spoke.resolve", ...facts, ...outlook.resolved });
   }
 
-  #tellOutlook(spoke: string, outlook: Outlook): void {
-    if (outlook.kind !== "access") return;
-    const { provider, source, skipped, warnings, profile } = outlook.access;
-    const { uid } = profile;
-    if (source === "credentialProviders" && !this.#noticed.has(uid)) {
-      this.#noticed.add(uid);
-      this.#options.log?.warn({ spoke, provider }, "The profile uses the deprecated list");
-    }
-    for (const problem of skipped) {
-      this.#options.log?.warn({ spoke, provider, problem }, "A matching provider was passed over");
-    }
-    for (const warning of warnings) {
-      this.#options.log?.warn({ spoke, provider, warning }, "The access entry has an oddity");
-    }
-  }
-
   #tellState(ref: ClusterProfileRef): void {
     const state = this.state(ref);
     if (state === undefined) return;
     const spoke = `${ref.namespace}/${ref.name}`;
     this.#options.path?.spokeIs(spoke, state.kind);
-    if (state.kind === "connected") {
-      const { provider } = state.connection;
-      this.#options.log?.info({ spoke, provider }, "Connected to the spoke");
-    } else if ("error" in state) {
-      const { reason, message } = state.error;
-      this.#options.log?.warn(
-        { spoke, state: state.kind, reason, error: message },
-        "No connection to the spoke",
-      );
-    }
+    this.#teller.state(spoke, state);
   }
 
   #notify(ref: ClusterProfileRef): void {

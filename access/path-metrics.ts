@@ -1,4 +1,5 @@
 import { FleetError } from "../api/errors.ts";
+import type { Credential } from "./credential.ts";
 import { SharedTokens } from "./shared-tokens.ts";
 import type { SpokeState } from "./spokes.ts";
 
@@ -13,13 +14,14 @@ export interface PluginRun {
 /** What is known of the connection to one spoke. */
 export interface SpokeGauge {
   readonly state: SpokeState["kind"];
-  /** When the credential ends, in ms since the epoch; absent: not known. */
+  /** When the credential ends, in ms since the epoch; absent: not known, or there is none that the spoke accepts. */
   readonly expiresAtMs?: number;
 }
 
 /** Numbers of the path to the spokes: it is told what happens, and asked when metrics are wanted. */
 export class PathMetrics {
   readonly #spokes = new Map<string, SpokeGauge>();
+  readonly #credentials = new Map<string, Credential>();
   readonly #listeners = new Set<(run: PluginRun) => void>();
   /** Which spokes have been given which tokens. */
   readonly tokens = new SharedTokens();
@@ -71,15 +73,26 @@ export class PathMetrics {
   }
 
   /** A spoke that is not known is not brought back by its last credential. */
-  credentialOf(spoke: string, expiresAtMs: number | undefined): void {
+  credentialOf(spoke: string, credential: Credential): void {
     const known = this.#spokes.get(spoke);
     if (known === undefined) return;
     const { state } = known;
+    const { expiresAtMs } = credential;
+    this.#credentials.set(spoke, credential);
     this.#spokes.set(spoke, expiresAtMs === undefined ? { state } : { state, expiresAtMs });
+  }
+
+  /** A credential is not used any more; nothing is said of its end then, unless the spoke has got another one since. */
+  credentialDropped(spoke: string, credential: Credential): void {
+    if (this.#credentials.get(spoke) !== credential) return;
+    this.#credentials.delete(spoke);
+    const known = this.#spokes.get(spoke);
+    if (known !== undefined) this.#spokes.set(spoke, { state: known.state });
   }
 
   spokeGone(spoke: string): void {
     this.tokens.forget(spoke);
+    this.#credentials.delete(spoke);
     this.#spokes.delete(spoke);
   }
 }

@@ -6,6 +6,7 @@ import { addressGuard, type AddressGuard } from "./address-guard.ts";
 import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
 import { AttemptTrace } from "./attempt-trace.ts";
 import { isBuiltIn, runBuiltIn } from "./built-in-plugins.ts";
+import type { ConnectTurns } from "./connect-turns.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
 import type { Credential } from "./credential.ts";
@@ -39,6 +40,8 @@ export interface SpokeDeps {
   readonly pluginRoots?: readonly string[];
   /** Limits how many plugins run at the same time. */
   readonly plugins?: PluginLimits;
+  /** Limits how many connections are attempted at the same time. */
+  readonly turns?: ConnectTurns;
   readonly silence?: Silence;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
@@ -86,12 +89,13 @@ function obtaining(
     policy: { roots: deps.pluginRoots ?? [] },
   };
   const path = deps.path ?? new PathMetrics();
-  const { namespace, name } = access.profile;
-  const spoke = `${namespace}/${name}`;
+  const spoke = spokeOf(access);
   const measured = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
     trace.plugin(() => path.measure(access.provider, work, signal));
+  let isFirst = true;
   const run = async (signal: AbortSignal): Promise<Credential> => {
-    await plugins.pace.enter(spoke, signal);
+    await plugins.pace.enter(spoke, isFirst, signal);
+    isFirst = false;
     if (isBuiltIn(access.plan.command)) {
       const withHub = { ...surroundings, hub: deps.hub };
       return measured(() => runBuiltIn(access.plan, withHub, signal), signal);
@@ -103,12 +107,17 @@ function obtaining(
   return async (signal) => {
     const credential = await run(signal);
     signal.throwIfAborted();
-    path.credentialOf(spoke, credential.expiresAtMs);
+    path.credentialOf(spoke, credential);
     const { server } = access.endpoint;
     const sharers = path.tokens.note(spoke, server, credential.authorization);
     if (sharers.length > 0) deps.onSharedToken?.(spoke, sharers);
     return credential;
   };
+}
+
+/** How the metrics name it. */
+function spokeOf({ profile: { namespace, name } }: ResolvedAccess): string {
+  return `${namespace}/${name}`;
 }
 
 function guardOf(access: ResolvedAccess, { environment }: SpokeDeps): AddressGuard {
@@ -144,6 +153,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       now: Date.now,
       random: Math.random,
       rejectedPauseMs,
+      onDropped: (credential) => deps.path?.credentialDropped(spokeOf(access), credential),
     });
     this.#requester = new AuthorizedRequester({
       endpoint: access.endpoint,

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
 import { abortable } from "./abortable.ts";
+import { ConnectTurns } from "./connect-turns.ts";
 import type { Times } from "./path-traces.ts";
 import { PluginLimits } from "./plugin-limits.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
@@ -32,6 +33,7 @@ const attemptIntervalMs = 1_000;
 export class SpokeKeeper {
   readonly #deps: SpokeDeps;
   readonly #onChange: () => void;
+  readonly #turns: ConnectTurns;
   #outlook: Outlook;
   #state: SpokeState = { kind: "connecting" };
   #settled = Promise.withResolvers<void>();
@@ -50,6 +52,7 @@ export class SpokeKeeper {
     this.#outlook = outlook;
     // One for all attempts, or a limit would begin anew with each.
     this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits() };
+    this.#turns = deps.turns ?? new ConnectTurns();
     this.#onChange = onChange;
     this.#follow();
   }
@@ -126,10 +129,14 @@ export class SpokeKeeper {
   async #connectUntil({ access, resolved }: KnownOutlook, signal: AbortSignal): Promise<void> {
     await pause(this.#attemptedAt + attemptIntervalMs - performance.now(), signal);
     for (let failures = 1; !signal.aborted; failures += 1) {
-      this.#attemptedAt = performance.now();
+      const isFirst = failures === 1;
       const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
+      const connect = (): Promise<void> => {
+        this.#attemptedAt = performance.now();
+        return link.connect(signal, isFirst ? resolved : undefined);
+      };
       try {
-        await link.connect(signal, failures === 1 ? resolved : undefined);
+        await this.#turns.take(connect, !isFirst, signal);
         signal.throwIfAborted();
         this.#take(link);
         return;
@@ -139,7 +146,7 @@ export class SpokeKeeper {
         this.#attemptError = fleetErrorOf(error);
         this.#refresh();
       }
-      await pause(backoffMs(failures, 60_000), signal);
+      await pause(backoffMs(failures, longestPauseMs(this.#attemptError)), signal);
     }
   }
 
@@ -226,6 +233,11 @@ function sameState(a: SpokeState, b: SpokeState): boolean {
     "error" in state ? `${state.error.reason} ${state.error.message}` : "",
   );
   return connections[0] === connections[1] && errors[0] === errors[1];
+}
+
+/** Each attempt of a plugin that fails is a process, and may be a login at somebody's cloud. Security: T-22. */
+function longestPauseMs({ code }: FleetError): number {
+  return code?.startsWith("Plugin") === true ? 300_000 : 60_000;
 }
 
 function backoffMs(failures: number, maxMs: number): number {

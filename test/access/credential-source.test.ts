@@ -11,10 +11,12 @@ let now: number;
 let runs: number;
 let outcome: () => Promise<Credential>;
 let source: RenewingCredentials;
+let dropped: (string | undefined)[];
 
 beforeEach(() => {
   now = 1_000_000;
   runs = 0;
+  dropped = [];
   outcome = () => Promise.resolve(token());
   source = new RenewingCredentials({
     obtain: () => {
@@ -23,6 +25,7 @@ beforeEach(() => {
     },
     now: () => now,
     random: () => 0.5,
+    onDropped: ({ authorization }) => void dropped.push(authorization?.reveal()),
   });
 });
 
@@ -182,4 +185,30 @@ test("who stops waiting does not stop the others", async () => {
   await expect(impatient).rejects.toThrow("Impatient");
   gate.resolve(token());
   expect(await patient).toBe("Bearer T1");
+});
+
+test("what is refused, and what is held at the end, is told", async () => {
+  const first = await source.current(signal);
+  source.reject(first);
+  source.reject(first);
+  expect(dropped).toEqual(["Bearer T1"]);
+  await source.current(signal);
+  source[Symbol.dispose]();
+  expect(dropped).toEqual(["Bearer T1", "Bearer T2"]);
+});
+
+test("a plugin that fails all the time is run with pauses that grow to five minutes (T-22)", async () => {
+  outcome = failing;
+  const at: number[] = [];
+  const began = now;
+  while (at.length < 13) {
+    const before = runs;
+    await expect(current()).rejects.toThrow(/Failure/);
+    if (runs > before) at.push(now - began);
+    now += 500;
+  }
+  const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+  expect(pauses.toSorted((a, b) => a - b)).toEqual(pauses);
+  // A little more than five minutes: 12.5 % of jitter.
+  expect(pauses.at(-1)).toBe(337_500);
 });

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { PluginPace } from "../../access/plugin-pace.ts";
 import { resolveAccess } from "../../access/resolved-access.ts";
@@ -13,6 +13,7 @@ import { authority, stub } from "./loopback.ts";
 
 const signal = AbortSignal.timeout(60_000);
 const hourMs = 3_600_000;
+const usual = { patience: 100, maxIntervalMs: hourMs };
 
 async function isHeldBack(work: Promise<void>): Promise<boolean> {
   const soon = new Promise<boolean>((done) => setImmediate(done, true));
@@ -21,28 +22,68 @@ async function isHeldBack(work: Promise<void>): Promise<boolean> {
 
 describe("the pace of plugins", () => {
   test("lets a profile have two runs at once, and no third; others are not held back (T-22)", async () => {
-    const pace = new PluginPace({ intervalMs: hourMs, burst: 2 });
+    const pace = new PluginPace({ ...usual, intervalMs: hourMs, burst: 2 });
     const stop = new AbortController();
-    await pace.enter("fleet/a", signal);
-    await pace.enter("fleet/a", signal);
-    const third = pace.enter("fleet/a", stop.signal);
+    await pace.enter("fleet/a", true, signal);
+    await pace.enter("fleet/a", true, signal);
+    const third = pace.enter("fleet/a", true, stop.signal);
     expect(await isHeldBack(third)).toBe(true);
-    await pace.enter("fleet/b", signal);
+    await pace.enter("fleet/b", true, signal);
     stop.abort(new Error("Given up"));
     await expect(third).rejects.toThrow("Given up");
   });
 
   test("lets those who wait go on one after the other, and forgets who has rested", async () => {
-    const pace = new PluginPace({ intervalMs: 30, burst: 1 });
+    const pace = new PluginPace({ ...usual, intervalMs: 30, burst: 1 });
     const started = performance.now();
-    await Promise.all(Array.from({ length: 4 }, () => pace.enter("fleet/a", signal)));
+    await Promise.all(Array.from({ length: 4 }, () => pace.enter("fleet/a", true, signal)));
     expect(performance.now() - started).toBeGreaterThanOrEqual(85);
     await expect
       .poll(async () => {
-        await pace.enter("fleet/b", signal);
+        await pace.enter("fleet/b", true, signal);
         return pace.size;
       })
       .toBe(1);
+  });
+});
+
+/** Seconds between the runs of a profile that always wants the next one; time is faked. */
+async function gapsOf(pace: PluginPace, runs: number, isFirst: boolean): Promise<number[]> {
+  const gaps: number[] = [];
+  let last = performance.now();
+  while (gaps.length < runs) {
+    const stop = new AbortController();
+    const entering = pace.enter("fleet/a", isFirst, stop.signal);
+    if (await isHeldBack(entering)) {
+      stop.abort(new Error("Not yet"));
+      await entering.catch(() => undefined);
+      vi.advanceTimersByTime(1_000);
+    } else {
+      gaps.push(Math.round((performance.now() - last) / 1_000));
+      last = performance.now();
+    }
+  }
+  return gaps;
+}
+
+describe("the longest wait for a plugin (T-22)", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test("grows to five minutes for a profile that wants new connections all the time", async () => {
+    const gaps = await gapsOf(new PluginPace(), 14, true);
+    expect(gaps).toEqual([0, 0, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 300, 300]);
+  });
+
+  test("does not grow for a connection whose credential never lives long", async () => {
+    expect(await gapsOf(new PluginPace(), 12, false)).toEqual([0, 0, ...Array(10).fill(5)]);
+  });
+
+  test("is five seconds again after a rest", async () => {
+    const pace = new PluginPace();
+    await gapsOf(pace, 12, true);
+    vi.advanceTimersByTime(600_000);
+    expect((await gapsOf(pace, 4, true)).slice(1)).toEqual([0, 5, 5]);
   });
 });
 

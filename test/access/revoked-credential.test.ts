@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 
+import { PathMetrics } from "../../access/path-metrics.ts";
 import { Reflector } from "../../access/reflector.ts";
 import { resolveAccess } from "../../access/resolved-access.ts";
 import { SpokeKeeper } from "../../access/spoke-keeper.ts";
@@ -9,7 +10,7 @@ import { startApiStub, type StubAnswer } from "./api-stub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 import { authority, serverIdentity, untilTheEnd } from "./loopback.ts";
 
-const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T"}}`;
+const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T","expirationTimestamp":"2099-01-01T00:00:00Z"}}`;
 const bookmark = {
   type: "BOOKMARK",
   object: {
@@ -36,14 +37,20 @@ test("a credential that was taken back is noticed when a watch is renewed, witho
   const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
   const exec = { command: "/bin/sh", args: ["-c", `echo '${output}'`] };
   const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, exec)));
-  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
+  const path = new PathMetrics();
+  path.spokeIs("fleet/spoke-1", "connecting");
+  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", path };
   const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
   const { client, signal } = await keeper.acquire(AbortSignal.timeout(10_000));
+  const end = (): number | undefined => path.spokes().get("fleet/spoke-1")?.expiresAtMs;
+  expect(end()).toBe(Date.parse("2099-01-01T00:00:00Z"));
   const ref = { resource: knownResource("v1", "ConfigMap") };
   const handlers = { onChange: () => undefined, onDelete: () => undefined };
   using _reflector = new Reflector({ client, ref }, handlers, signal);
   await watched.promise;
   await vi.waitFor(() => expect(keeper.state).toMatchObject(lost), { timeout: 20_000 });
+  // Nobody is told that a credential lasts which is refused.
+  expect(end()).toBeUndefined();
   await keeper.close(new FleetError("ClusterProviderClosed", "The test is over"));
 }, 40_000);
 

@@ -31,7 +31,7 @@ test("runs of plugins are counted by provider and code, with their duration", as
 test("a spoke has its state and the end of its credential until it is gone", async () => {
   const { path, lines } = measured();
   path.spokeIs("fleet/spoke-1", "connecting");
-  path.credentialOf("fleet/spoke-1", Date.now() + 3_600_000);
+  path.credentialOf("fleet/spoke-1", { expiresAtMs: Date.now() + 3_600_000 });
   path.spokeIs("fleet/spoke-1", "connected");
   const labels = 'namespace="fleet",name="spoke-1"';
   const there = await lines();
@@ -42,16 +42,34 @@ test("a spoke has its state and the end of its credential until it is gone", asy
   );
   expect(Number(expiry?.split(" ").at(-1))).toBeGreaterThan(3_590);
   path.spokeGone("fleet/spoke-1");
-  path.credentialOf("fleet/spoke-1", Date.now());
+  path.credentialOf("fleet/spoke-1", { expiresAtMs: Date.now() });
   expect((await lines()).filter((line) => line.includes("spoke-1"))).toEqual([]);
 });
 
 test("a credential without an end has none in the metrics", async () => {
   const { path, lines } = measured();
   path.spokeIs("fleet/spoke-1", "connected");
-  path.credentialOf("fleet/spoke-1", undefined);
+  path.credentialOf("fleet/spoke-1", {});
   const found = (await lines()).filter((line) => line.startsWith("knfleet_spoke_credential"));
   expect(found).toEqual([]);
+});
+
+test("a credential that the spoke refuses, or that belonged to a closed connection, has no end in the metrics", async () => {
+  const { path, lines } = measured();
+  const ends = async (): Promise<number> =>
+    (await lines()).filter((line) => line.startsWith("knfleet_spoke_credential")).length;
+  const old = { expiresAtMs: Date.now() + 3_600_000 };
+  const next = { expiresAtMs: Date.now() + 7_200_000 };
+  path.spokeIs("fleet/spoke-1", "connected");
+  path.credentialOf("fleet/spoke-1", old);
+  expect(await ends()).toBe(1);
+  path.credentialDropped("fleet/spoke-1", old);
+  expect(await ends()).toBe(0);
+  path.credentialOf("fleet/spoke-1", old);
+  path.credentialOf("fleet/spoke-1", next);
+  // The connection that was replaced is closed after the new one is there.
+  path.credentialDropped("fleet/spoke-1", old);
+  expect(await ends()).toBe(1);
 });
 
 test.each([
