@@ -21,13 +21,13 @@ export interface ServingCertificate {
 export interface WebhookServer extends AsyncDisposable {
   /** The port that was taken. */
   readonly port: number;
-  /** New connections get this certificate; those that exist are not touched. */
+  /** New connections get this certificate; those that exist are not touched. Until the first one no handshake succeeds. */
   useCertificate(certificate: ServingCertificate): void;
 }
 
 export interface WebhookServerOptions {
   readonly address: ListenAddress;
-  readonly certificate: ServingCertificate;
+  readonly certificate?: ServingCertificate;
   readonly minTlsVersion: "TLSv1.2" | "TLSv1.3";
 }
 
@@ -48,15 +48,12 @@ export async function startWebhookServer(
   app: RequestListener,
   { address, certificate, minTlsVersion }: WebhookServerOptions,
 ): Promise<WebhookServer> {
+  const terms = {
+    minVersion: minTlsVersion,
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  };
   const server = createServer(
-    {
-      ...limits,
-      ...certificate,
-      handshakeTimeout,
-      minVersion: minTlsVersion,
-      ALPNProtocols: ["http/1.1"],
-      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    },
+    { ...limits, ...certificate, ...terms, handshakeTimeout, ALPNProtocols: ["http/1.1"] },
     app,
   );
   server.maxConnections = maxConnections;
@@ -66,7 +63,7 @@ export async function startWebhookServer(
   const port = await listen(server, address, "--address");
   return {
     port,
-    useCertificate: (next) => server.setSecureContext({ ...next, minVersion: minTlsVersion }),
+    useCertificate: (next) => server.setSecureContext({ ...next, ...terms }),
     [Symbol.asyncDispose]: () => close(server),
   };
 }

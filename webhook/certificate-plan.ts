@@ -1,0 +1,100 @@
+import type { HeldPair, StoredCertificates } from "./certificate-secret.ts";
+
+/** How long certificates hold and when they are changed, in milliseconds. */
+export interface CertificateTerms {
+  readonly leafMs: number;
+  readonly authorityMs: number;
+  /** How long an authority is trusted before it signs, and after it signed last. */
+  readonly overlapMs: number;
+}
+
+/**
+ * What is to be done with the certificates. `begin`: all anew. `announce`: a next authority that is trusted but signs nothing yet.
+ * `promote`: the next authority signs. `renew`: a serving certificate. `mend`: write again what is known.
+ */
+export type CertificateStep = "begin" | "announce" | "promote" | "renew" | "mend";
+
+export interface CertificateView {
+  readonly stored: StoredCertificates;
+  /** The Secret holds exactly what is in `stored`. */
+  readonly isAsWritten: boolean;
+  /** Every webhook configuration trusts the next authority. */
+  readonly isNextTrusted: boolean;
+  readonly nowMs: number;
+}
+
+/** Certificates begin to hold an hour before they are made, for clocks that are behind. */
+export const earlyMs = 3_600_000;
+
+const longestWaitMs = 5_000;
+const shortestWaitMs = 100;
+
+/** The next step, or none; one at a time, the most urgent first. */
+export function stepOf(
+  view: CertificateView,
+  terms: CertificateTerms,
+): CertificateStep | undefined {
+  const { stored, isAsWritten, nowMs } = view;
+  const { authority, leaf, previous } = stored;
+  if (authority === undefined || !holds(authority, nowMs)) return "begin";
+  if (leaf === undefined || !holds(leaf, nowMs)) return "renew";
+  const change = changeOf(authority, view, terms);
+  if (change !== undefined) return change;
+  if (nowMs >= dueMs(leaf) && nowMs + shareOf(leaf) < authority.notAfterMs) return "renew";
+  const kept = stillNeeded(stored, nowMs, terms);
+  return isAsWritten && kept.length === previous.length ? undefined : "mend";
+}
+
+/** What brings the next authority closer. */
+function changeOf(
+  authority: HeldPair,
+  { stored: { next }, isNextTrusted, nowMs }: CertificateView,
+  { overlapMs }: CertificateTerms,
+): "announce" | "promote" | undefined {
+  if (next === undefined || !holds(next, nowMs)) {
+    return nowMs >= dueMs(authority) ? "announce" : undefined;
+  }
+  return isNextTrusted && nowMs >= issuedAtMs(next) + overlapMs ? "promote" : undefined;
+}
+
+/** The authorities that signed before and may still be in use somewhere. */
+export function stillNeeded(
+  { leaf, previous }: StoredCertificates,
+  nowMs: number,
+  { overlapMs }: Pick<CertificateTerms, "overlapMs">,
+): StoredCertificates["previous"] {
+  const isOver = leaf !== undefined && nowMs >= issuedAtMs(leaf) + overlapMs;
+  return isOver ? [] : previous.filter(({ notAfterMs }) => nowMs < notAfterMs);
+}
+
+/** Milliseconds until it is worth looking at the plan again; never long, because clocks jump. */
+export function nextLookMs(
+  { authority, next, leaf }: StoredCertificates,
+  nowMs: number,
+  { overlapMs }: Pick<CertificateTerms, "overlapMs">,
+): number {
+  const times = [
+    ...[authority, leaf].flatMap((pair) => (pair === undefined ? [] : [dueMs(pair)])),
+    ...[next, leaf].flatMap((pair) => (pair === undefined ? [] : [issuedAtMs(pair) + overlapMs])),
+  ];
+  const waits = times.map((time) => time - nowMs).filter((wait) => wait > 0);
+  return Math.max(shortestWaitMs, Math.min(longestWaitMs, ...waits));
+}
+
+function holds({ notBeforeMs, notAfterMs }: HeldPair, nowMs: number): boolean {
+  return notBeforeMs <= nowMs && nowMs < notAfterMs;
+}
+
+/** When a certificate has lived two thirds of its life. */
+function dueMs(pair: HeldPair): number {
+  return issuedAtMs(pair) + ((pair.notAfterMs - issuedAtMs(pair)) * 2) / 3;
+}
+
+function issuedAtMs({ notBeforeMs }: HeldPair): number {
+  return notBeforeMs + earlyMs;
+}
+
+/** A third of a life: what a renewal has to gain, so that certificates that end with their authority are not made again and again. */
+function shareOf(pair: HeldPair): number {
+  return (pair.notAfterMs - issuedAtMs(pair)) / 3;
+}

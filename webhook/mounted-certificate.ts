@@ -1,0 +1,62 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { pairOf } from "./certificate-secret.ts";
+import type { Certificates, CertificatesDeps } from "./certificates.ts";
+
+const lookMs = 1_000;
+
+/**
+ * Serves the certificate that somebody else keeps in `tls.crt` and `tls.key` of a folder, such as a mounted Secret, and takes a new one
+ * within seconds. Files that cannot be read or do not fit together change nothing.
+ */
+export function startMountedCertificate(
+  { log, use }: Pick<CertificatesDeps, "log" | "use">,
+  folder: string,
+  signal: AbortSignal,
+): Certificates {
+  const stop = new AbortController();
+  const end = AbortSignal.any([signal, stop.signal]);
+  let served = "";
+  let isTold = false;
+  const look = async () => {
+    const found = await pairIn(folder);
+    if (found === undefined) {
+      if (!isTold) log.warn({ folder }, "The folder holds no usable certificate");
+      isTold = true;
+      return;
+    }
+    isTold = false;
+    const { cert, key, notAfterMs } = found;
+    if (cert + key === served) return;
+    served = cert + key;
+    use({ cert, key }, notAfterMs);
+    log.info({ ends: new Date(notAfterMs).toISOString() }, "Serving a new certificate");
+  };
+  const run = async () => {
+    while (!end.aborted) {
+      await look();
+      await delay(lookMs, undefined, { signal: end }).catch(() => undefined);
+    }
+  };
+  const done = run();
+  return {
+    waitingFor: () => (served === "" ? ["the serving certificate"] : []),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await done;
+    },
+  };
+}
+
+/** Read twice, because a mounted Secret is exchanged between two reads. */
+async function pairIn(folder: string) {
+  const read = async () => {
+    const texts = ["tls.crt", "tls.key"].map((name) => readFile(join(folder, name), "utf8"));
+    const [cert = "", key = ""] = await Promise.all(texts).catch(() => []);
+    const pair = pairOf(cert, key);
+    return pair === undefined ? undefined : { cert, key, notAfterMs: pair.notAfterMs };
+  };
+  return (await read()) ?? read();
+}
