@@ -1,5 +1,8 @@
 import { once } from "node:events";
+import { url as inspectorUrl } from "node:inspector";
 import type { Writable } from "node:stream";
+
+import { processProblem } from "./process-check.ts";
 
 /** Something that runs until it is disposed, or cannot go on. */
 export interface Service extends AsyncDisposable {
@@ -12,20 +15,25 @@ export interface CrashLog {
   error(fields: { readonly err: unknown }, message: string): void;
 }
 
-const stopLimitMs = 10_000;
 const crashLimitMs = 1_000;
 const endMs = 200;
 
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and lets the process end with code 0. A service that does not start or
- * cannot go on: one line on standard error and code 1. A second signal, or ten seconds without an end, end the
- * process at once. An error that nobody caught is told to the log and ends it with code 1 after one second at most: what state the
+ * cannot go on: one line on standard error and code 1. A second signal, or `stopLimitMs` (ten seconds) without an end, end
+ * the process at once. An error that nobody caught is told to the log and ends it with code 1 after one second at most: what state the
  * process is in is unknown then.
  */
 export async function runService(
   start: (signal: AbortSignal) => Promise<Service>,
   log?: CrashLog,
+  stopLimitMs = 10_000,
 ): Promise<void> {
+  const { env: environment, execArgv } = process;
+  const problem = processProblem({ environment, execArgv, inspectorUrl: inspectorUrl() });
+  if (problem !== undefined) return fail(new Error(problem));
+  // Node would open a debugger, and with it a memory full of credentials. Security: T-46.
+  process.on("SIGUSR1", () => undefined);
   const stop = new AbortController();
   endOnCrash(stop, log);
   for (const name of ["SIGINT", "SIGTERM"] as const) {

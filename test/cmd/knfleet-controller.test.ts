@@ -56,6 +56,19 @@ describe("a controller that cannot start ends with 1 and one line on standard er
     expect(await run({ flags: ["--bogus"] })).toMatchObject(one(/unknown option '--bogus'/));
   });
 
+  test("when servers are not to be verified (T-13)", async () => {
+    const environment = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+    expect(await run({ environment })).toMatchObject(one(/NODE_TLS_REJECT_UNAUTHORIZED is set/));
+  });
+
+  test("in a pod, when NODE_OPTIONS opens its memory (T-46)", async () => {
+    const environment = {
+      KUBERNETES_SERVICE_HOST: "127.0.0.1",
+      NODE_OPTIONS: "--max-old-space-size=512 --heapsnapshot-signal=SIGUSR2",
+    };
+    expect(await run({ environment })).toMatchObject(one(/Node was given --heapsnapshot-signal/));
+  });
+
   test("without its release directory", async () => {
     const missing = join(folder, "no-such-folder");
     expect(await run({ releaseDir: missing })).toMatchObject(one(/no-such-folder does not exist/));
@@ -128,6 +141,17 @@ describe("a controller whose hub does not answer", () => {
     expect(performance.now() - before).toBeLessThan(5_000);
     expect(controller.stderr).toBe("");
     expect(controller.stdout).not.toContain("secret-token");
+  });
+
+  test("opens no debugger, whoever asks for one (T-46)", async () => {
+    await using controller = new ControllerProcess({ kubeconfig, releaseDir });
+    const url = await controller.healthUrl();
+    for (let times = 0; times < 3; times += 1) {
+      controller.signal("SIGUSR1");
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    }
+    expect(await controller.stop()).toEqual({ code: 0, signal: null });
+    expect(controller.stderr).toBe("");
   });
 
   test("takes the poll interval as upstream does, and says which one it took", async () => {
