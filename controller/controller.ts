@@ -172,7 +172,17 @@ class FleetController implements Controller {
     const components = this.#components;
     const events = new EventRecorder({ client: hub, clock, log });
     const memory = { preparations: new Preparations(), versions: new ClusterVersions() };
-    const shared = { components, events, ...memory, hubId, pollMs, metrics: this.#metrics };
+    const { path } = this.#deps;
+    const known = path === undefined ? {} : { tokens: path.tokens };
+    const shared = {
+      ...known,
+      components,
+      events,
+      ...memory,
+      hubId,
+      pollMs,
+      metrics: this.#metrics,
+    };
     const mayWrite = (): boolean => leadership.mayWrite();
     this.#dispatcher.start({ deps: { ...this.#deps, ...shared }, mayWrite });
     log.info({ components: [...components.all()].length }, "Reconciling");

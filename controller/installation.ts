@@ -32,6 +32,8 @@ export class Installation implements AsyncDisposable {
   sent: string | undefined;
   /** When everything is to be sent again, by the controller's clock. */
   auditAt: number | undefined;
+  /** Spokes that share the token of its cluster, as it was told last. */
+  sharedWith = "";
   /** A connection to the target was had. */
   wasReached = false;
   #attempt: AbortController | undefined;

@@ -11,6 +11,7 @@ import type { Metrics } from "./metrics.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import type { Releases } from "./render/release.ts";
 import type { RenderOptions } from "./render/render-options.ts";
+import type { TokenSharers } from "./shared-credential.ts";
 
 /** What the reconciles of all components share. */
 export interface ReconcileDeps {
@@ -29,6 +30,8 @@ export interface ReconcileDeps {
   readonly components: { all(): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record">;
   readonly metrics: Pick<Metrics, "failed" | "sent" | "repaired">;
+  /** Absent: it is not known who shares a credential. */
+  readonly tokens?: TokenSharers;
   readonly clock: Clock;
   readonly log: Log;
   /** Pace at which a component that is not ready is looked at again. */

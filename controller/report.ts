@@ -4,6 +4,7 @@ import { targetIdOf } from "./duplicate.ts";
 import { nextOf, type Outcome } from "./outcome.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { sharingOf } from "./shared-credential.ts";
 import { type StatusChange, type StatusClient, StatusReport } from "./status-report.ts";
 import { happeningsOf } from "./transitions.ts";
 
@@ -48,6 +49,8 @@ export async function conclude(
   if (outcome.kind === "failed") deps.metrics.failed(outcome.error);
   tellLog({ component, installation, outcome, change }, deps);
   await report.told();
+  const sharing = deps.tokens && sharingOf(component, installation, deps.tokens);
+  if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
 }
 
