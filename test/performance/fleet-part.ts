@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ComponentKind } from "../../api/component.ts";
@@ -5,15 +6,17 @@ import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { componentOf } from "../e2e/installation.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
 import { requestsTo } from "../e2e/requests.ts";
+import { ensureBinaries } from "../fleet/binaries.ts";
 import { type Cluster, type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { medianOf, megabytes, seconds } from "./figures.ts";
 import type { Goal } from "./goals.ts";
+import { runKubectl } from "./kubectl-install.ts";
 import { usageOf } from "./process-usage.ts";
 import { wipe } from "./wipe.ts";
-import { manifestsOf } from "./workbench.ts";
+import { manifestsOf, scratch } from "./workbench.ts";
 
 /** Twenty components on ten real spokes, and two replicas of the controller that take turns. */
 export interface FleetOfTen {
@@ -21,6 +24,8 @@ export interface FleetOfTen {
   readonly oneMs: number;
   /** Twenty components, created at once: the same, for the last of all. */
   readonly allMs: number;
+  /** The same objects by ten `kubectl apply --server-side` at once: what the servers need on this machine. */
+  readonly kubectlMs: number;
   /** The sixteen on the first eight spokes in that run, and while the other two spokes hang. */
   readonly healthyMs: number;
   readonly healthyBesideHungMs: number;
@@ -69,6 +74,8 @@ export async function measureFleetOfTen(say: (line: string) => void): Promise<Fl
   });
   say("Fleet: 20 components on 10 spokes");
   const all = await round(stage, { profiles, kinds });
+  say("Fleet: the same with kubectl");
+  const kubectlMs = await withKubectl(stage);
   const healthy = profiles.slice(0, spokes - hung);
   say(`Fleet: the same while ${hung} spokes hang`);
   for (const { spoke } of profiles.slice(-hung)) spoke.pause();
@@ -88,6 +95,7 @@ export async function measureFleetOfTen(say: (line: string) => void): Promise<Fl
   return {
     oneMs,
     allMs: Math.max(...all),
+    kubectlMs,
     healthyMs: Math.max(...all.slice(0, healthy.length)),
     healthyBesideHungMs: Math.max(...beside),
     residentBytes,
@@ -132,11 +140,42 @@ async function round(
   );
   if (awaited === profiles) {
     await removed(hub, wanted.map(keyOf));
-    for (const { spoke } of profiles) spoke.proxy.setRtt(0);
-    for (const { spoke } of profiles) await wipe(spoke, manifests);
-    for (const { spoke } of profiles) spoke.proxy.setRtt(rttMs);
+    await wipeAll(profiles, manifests);
   }
   return tookMs;
+}
+
+/** Applies everything to all spokes with one kubectl each, all at once; milliseconds until the last of them has ended. */
+async function withKubectl({ fleet, profiles, manifests }: Stage): Promise<number> {
+  const kubectl = (await ensureBinaries(["kubectl"]))("kubectl");
+  const file = scratch(fleet, "fleet.json");
+  await writeFile(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }));
+  const calls: (readonly string[])[] = [];
+  for (const profile of profiles) {
+    const { spoke } = profile;
+    const kubeconfig = await spoke.writeKubeconfig("bench.kubeconfig", {
+      identity: { token: await profile.renew() },
+      server: spoke.proxy.url,
+    });
+    const cache = scratch(fleet, `kubectl-cache-${spoke.name}`);
+    const common = ["--kubeconfig", kubeconfig, "--cache-dir", cache];
+    await runKubectl(kubectl, [...common, "api-resources"]);
+    calls.push([...common, "apply", "--server-side", "--force-conflicts", "-f", file]);
+  }
+  const startedAt = performance.now();
+  await Promise.all(calls.map((args) => runKubectl(kubectl, args)));
+  const tookMs = performance.now() - startedAt;
+  await wipeAll(profiles, manifests);
+  return tookMs;
+}
+
+async function wipeAll(
+  profiles: readonly Profile[],
+  manifests: readonly Manifest[],
+): Promise<void> {
+  for (const { spoke } of profiles) spoke.proxy.setRtt(0);
+  for (const { spoke } of profiles) await wipe(spoke, manifests);
+  for (const { spoke } of profiles) spoke.proxy.setRtt(rttMs);
 }
 
 /** Components of one kind share a namespace on the hub, and each has its usual one on its spoke. */
@@ -197,12 +236,19 @@ function ratio(value: number): string {
 
 /** What a fleet may take. */
 export function fleetGoals(result: FleetOfTen): readonly Goal[] {
-  const { oneMs, allMs, healthyMs, healthyBesideHungMs, residentBytes, handoverMs } = result;
+  const { oneMs, allMs, kubectlMs, healthyMs, healthyBesideHungMs } = result;
+  const { residentBytes, handoverMs } = result;
   return [
     {
       text: `20 components on 10 spokes (${seconds(allMs)}) against one (${seconds(oneMs)})`,
       value: allMs / oneMs,
       limit: 4,
+      show: ratio,
+    },
+    {
+      text: `The same against ten kubectl at once (${seconds(kubectlMs)})`,
+      value: allMs / kubectlMs,
+      limit: 1,
       show: ratio,
     },
     {

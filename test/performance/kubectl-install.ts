@@ -32,11 +32,11 @@ export async function installWithKubectl(bench: Workbench, subject: Subject): Pr
     server: subject.spoke.proxy.url,
   });
   const common = ["--kubeconfig", kubeconfig, "--cache-dir", scratch(fleet, "kubectl-cache")];
-  await run(bench.kubectl, [...common, "api-resources"]);
+  await runKubectl(bench.kubectl, [...common, "api-resources"]);
   const since = new Date();
   subject.spoke.proxy.resetCounts();
   const startedAt = performance.now();
-  const lines = await run(bench.kubectl, [
+  const lines = await runKubectl(bench.kubectl, [
     ...common,
     "apply",
     "--server-side",
@@ -57,7 +57,11 @@ export async function installWithKubectl(bench: Workbench, subject: Subject): Pr
   };
 }
 
-async function run(program: string, args: readonly string[]): Promise<readonly string[]> {
+/** Runs kubectl to its end; the lines that it printed. */
+export async function runKubectl(
+  program: string,
+  args: readonly string[],
+): Promise<readonly string[]> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"] });
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
