@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-
 import { connectHub, type HubOptions } from "../access/hub.ts";
 import type { MayWrite } from "../access/write-permit.ts";
 import { systemClock } from "../controller/clock.ts";
@@ -7,6 +5,7 @@ import type { ControllerDeps } from "../controller/controller.ts";
 import { lead, type Leadership, soleLeadership } from "../controller/leader.ts";
 import type { Log } from "../controller/log.ts";
 import type { ControllerFlags } from "./flags.ts";
+import { podNamespace } from "./pod-namespace.ts";
 
 export interface CandidacyOptions {
   readonly hub: HubOptions;
@@ -23,8 +22,6 @@ export interface Candidacy extends AsyncDisposable {
 }
 
 const leaseName = "knfleet-controller";
-const usualNamespace = "knfleet-system";
-const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /** Stands for the Lease over a connection of its own: a renewal must not wait behind hundreds of other requests. */
 export async function standForLease(
@@ -32,7 +29,7 @@ export async function standForLease(
   { hub, identity, log }: CandidacyOptions,
 ): Promise<Candidacy> {
   const connection = await connectHub(hub);
-  const namespace = flags.leaderElectionNamespace ?? (await namespaceOf(hub.environment));
+  const namespace = flags.leaderElectionNamespace ?? (await podNamespace(hub.environment));
   const lease = { client: connection.client, namespace, name: leaseName, identity };
   let leader: Leadership | undefined;
   return {
@@ -48,12 +45,4 @@ export async function standForLease(
 
 function isAlone({ disableHa, leaderElection }: ControllerFlags): boolean {
   return disableHa || !leaderElection;
-}
-
-/** The pod's own namespace, or the usual one outside a pod. */
-async function namespaceOf(environment: HubOptions["environment"]): Promise<string> {
-  const named = environment["POD_NAMESPACE"] ?? "";
-  if (named !== "") return named;
-  const mounted = await readFile(podNamespaceFile, "utf8").catch(() => "");
-  return mounted.trim() === "" ? usualNamespace : mounted.trim();
 }

@@ -1,13 +1,19 @@
-import { isAbsolute } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
 
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-
-import { type AllowedSource, allowedSourceOf } from "../access/manifest-url.ts";
+import type { AllowedSource } from "../access/manifest-url.ts";
 import type { ListenAddress } from "../controller/health.ts";
-import { goDurationMs } from "./go-duration.ts";
-
-export const logLevels = ["debug", "info", "warn", "error"] as const;
-export const logFormats = ["json", "text"] as const;
+import {
+  addressOf,
+  durationOf,
+  type logFormats,
+  type logLevels,
+  logOptions,
+  type Refusal,
+  refusalOf,
+  switchOf,
+  withFolder,
+  withSource,
+} from "./flag-values.ts";
 
 /** The flags of `knfleet-controller`, read and checked. */
 export interface ControllerFlags {
@@ -30,13 +36,6 @@ export interface ControllerFlags {
   readonly logFormat: (typeof logFormats)[number];
 }
 
-/** The command line was not understood, or asked for `--help` or `--version` only. */
-export interface Refusal {
-  /** Text for standard output (code 0), or one line for standard error. */
-  readonly text: string;
-  readonly exitCode: 0 | 1;
-}
-
 const description = `Reconciles KnativeServing and KnativeEventing onto the clusters that their clusterProfileRef names, or onto the hub itself.
 
 Runs on the hub, with a kubeconfig or as a pod. docs/flags.md says more about each flag.`;
@@ -46,21 +45,8 @@ export function readControllerFlags(
   args: readonly string[],
   version: string,
 ): ControllerFlags | Refusal {
-  let output = "";
-  const command = controllerCommand(version)
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => (output += text),
-      writeErr: (text) => (output += text),
-    });
-  try {
-    command.parse(args, { from: "user" });
-    return command.opts<ControllerFlags>();
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return { text: output, exitCode: 0 };
-    return { text: `${error.message.replace(/^error: /, "Error: ")}\n`, exitCode: 1 };
-  }
+  const command = controllerCommand(version);
+  return refusalOf(command, args) ?? command.opts<ControllerFlags>();
 }
 
 /** The command as commander knows it; docs/flags.md is held to its options. */
@@ -145,27 +131,13 @@ function processOptions(): readonly Option[] {
       "--tracing-endpoint <url>",
       "OTLP/HTTP URL that gets traces of the way to the spokes (default: as OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere)",
     ).argParser(urlOf),
-    new Option("--log-level <level>", "least important lines to write")
-      .choices(logLevels)
-      .default("info"),
-    new Option("--log-format <format>", "form of a line").choices(logFormats).default("json"),
+    ...logOptions(),
   ];
 }
 
 /** The pace in milliseconds: less than a second means 10 s, as upstream has it. Spec: knative-operator.md 6.2. */
 export function pollIntervalOf(wantedMs: number): number {
   return wantedMs < 1_000 ? 10_000 : wantedMs;
-}
-
-function withFolder(folder: string, before: readonly string[]): readonly string[] {
-  if (isAbsolute(folder)) return [...before, folder];
-  throw new InvalidArgumentError("Want an absolute path.");
-}
-
-function withSource(text: string, before: readonly AllowedSource[]): readonly AllowedSource[] {
-  const source = allowedSourceOf(text);
-  if (source !== undefined) return [...before, source];
-  throw new InvalidArgumentError("Want https://host/path/, without a query.");
 }
 
 function urlOf(text: string): string {
@@ -176,30 +148,7 @@ function urlOf(text: string): string {
   throw new InvalidArgumentError("Want http://host:port/v1/traces, without a password.");
 }
 
-function durationOf(text: string): number {
-  const ms = goDurationMs(text);
-  if (ms === undefined) throw new InvalidArgumentError("Want a duration such as 10s or 1m30s.");
-  return ms;
-}
-
 function countOf(text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Want a number from 1 to 9999.");
   return Number(text);
-}
-
-function switchOf(text: string): boolean {
-  const value = text.toLowerCase();
-  if (["true", "t", "1"].includes(value)) return true;
-  if (["false", "f", "0"].includes(value)) return false;
-  throw new InvalidArgumentError("Want true or false.");
-}
-
-function addressOf(text: string): ListenAddress | "nowhere" {
-  if (text === "0" || text === "") return "nowhere";
-  const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  if (port === "" || Number(port) > 65_535) {
-    throw new InvalidArgumentError("Want [host]:port, or 0 for nowhere.");
-  }
-  const bare = host.replace(/^\[(.*)\]$/, "$1");
-  return bare === "" ? { port: Number(port) } : { host: bare, port: Number(port) };
 }

@@ -1,7 +1,7 @@
 import { pino, type Logger, type LoggerOptions } from "pino";
 
 import { FleetError } from "../api/errors.ts";
-import type { logFormats, logLevels } from "./flags.ts";
+import type { logFormats, logLevels } from "./flag-values.ts";
 
 export interface LoggerSettings {
   readonly level: (typeof logLevels)[number];
