@@ -1,5 +1,6 @@
 import type { KubeObject } from "../api/kubernetes.ts";
 import { ApiError, type StatusCause } from "./api-error.ts";
+import { foreignText } from "./foreign-text.ts";
 import { isRecord, parseJson } from "./json.ts";
 import { retryAfterMs } from "./retry.ts";
 import type { TransportAnswer } from "./transport.ts";
@@ -23,7 +24,7 @@ export function apiErrorOf(answer: TransportAnswer, request: string): ApiError {
   const body = isJson(answer.contentType) ? parsed(answer.text) : undefined;
   const facts = emptyError(answer, request);
   if (isRecord(body) && body["kind"] === "Status") return statusError(body, facts);
-  const message = cleaned(answer.text);
+  const message = foreignText(answer.text);
   return new ApiError({
     ...facts,
     message: message === "" ? `The server answered ${answer.status}` : message,
@@ -40,8 +41,8 @@ export function statusError(
   return new ApiError({
     ...facts,
     status: typeof status["code"] === "number" ? status["code"] : facts.status,
-    reason: stringOf(status["reason"]),
-    message: cleaned(stringOf(status["message"])) || `The server answered ${facts.status}`,
+    reason: foreignText(stringOf(status["reason"]), 256),
+    message: foreignText(stringOf(status["message"])) || `The server answered ${facts.status}`,
     causes: Array.isArray(details["causes"]) ? details["causes"].filter(isRecord).map(causeOf) : [],
     retryAfterMs: facts.retryAfterMs ?? (typeof seconds === "number" ? seconds * 1_000 : undefined),
     isStatus: true,
@@ -99,22 +100,12 @@ function parsed(text: string): unknown {
 
 function causeOf(cause: Readonly<Record<string, unknown>>): StatusCause {
   return {
-    reason: cleaned(stringOf(cause["reason"])),
-    field: cleaned(stringOf(cause["field"])),
-    message: cleaned(stringOf(cause["message"])),
+    reason: foreignText(stringOf(cause["reason"])),
+    field: foreignText(stringOf(cause["field"])),
+    message: foreignText(stringOf(cause["message"])),
   };
 }
 
 function stringOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function cleaned(text: string): string {
-  return (
-    text
-      // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-      .replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")
-      .trim()
-      .slice(0, 1_024)
-  );
 }

@@ -10,7 +10,9 @@ import type { Requester } from "./requester.ts";
 import { watchStream } from "./watch-stream.ts";
 
 const pageSize = 500;
+// Both are far above what a cluster holds of one kind; a server that goes on and on must not fill our memory. Security: T-54.
 const maxPages = 2_000;
+const maxListCharacters = 256 * 1024 * 1024;
 const readTimeoutMs = 10_000;
 // A server under load may keep a write in its queue for 15 s and more.
 const writeTimeoutMs = 30_000;
@@ -49,6 +51,8 @@ interface Call {
   /** Absent: GET and DELETE are, the others are not. */
   readonly idempotent?: boolean;
   readonly ownConnection?: boolean;
+  /** Called with the length of the answer before it is parsed. */
+  readonly onLength?: (characters: number) => void;
 }
 
 type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
@@ -70,6 +74,7 @@ function callerOf(requester: Requester): Caller {
       },
       signal,
     );
+    call.onLength?.(answer.text.length);
     return bodyOf(answer, `${method} ${pathOf(path)}`);
   };
 }
@@ -93,17 +98,25 @@ async function listAll(
   signal: AbortSignal,
 ): Promise<KubeList> {
   const accept = metadataOnly === true ? metadataList : json;
+  const endless = new Error(`The list of ${ref.resource.plural} has no end`);
+  let room = maxListCharacters;
+  const onLength = (characters: number): void => {
+    room -= characters;
+    if (room < 0) throw endless;
+  };
   const items: KubeObject[] = [];
   let next: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
     const path = collectionPath(ref, { limit: pageSize, continue: next });
-    const body = await call({ method: "GET", path, verb: "list", accept }, signal);
+    const body = await call({ method: "GET", path, verb: "list", accept, onLength }, signal);
     const list = listedObjects(body, ref.resource);
-    items.push(...list.items);
+    for (const item of list.items) items.push(item);
+    if (list.next === undefined) return { items, resourceVersion: list.resourceVersion };
+    // The same page for ever.
+    if (list.next === next) throw endless;
     next = list.next;
-    if (next === undefined) return { items, resourceVersion: list.resourceVersion };
   }
-  throw new Error(`The list of ${ref.resource.plural} has no end`);
+  throw endless;
 }
 
 function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" | "replace"> {

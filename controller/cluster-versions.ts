@@ -1,4 +1,5 @@
 import { ApiError } from "../access/api-error.ts";
+import { foreignText } from "../access/foreign-text.ts";
 import type { KubeClient } from "../access/kube-client.ts";
 
 /** Kubernetes versions of the targets, asked for once a connection. */
@@ -31,7 +32,8 @@ async function versionOf(
     const answer = await client.request("GET", "/version", undefined, signal);
     if (typeof answer !== "object" || answer === null || !("gitVersion" in answer))
       return undefined;
-    return typeof answer.gitVersion === "string" ? answer.gitVersion : undefined;
+    // It gets into messages, and a cluster may say anything.
+    return typeof answer.gitVersion === "string" ? foreignText(answer.gitVersion, 64) : undefined;
   } catch (error) {
     // Not everybody may ask; what is too old says so itself then.
     if (error instanceof ApiError) return undefined;

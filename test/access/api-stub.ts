@@ -12,6 +12,7 @@ export interface StubRequest {
   readonly authorization: string | undefined;
   /** Common name of the client's certificate. */
   readonly client: string | undefined;
+  readonly body: string;
 }
 
 export interface StubAnswer {
@@ -50,7 +51,7 @@ interface Asked {
   readonly url?: string | undefined;
   readonly headers: { readonly authorization?: string | undefined };
   readonly socket: { readonly remotePort?: number | undefined };
-  resume(): unknown;
+  on(event: "data", listener: (chunk: Buffer) => void): unknown;
   once(event: "end", listener: () => void): unknown;
 }
 
@@ -66,14 +67,18 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
   const sockets = new Map<number, TLSSocket>();
   const listener = (request: Asked, response: Answering): void => {
     const socket = sockets.get(request.socket.remotePort ?? 0);
+    const chunks: Buffer[] = [];
     const seen = {
       method: request.method ?? "",
       path: request.url ?? "",
       authorization: request.headers.authorization,
       client: nameOf(socket?.getPeerCertificate()),
+      get body() {
+        return Buffer.concat(chunks).toString("utf8");
+      },
     };
     requests.push(seen);
-    request.resume();
+    request.on("data", (chunk) => void chunks.push(chunk));
     request.once("end", () => reply(response, options.answer(seen), socket));
   };
   const server = serverOf(options, listener);

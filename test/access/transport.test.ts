@@ -138,7 +138,7 @@ describe("an answer", () => {
     }));
     const error = apiErrorOf(await requesterTo(api).send(get, signal), "GET /x");
     expect(error).toMatchObject({ status: 404, isStatus: false, reason: "" });
-    expect(error.message).toBe("404 page  [31mnot found");
+    expect(error.message).toBe("404 page not found");
   });
 
   test("that is broken JSON does not get into the error", async () => {

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+
+import { createKubeClient } from "../../../access/create-kube-client.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
+import { rootManifest } from "../../../controller/apply/root-object.ts";
+import type { Target } from "../../../controller/apply/target.ts";
+import { patienceOf } from "../../../controller/finalize-patience.ts";
+import { removeRoot } from "../../../controller/finalize-root.ts";
+import {
+  type ApiStub,
+  type StubAnswer,
+  type StubRequest,
+  startApiStub,
+} from "../../access/api-stub.ts";
+import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
+import { serving } from "../../support/component.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const signal = AbortSignal.timeout(30_000);
+const component = serving({ metadata: { uid: "component-uid" } });
+const namespace = component.metadata.namespace;
+const profile = { namespace: "fleet", name: "spoke-1" };
+const ours = { namespace, hubId: "hub-a", fieldManager: "knfleet-hub-a", profile };
+const theirs = { ...component, metadata: { ...component.metadata, uid: "other-uid" } };
+
+/** A root as a spoke stores it. */
+function stored(uid: string, owner: Parameters<typeof rootManifest>[0]): Manifest {
+  const manifest = rootManifest(owner, "{}");
+  return { ...manifest, metadata: { ...manifest.metadata, uid, resourceVersion: "7" } };
+}
+
+interface Scene {
+  readonly target: Target;
+  readonly api: ApiStub;
+}
+
+async function sceneOf(answer: (request: StubRequest) => StubAnswer): Promise<Scene> {
+  const api = untilTheEnd(await startApiStub({ identity: serverIdentity, answer }));
+  return { api, target: { ...ours, client: createKubeClient(requesterTo(api)) } };
+}
+
+function json(body: object, status = 200): StubAnswer {
+  return { status, body: JSON.stringify(body) };
+}
+
+describe("T-52: an anchor that is there already", () => {
+  const plain = rootManifest({ component, target: ours }, "{}");
+  const nobody = { ...plain.metadata, annotations: {}, labels: {}, uid: "u", resourceVersion: "7" };
+  test.each([
+    {
+      name: "and belongs to another hub",
+      root: stored("u", { component, target: { ...ours, hubId: "hub-b" } }),
+    },
+    {
+      name: "and belongs to another component",
+      root: stored("u", { component: theirs, target: ours }),
+    },
+    { name: "and says nothing of us", root: { ...plain, metadata: nobody } },
+  ])("$name is a conflict, and nothing is written", async ({ root }) => {
+    const { target, api } = await sceneOf(() => json(root));
+    await expect(readRoot(component, target, signal)).rejects.toMatchObject({
+      reason: "AnchorConflict",
+    });
+    expect(api.requests.map(({ method }) => method)).toEqual(["GET"]);
+  });
+});
+
+describe("T-53: the deletion of an anchor", () => {
+  test("names the uid that was judged to be ours, and spares what took its place", async () => {
+    const own = stored("own", { component, target: ours });
+    const foreign = stored("foreign", { component: theirs, target: ours });
+    let isReplaced = false;
+    const { target, api } = await sceneOf(({ method }) => {
+      if (method !== "DELETE") return json(isReplaced ? foreign : own);
+      isReplaced = true;
+      const status = { kind: "Status", code: 409, reason: "Conflict", message: "uid differs" };
+      return json(status, 409);
+    });
+    const root = await readRoot(component, target, signal);
+    if (root === undefined) throw new Error("There is a root");
+    const patience = patienceOf(new FakeClock(), 60_000);
+    const removing = removeRoot(root, { component, target, patience }, signal);
+    await expect(removing).rejects.toMatchObject({ reason: "AnchorConflict" });
+    const deletions = api.requests.filter(({ method }) => method === "DELETE");
+    expect(deletions.map(({ body }): unknown => JSON.parse(body))).toEqual([
+      expect.objectContaining({ preconditions: { uid: "own" } }),
+    ]);
+  });
+
+  test("is not even tried when it belongs to another component", async () => {
+    const foreign = stored("foreign", { component: theirs, target: ours });
+    const { target, api } = await sceneOf(() => json(foreign));
+    await expect(readRoot(component, target, signal)).rejects.toThrow("another component");
+    expect(api.requests.filter(({ method }) => method === "DELETE")).toEqual([]);
+  });
+});
