@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { codes, reasons } from "../api/reasons.ts";
 import { controllerCommand } from "../cmd/flags.ts";
+import { webhookCommand } from "../cmd/webhook-flags.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -35,16 +36,19 @@ function names(text: string): readonly string[] {
 }
 
 describe("docs/flags.md", () => {
-  const options = controllerCommand("1.2.3").options;
-  const [flagTable = ""] = page("flags.md").split("\n## ");
+  const [controllerTable = ""] = page("flags.md").split("\n## ");
+  const programs = [
+    { command: controllerCommand("1.2.3"), table: controllerTable },
+    { command: webhookCommand("1.2.3"), table: section(page("flags.md"), "knfleet-webhook") },
+  ].map(({ command, table }) => ({ name: command.name(), options: command.options, table }));
 
-  test("lists every flag of knfleet-controller, and no other", () => {
+  test.each(programs)("lists every flag of $name, and no other", ({ options, table }) => {
     const flags = [...options.map(({ long }) => long), "--help"];
-    expect(new Set(names(flagTable))).toEqual(new Set(flags));
+    expect(new Set(names(table))).toEqual(new Set(flags));
   });
 
-  test("says the defaults that the flags have", () => {
-    const documented = new Map(rows(flagTable).map(([flag = "", value = ""]) => [flag, value]));
+  test.each(programs)("says the defaults that the flags of $name have", ({ options, table }) => {
+    const documented = new Map(rows(table).map(([flag = "", value = ""]) => [flag, value]));
     for (const { long, defaultValue, defaultValueDescription } of options) {
       if (defaultValue === undefined) continue;
       const value = String(defaultValueDescription ?? defaultValue);

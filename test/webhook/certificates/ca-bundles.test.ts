@@ -61,11 +61,12 @@ describe("a webhook configuration", () => {
   );
 });
 
+const signed = (name: string, authorityPem: string, notAfterMs = 100) => ({
+  leaf: { certificatePem: name, keyPem: "", notBeforeMs: 0, notAfterMs },
+  authorityPem,
+});
+
 describe("a new serving certificate", () => {
-  const signed = (name: string, authorityPem: string, notAfterMs = 100) => ({
-    leaf: { certificatePem: name, keyPem: "", notBeforeMs: 0, notAfterMs },
-    authorityPem,
-  });
   const view = {
     served: signed("old", "A"),
     offered: signed("new", "B"),

@@ -1,0 +1,165 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { connectHub, type HubConnection } from "../access/hub.ts";
+import { type AppDeps, createApp, createHealthApp } from "../webhook/app.ts";
+import { createByteBudget } from "../webhook/byte-budget.ts";
+import { type Certificates, startCertificates } from "../webhook/certificates.ts";
+import { watchEventLoop } from "../webhook/event-loop-watch.ts";
+import type { Log } from "../webhook/log.ts";
+import { createMetrics, type Metrics } from "../webhook/metrics.ts";
+import { startMountedCertificate } from "../webhook/mounted-certificate.ts";
+import { startHealthServer, startWebhookServer, type WebhookServer } from "../webhook/server.ts";
+import { collectWhenIdle } from "./idle-memory.ts";
+import { podNamespace } from "./pod-namespace.ts";
+import type { Service } from "./run.ts";
+import { tlsVersionOf, type WebhookFlags } from "./webhook-flags.ts";
+import { openReviews } from "./webhook-reviews.ts";
+
+export interface WebhookSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly log: Log;
+}
+
+// Bodies that are read at the same time. Security: C20.
+const budgetBytes = 48 * 1024 * 1024;
+
+/**
+ * Wires the webhook together from its flags. It is ready as soon as it has a certificate, whether the hub answers or not. Disposing it
+ * answers reviews for the drain period and then closes. Throws FleetError `ConfigInvalid` with one sentence for a release
+ * directory, kubeconfig or address that cannot be used.
+ */
+export async function startWebhookService(
+  flags: WebhookFlags,
+  { environment, version, log }: WebhookSurroundings,
+  signal: AbortSignal,
+): Promise<Service> {
+  const { kubeconfig, releaseDir } = flags;
+  const namespace = flags.namespace ?? (await podNamespace(environment));
+  log.info({ version, namespace, releaseDir, certificates: flags.certificates }, "Starting");
+  await using opened = new AsyncDisposableStack();
+  // What answers reviews lives on while the service drains, longer than the signal.
+  const life = new AbortController();
+  opened.defer(() => life.abort(new DOMException("The webhook has ended", "AbortError")));
+  opened.use(collectWhenIdle());
+  const loop = opened.use(watchEventLoop());
+  const source = kubeconfig === undefined ? {} : { kubeconfig };
+  const userAgent = `knfleet-webhook/${version}`;
+  const hub = opened.use(await connectHub({ ...source, environment, userAgent }));
+  const surroundings = { hub, namespace, environment, log };
+  const { reviews } = opened.use(await openReviews(flags, surroundings, life.signal));
+  const metrics = createMetrics();
+  const state = new ServiceState(loop.isSlow);
+  const server = opened.use(await listen(flags, { reviews, metrics, log, ...state.view }));
+  const around = { hub, namespace, log, metrics, server };
+  state.certificates = opened.use(certificatesOf(flags, around, life.signal));
+  signal.throwIfAborted();
+  const running = opened.move();
+  return {
+    failed: new AbortController().signal,
+    async [Symbol.asyncDispose]() {
+      // Nobody asks a webhook that has never been ready.
+      const drainMs = state.hasCertificate() ? flags.drainPeriod : 0;
+      state.isDraining = true;
+      log.info({ drainMs }, "Draining");
+      await delay(drainMs);
+      await running.disposeAsync();
+      log.info({}, "Ended");
+    },
+  };
+}
+
+/** Where the service is between its start and its end. */
+class ServiceState {
+  isDraining = false;
+  certificates: Pick<Certificates, "waitingFor"> | undefined;
+  readonly view: Pick<AppDeps, "waitingFor" | "draining">;
+
+  constructor(isSlow: () => boolean) {
+    this.view = {
+      draining: () => this.isDraining,
+      waitingFor: () => [
+        ...(this.certificates?.waitingFor() ?? ["the start"]),
+        ...(this.isDraining ? ["the end: it is stopping"] : []),
+        ...(isSlow() ? ["the event loop, which is half a second late"] : []),
+      ],
+    };
+  }
+
+  hasCertificate(): boolean {
+    return this.certificates?.waitingFor().length === 0;
+  }
+}
+
+/** Takes both addresses; reviews are answered once there is a certificate. */
+async function listen(
+  { address, healthAddress, ...flags }: WebhookFlags,
+  deps: Omit<AppDeps, "budget">,
+): Promise<WebhookServer> {
+  const { log } = deps;
+  await using opened = new AsyncDisposableStack();
+  if (healthAddress !== "nowhere") {
+    const { port } = opened.use(await startHealthServer(createHealthApp(deps), healthAddress));
+    log.info({ address: shown(healthAddress.host, port) }, "Serving health and metrics");
+  }
+  const app = createApp({ ...deps, budget: createByteBudget(budgetBytes) });
+  const minTlsVersion = tlsVersionOf(flags);
+  const server = opened.use(await startWebhookServer(app, { address, minTlsVersion }));
+  log.info({ address: shown(address.host, server.port) }, "Answering admission reviews");
+  const running = opened.move();
+  return { ...server, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+interface CertificateSurroundings {
+  readonly hub: HubConnection;
+  readonly namespace: string;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "certificateEnds">;
+  readonly server: Pick<WebhookServer, "useCertificate">;
+}
+
+function certificatesOf(
+  flags: WebhookFlags,
+  { hub, namespace, log, metrics, server }: CertificateSurroundings,
+  signal: AbortSignal,
+): Certificates {
+  const deps: Parameters<typeof startCertificates>[0] = {
+    client: hub.client,
+    now: Date.now,
+    log,
+    use: (certificate, endsMs) => {
+      server.useCertificate(certificate);
+      metrics.certificateEnds(endsMs / 1_000);
+    },
+  };
+  if (flags.certificates === "files") {
+    return startMountedCertificate(deps, flags.certificateDir, signal);
+  }
+  const name = flags.serviceName;
+  const domain = `${name}.${namespace}.svc`;
+  return startCertificates(
+    deps,
+    {
+      leafMs: Math.min(flags.certificateLifetime, flags.authorityLifetime),
+      authorityMs: flags.authorityLifetime,
+      overlapMs: overlapOf(flags),
+      dnsNames: [domain, `${domain}.cluster.local`],
+      secretName: flags.secretName,
+      service: { namespace, name },
+      configurations: flags.webhookConfiguration,
+    },
+    signal,
+  );
+}
+
+const mostOverlapMs = 3_600_000;
+
+/** An hour, or a twentieth of an authority's life when that is less. */
+function overlapOf({ authorityLifetime }: WebhookFlags): number {
+  return Math.min(mostOverlapMs, authorityLifetime / 20);
+}
+
+function shown(host: string | undefined, port: number): string {
+  if (host === undefined) return `:${port}`;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
