@@ -32,6 +32,12 @@ export function allowedManifestUrl(text: string, sources: readonly AllowedSource
   return url;
 }
 
+/** What is wrong with the URL of a manifest wherever it leads, as a sentence; undefined when nothing is. Spec: security.md T-30. */
+export function manifestUrlProblem(text: string): string | undefined {
+  const url = urlOf(text);
+  return typeof url === "string" ? url : undefined;
+}
+
 function isBelow({ origin, pathname }: URL, source: AllowedSource): boolean {
   if (origin !== source.origin) return false;
   const below = source.path.endsWith("/") ? source.path : `${source.path}/`;

@@ -1,0 +1,160 @@
+import type { Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import type { Manifest } from "../api/kubernetes.ts";
+import { BoundedCache } from "../controller/render/bounded-cache.ts";
+import { partsOf } from "../controller/render/parts.ts";
+import type { Releases } from "../controller/render/release.ts";
+import { render } from "../controller/render/render.ts";
+import { isCustom } from "../controller/render/user-manifests.ts";
+import {
+  assertEligible,
+  customVersion,
+  minorOf,
+  targetVersion,
+} from "../controller/render/version.ts";
+import type { ReleaseNames, RenderCheck, RenderFindings } from "../webhook/render-check.ts";
+import type { Problem } from "../webhook/rules/rule.ts";
+import { releaseNames } from "./release-names.ts";
+
+export interface ComponentProblemsOptions {
+  /** Absent: the webhook runs beside another operator, and only what the texts of versions say is checked. */
+  readonly releases: Releases | undefined;
+  /** That of the controller. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+const namesRemembered = 16;
+
+/**
+ * What the controller would say about a component before it is stored: whether its version can be installed, and whether its release can be rendered
+ * with its settings. Nothing is fetched, so manifests of the user's own are not looked at.
+ */
+export function componentProblems({
+  releases,
+  environment,
+}: ComponentProblemsOptions): RenderCheck {
+  if (releases === undefined) return async (component) => findingsBesideOthers(component);
+  const names = new BoundedCache<ReleaseNames>(namesRemembered);
+  return async (component, signal) => {
+    const available = releases.versionsOf(component.kind);
+    const { target, problem } = versionOf(component, available);
+    const version = problem === undefined ? [] : [{ path: "spec.version", message: problem }];
+    if (isCustom(component)) return { ...nothing, version };
+    // Without a version the rest of the spec is held to the newest release, so that all problems are told at once.
+    const tried = problem === undefined ? target : available[0];
+    if (tried === undefined) return { ...nothing, version };
+    const plain = plainOf(component, tried);
+    const others = await problemsOf(async () => {
+      await render(plain, releases, { environment });
+    });
+    signal.throwIfAborted();
+    if (problem !== undefined) return { ...nothing, version, others };
+    const known =
+      others.length > 0 || (component.spec?.additionalManifests ?? []).length > 0
+        ? undefined
+        : await namesOf(plain, releases, names);
+    const newestPatch = available.find((one) => minorOf(one) === minorOf(tried));
+    return { version, others, target: tried, newestPatch, names: known };
+  };
+}
+
+const nothing: RenderFindings = {
+  version: [],
+  others: [],
+  target: undefined,
+  newestPatch: undefined,
+  names: undefined,
+};
+
+interface Version {
+  readonly target: string | undefined;
+  readonly problem: string | undefined;
+}
+
+function versionOf(component: Component, available: readonly string[]): Version {
+  const { kind, spec, status } = component;
+  const isOwn = isCustom(component);
+  try {
+    const target = (isOwn ? customVersion : targetVersion)(spec?.version, available);
+    assertEligible({ kind, installed: status?.version, target });
+    if (isOwn || available.includes(target)) return { target, problem: undefined };
+    const known = available.slice(0, 8).join(", ");
+    const problem = `the manifests of the target version ${target.slice(0, 64)} are not available to this release; it has ${known}`;
+    return { target: undefined, problem };
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    const problem =
+      isOwn && (spec?.version ?? "") === ""
+        ? "is required together with spec.manifests, whose version nobody else knows"
+        : error.message;
+    return { target: undefined, problem };
+  }
+}
+
+/** Which versions another operator has is its own secret; which of them can follow each other is not. */
+function findingsBesideOthers(component: Component): RenderFindings {
+  const { kind, spec, status } = component;
+  const wanted = spec?.version ?? "";
+  if (wanted.toLowerCase() === "latest" || (wanted === "" && !isCustom(component))) return nothing;
+  try {
+    assertEligible({ kind, installed: status?.version, target: wanted });
+    return nothing;
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    const message = wanted === "" ? "is required together with spec.manifests" : error.message;
+    return { ...nothing, version: [{ path: "spec.version", message }] };
+  }
+}
+
+/** The component as it is rendered: one place for all, since neither names nor the cluster change what is wrong. */
+function plainOf(component: Component, version: string): Component {
+  const metadata = { ...component.metadata, name: "component", namespace: "knative" };
+  if (component.kind === "KnativeServing") {
+    const { additionalManifests: _, clusterProfileRef: _ref, ...spec } = component.spec ?? {};
+    const { status: _status, ...rest } = component;
+    return { ...rest, metadata, spec: { ...spec, version } };
+  }
+  const { additionalManifests: _, clusterProfileRef: _ref, ...spec } = component.spec ?? {};
+  const { status: _status, ...rest } = component;
+  return { ...rest, metadata, spec: { ...spec, version } };
+}
+
+async function problemsOf(work: () => Promise<void>): Promise<readonly Problem[]> {
+  try {
+    await work();
+    return [];
+  } catch (error) {
+    if (error instanceof FleetError) return [problemOf(error)];
+    throw error;
+  }
+}
+
+/** Messages of the renderer name their field, or a thing that one field stands behind. */
+function problemOf({ reason, message }: FleetError): Problem {
+  const [, path = "", what = ""] = /^(spec[\w.[\]-]*): ([^]*)$/.exec(message) ?? [];
+  if (path !== "") return { path, message: what };
+  if (message.includes("security guard")) {
+    return { path: "spec.security.securityGuard.enabled", message };
+  }
+  if (message.includes("default-br-config")) {
+    return { path: "spec.config", message };
+  }
+  return { path: reason === "ReleaseNotFound" ? "spec.version" : "spec", message };
+}
+
+async function namesOf(
+  component: Component,
+  releases: Releases,
+  cache: BoundedCache<ReleaseNames>,
+): Promise<ReleaseNames> {
+  const { kind, spec } = component;
+  const version = spec?.version ?? "";
+  const [newest = version] = releases.versionsOf(kind);
+  const { component: main, extensions, guard } = partsOf(component, version, newest);
+  const parts = [main, ...extensions, ...(guard === undefined ? [] : [guard])];
+  return cache.get(parts.join("|"), async () => {
+    const manifests: (readonly Manifest[])[] = [];
+    for (const part of parts) manifests.push(await releases.load(part));
+    return releaseNames(manifests.flat());
+  });
+}

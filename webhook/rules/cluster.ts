@@ -1,0 +1,63 @@
+import { isHealthy, selectProvider } from "../../access/select-provider.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { ComponentFacts } from "./component-facts.ts";
+import { type Check, type Problem, type Subject } from "./rule.ts";
+
+const path = "spec.clusterProfileRef";
+
+/** The profile is there and healthy. Told only to those who may use it. */
+export const profileUsable: Check = (subject, facts) => {
+  const { ref } = subject;
+  if (ref === undefined || facts.mayUse !== true) return [];
+  const name = `ClusterProfile "${ref.namespace}/${ref.name}"`;
+  switch (facts.profile) {
+    case undefined:
+      return [];
+    case "unknown":
+      return [{ path, message: `${name} could not be looked up` }];
+    case "absent":
+      return [{ path, message: `${name} does not exist yet; nothing is installed until it does` }];
+    default:
+      return isHealthy(facts.profile)
+        ? []
+        : [
+            {
+              path,
+              message: `${name} is not ready: its condition ControlPlaneHealthy is not True`,
+            },
+          ];
+  }
+};
+
+/** One of the provider files on the hub serves the profile. */
+export const providerThere: Check = (subject, facts) => {
+  const found = profileOf(subject, facts);
+  if (found === undefined || facts.providers === undefined) return [];
+  const problems = facts.providers.map((file): Problem | undefined => {
+    try {
+      selectProvider(found, file);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      return { path, message: error.message };
+    }
+  });
+  const [first] = problems;
+  return first === undefined || problems.includes(undefined) ? [] : [first];
+};
+
+/** The plugin of the provider is there. */
+export const pluginThere: Check = (subject, facts) =>
+  profileOf(subject, facts) === undefined || facts.pluginProblem === undefined
+    ? []
+    : [{ path, message: facts.pluginProblem }];
+
+/** The profile, where somebody may hear of it. */
+function profileOf(
+  { ref }: Subject,
+  { mayUse, profile }: ComponentFacts,
+): ClusterProfile | undefined {
+  if (ref === undefined || mayUse !== true) return undefined;
+  return typeof profile === "object" ? profile : undefined;
+}

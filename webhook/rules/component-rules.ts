@@ -1,0 +1,80 @@
+import { pluginThere, profileUsable, providerThere } from "./cluster.ts";
+import { componentName } from "./component-name.ts";
+import { deprecated, withoutEffect } from "./deprecated.ts";
+import { configKeys, labels } from "./labels.ts";
+import {
+  manifestContent,
+  manifestRight,
+  manifestRightUnknown,
+  manifestSource,
+  manifestUrl,
+} from "./manifests.ts";
+import { namespaceSettings, namespaceTwice } from "./namespace-settings.ts";
+import {
+  customCertificates,
+  disruptionBudgets,
+  istioOptions,
+  kourierOptions,
+  noIngress,
+  replicas,
+  selectionMode,
+  variables,
+} from "./options.ts";
+import {
+  duplicate,
+  duplicateUnknown,
+  duplicateWarning,
+  referenceImmutable,
+  referenceRight,
+  referenceRightUnknown,
+  referenceSyntax,
+} from "./reference.ts";
+import { registry, registryOneImage } from "./registry.ts";
+import { newestPatch, rendering, unmatched, version } from "./release.ts";
+import type { Check, Rule } from "./rule.ts";
+
+/** What refuses a component, by name; the name is a label of metrics. docs/webhook.md is held to it by a test. */
+export const componentRules: Readonly<Record<string, Rule>> = {
+  shape: { code: 422, check: ({ misshapen }) => misshapen },
+  "reference-syntax": { code: 422, check: referenceSyntax },
+  "reference-right": { code: 403, check: referenceRight },
+  "reference-right-unknown": { code: 500, check: referenceRightUnknown },
+  "reference-immutable": { code: 403, check: referenceImmutable },
+  duplicate: { code: 409, check: duplicate },
+  "duplicate-unknown": { code: 500, check: duplicateUnknown },
+  name: { code: 422, check: componentName },
+  version: { code: 422, check: version },
+  "manifest-url": { code: 422, check: manifestUrl },
+  "manifest-source": { code: 403, check: manifestSource },
+  "manifest-right": { code: 403, check: manifestRight },
+  "manifest-right-unknown": { code: 500, check: manifestRightUnknown },
+  registry: { code: 422, check: registry },
+  namespace: { code: 422, check: namespaceSettings },
+  labels: { code: 422, check: labels },
+  config: { code: 422, check: configKeys },
+  "disruption-budgets": { code: 422, check: disruptionBudgets },
+  kourier: { code: 422, check: kourierOptions },
+  "custom-certs": { code: 422, check: customCertificates },
+  istio: { code: 422, check: istioOptions },
+  replicas: { code: 422, check: replicas },
+  variables: { code: 422, check: variables },
+  // Last: of one field it says what no rule above has said.
+  rendering: { code: 422, check: rendering },
+};
+
+/** What is said about a component that is allowed or not, by name. */
+export const componentWarnings: Readonly<Record<string, Check>> = {
+  profile: profileUsable,
+  provider: providerThere,
+  plugin: pluginThere,
+  duplicate: duplicateWarning,
+  "newest-patch": newestPatch,
+  deprecated,
+  "without-effect": withoutEffect,
+  unmatched,
+  "one-image": registryOneImage,
+  "no-ingress": noIngress,
+  "selection-mode": selectionMode,
+  "namespace-twice": namespaceTwice,
+  "manifest-content": manifestContent,
+};

@@ -1,0 +1,111 @@
+import {
+  allowedManifestUrl,
+  type AllowedSource,
+  manifestUrlProblem,
+} from "../../access/manifest-url.ts";
+import { FleetError } from "../../api/errors.ts";
+import { isSameJson } from "../../api/fields.ts";
+import { below, type Check, entriesOf, type Fields, shown, type Subject } from "./rule.ts";
+
+const fields = ["manifests", "additionalManifests"] as const;
+const digest = /^#sha256=[0-9a-f]{64}$/;
+
+/** The address of a manifest, with the version filled in as the controller does. */
+function urlsOf({ spec }: Subject): readonly (readonly [url: string, path: string])[] {
+  const { version } = spec;
+  const filled = typeof version === "string" && /^[\w.+-]{1,64}$/.test(version) ? version : "0.0.0";
+  return fields.flatMap((field) =>
+    entriesOf(spec, field).flatMap(([entry, path]) => {
+      const { URL } = entry;
+      if (typeof URL !== "string") return [];
+      return [[URL.replaceAll("${VERSION}", () => filled), below(path, "URL")] as const];
+    }),
+  );
+}
+
+/** Manifests come over https from a plain address. Security: T-30, T-34. */
+export const manifestUrl: Check = (subject) =>
+  urlsOf(subject).flatMap(([url, path]) => {
+    const problem = manifestUrlProblem(url) ?? fragmentProblem(url);
+    return problem === undefined ? [] : [{ path, message: `is not allowed: ${problem}` }];
+  });
+
+function fragmentProblem(url: string): string | undefined {
+  const at = url.indexOf("#");
+  if (at < 0 || digest.test(url.slice(at))) return undefined;
+  return "what follows # must be sha256= and 64 hexadecimal digits";
+}
+
+/** Manifests come from where the operator of the hub allows. Security: T-31. */
+export const manifestSource: Check = (subject, { manifestSources }) => {
+  if (manifestSources === undefined) return [];
+  return urlsOf(subject).flatMap(([url, path]) =>
+    manifestUrlProblem(url) === undefined && !isAllowed(url, manifestSources)
+      ? [
+          {
+            path,
+            message: `ManifestSourceNotAllowed: ${shown(url)} is not below a --manifest-source; ask the operator of the hub to add it`,
+          },
+        ]
+      : [],
+  );
+};
+
+function isAllowed(url: string, sources: readonly AllowedSource[]): boolean {
+  try {
+    allowedManifestUrl(url, sources);
+    return true;
+  } catch (error) {
+    if (error instanceof FleetError) return false;
+    throw error;
+  }
+}
+
+/** Whether a write brings other manifests than the stored component has. */
+export function changesManifests(spec: Fields, before: Fields | undefined): boolean {
+  return fields.some((field) => {
+    const now: unknown = spec[field] ?? [];
+    const isNone = Array.isArray(now) && now.length === 0;
+    return !isNone && !isSameJson(now, before?.[field] ?? []);
+  });
+}
+
+/** Nobody knows yet what stands at an address, so it counts as what needs the right. Security: T-33. */
+export const manifestRight: Check = ({ spec, before, username }, { mayApply }) =>
+  mayApply === false && changesManifests(spec, before)
+    ? [
+        {
+          path: pathOfManifests(spec),
+          message: `user ${shown(username)} may not "apply-cluster-scoped", which manifests of one's own need`,
+        },
+      ]
+    : [];
+
+/** Security: T-03. */
+export const manifestRightUnknown: Check = ({ spec, before }, { mayApply }) =>
+  mayApply === "unknown" && changesManifests(spec, before)
+    ? [
+        {
+          path: pathOfManifests(spec),
+          message: `the SubjectAccessReview for the right to bring manifests was not answered; try again`,
+        },
+      ]
+    : [];
+
+/** What admission cannot know. */
+export const manifestContent: Check = ({ spec, before }) =>
+  changesManifests(spec, before)
+    ? [
+        {
+          path: pathOfManifests(spec),
+          message: "what stands at the URLs is looked at when it is installed, not now",
+        },
+      ]
+    : [];
+
+function pathOfManifests(spec: Fields): string {
+  const [first = "manifests"] = fields.filter(
+    (field) => Array.isArray(spec[field]) && spec[field].length > 0,
+  );
+  return below("spec", first);
+}

@@ -1,0 +1,94 @@
+import type { ReleaseNames } from "../render-check.ts";
+import {
+  below,
+  type Check,
+  entriesOf,
+  type Problem,
+  recordFields,
+  shown,
+  type Fields,
+} from "./rule.ts";
+
+/** The version is one that can be installed, and one minor away at most. */
+export const version: Check = (_subject, { render }) => render?.version ?? [];
+
+/** The release can be rendered with these settings. */
+export const rendering: Check = (_subject, { render }) => render?.others ?? [];
+
+/** A version that is not the newest patch of its minor. */
+export const newestPatch: Check = ({ spec }, { render }) => {
+  const { target, newestPatch: newest } = render ?? {};
+  if (typeof spec["version"] !== "string" || spec["version"] === "") return [];
+  if (target === undefined || newest === undefined || target === newest) return [];
+  const message = `${target} is not the newest patch of its minor, ${newest} is`;
+  return [{ path: "spec.version", message }];
+};
+
+/** Overrides that change nothing, because the release has nothing of that name. */
+export const unmatched: Check = ({ spec }, { render }) => {
+  const names = render?.names;
+  if (names === undefined) return [];
+  return [
+    ...["deployments", "workloads"].flatMap((field) =>
+      entriesOf(spec, field).flatMap(([entry, path]) => workloadProblems(entry, path, names)),
+    ),
+    ...named(spec, "services", names.services),
+    ...named(spec, "podDisruptionBudgets", names.podDisruptionBudgets),
+    ...Object.keys(recordFields(spec["config"])).flatMap((name) =>
+      names.configMaps.has(name) ||
+      names.configMaps.has(`config-${name}`) ||
+      isShortName(name, names.configMaps)
+        ? []
+        : [
+            {
+              path: below("spec", "config", name),
+              message: "names no ConfigMap of the release and changes nothing",
+            },
+          ],
+    ),
+  ];
+};
+
+/** The first seven characters of a name may be left out, whatever they are. Spec: knative-operator.md 3.6. */
+function isShortName(short: string, names: ReadonlySet<string>): boolean {
+  return [...names].some((name) => name.slice("config-".length) === short);
+}
+
+function named(spec: Fields, field: string, names: ReadonlySet<string>): readonly Problem[] {
+  return entriesOf(spec, field).flatMap(([{ name }, path]) =>
+    typeof name !== "string" || names.has(name)
+      ? []
+      : [
+          {
+            path: below(path, "name"),
+            message: `names nothing in the release and changes nothing: ${shown(name)}`,
+          },
+        ],
+  );
+}
+
+const perContainer = ["env", "resources", "readinessProbes", "livenessProbes"];
+
+function workloadProblems(
+  entry: Fields,
+  path: string,
+  { workloads }: ReleaseNames,
+): readonly Problem[] {
+  const { name } = entry;
+  if (typeof name !== "string") return [];
+  const containers = workloads.get(name);
+  if (containers === undefined) {
+    const message = `names no Deployment, StatefulSet or Job of the release and changes nothing: ${shown(name)}`;
+    return [{ path: below(path, "name"), message }];
+  }
+  return perContainer.flatMap((field) => {
+    const list = entry[field];
+    const all: readonly unknown[] = Array.isArray(list) ? list : [];
+    return all.flatMap((one, index) => {
+      const { container } = recordFields(one);
+      if (typeof container !== "string" || containers.includes(container)) return [];
+      const message = `${shown(name)} has no container of this name: ${shown(container)}`;
+      return [{ path: below(path, field, index, "container"), message }];
+    });
+  });
+}

@@ -1,0 +1,110 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+
+import { type Component, type ComponentKind, operatorApiVersion } from "../../api/component.ts";
+import type { KnativeEventingSpec, KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import { eventingSpec } from "../../api/schema/eventing-spec.ts";
+import { servingSpec } from "../../api/schema/serving-spec.ts";
+import { below, type Fields, isFields, type Problem, shown } from "./rule.ts";
+
+/** A component of the right shape, or what is wrong with its shape. */
+export type Shaped =
+  | { readonly component: Component; readonly problems: readonly [] }
+  | { readonly component: undefined; readonly problems: readonly Problem[] };
+
+/** What makes a component of a spec. */
+export interface Place {
+  readonly kind: ComponentKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** `status.version`. */
+  readonly installed: string | undefined;
+}
+
+const limits = { int32: 2 ** 31, int64: 2 ** 63 } as const;
+const maxProblems = 100;
+
+/**
+ * Holds specs to the schemas that the CRDs are made of, so that a component is understood also where another CRD let it in. Fields that they do not
+ * have are no problem: the operator that is installed may know them.
+ */
+export function shaper(): (spec: Fields, place: Place) => Shaped {
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: false,
+    // Compiling takes longer than what the result saves.
+    code: { optimize: false },
+    formats: { int32: rangeOf("int32"), int64: rangeOf("int64") },
+  });
+  const serving = ajv.compile<KnativeServingSpec>(plain(servingSpec));
+  const eventing = ajv.compile<KnativeEventingSpec>(plain(eventingSpec));
+  return (spec, { kind, namespace, name, installed }) => {
+    const common = {
+      apiVersion: operatorApiVersion,
+      metadata: { namespace, name, uid: "", resourceVersion: "" },
+      ...(installed === undefined ? {} : { status: { version: installed } }),
+    } as const;
+    if (kind === "KnativeServing") {
+      if (serving(spec)) return { component: { kind, ...common, spec }, problems: [] };
+      return { component: undefined, problems: problemsOf(serving) };
+    }
+    if (eventing(spec)) return { component: { kind, ...common, spec }, problems: [] };
+    return { component: undefined, problems: problemsOf(eventing) };
+  };
+}
+
+function rangeOf(format: keyof typeof limits) {
+  const limit = limits[format];
+  return { type: "number", validate: (value: number) => value >= -limit && value < limit } as const;
+}
+
+/** The schema with a number or text as a union, so that a wrong value is one error and not three. */
+function plain(schema: unknown): object {
+  const fields = Object.entries(isFields(schema) ? schema : {}).map(([key, value]) => [
+    key,
+    isFields(value) ? plain(value) : value,
+  ]);
+  const { anyOf, ...rest }: Fields = Object.fromEntries(fields);
+  if (rest["x-kubernetes-int-or-string"] !== true) {
+    return anyOf === undefined ? rest : { ...rest, anyOf };
+  }
+  return { ...rest, type: ["integer", "string"] };
+}
+
+function problemsOf({ errors }: ValidateFunction): readonly Problem[] {
+  return (errors ?? []).slice(0, maxProblems).map(problemOf);
+}
+
+type Wrong = ErrorObject<string, Fields>;
+
+function problemOf(error: ErrorObject): Problem {
+  const { instancePath, keyword, params, message = "is not valid" }: Wrong = error;
+  const path = pathOf(instancePath);
+  switch (keyword) {
+    case "required":
+      return { path: below(path, String(params["missingProperty"])), message: "is required" };
+    case "type":
+      return { path, message: `must be ${String(params["type"]).replaceAll(",", " or ")}` };
+    case "minLength":
+      return { path, message: "must not be empty" };
+    case "enum":
+      return {
+        path,
+        message: `must be one of ${String(params["allowedValues"]).replaceAll(",", ", ")}`,
+      };
+    case "pattern":
+      return { path, message: "must be a quantity such as 250m or 1Gi" };
+    case "format":
+      return { path, message: `must fit into ${shown(params["format"])}` };
+    default:
+      return { path, message };
+  }
+}
+
+/** `/workloads/0/name` as `spec.workloads[0].name`. */
+function pathOf(pointer: string): string {
+  const parts = pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return below("spec", ...parts.map((part) => (/^\d{1,6}$/.test(part) ? Number(part) : part)));
+}
