@@ -41,7 +41,8 @@ export async function reconcile(
   const held = await withFinalizer(component, deps, signal);
   if (held === undefined) return { kind: "change" };
   const subject = { component: held, installation };
-  const work = { ...subject, report: openReport(subject, deps, signal) };
+  const report = openReport(subject, deps, signal);
+  const work = { ...subject, report, isNew: !hasFinalizer(component) };
   try {
     const outcome = await bringAbout(work, deps, signal);
     return await conclude({ ...work, outcome }, deps, signal);
@@ -52,6 +53,8 @@ export async function reconcile(
 
 interface Work extends Subject {
   readonly report: StatusReport;
+  /** Nothing was done for the component before. */
+  readonly isNew: boolean;
 }
 
 /** Before anything is written anywhere the hub must not let the component go without us. */
@@ -75,8 +78,8 @@ async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal):
   try {
     assertOnlyOne(work.component, deps.components.all());
     tellBeginning(work, signal);
-    const { rendered, resolved } = await prepare(work, { deps, steps }, signal);
-    return await apply(work, { rendered, resolved, deps }, signal);
+    const prepared = await prepare(work, { deps, steps }, signal);
+    return await apply(work, { ...prepared, deps }, signal);
   } catch (error) {
     signal.throwIfAborted();
     // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
@@ -98,6 +101,8 @@ function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
 interface Prepared {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
+  /** Rejects for a cluster that is too old. */
+  readonly suited: Promise<void>;
 }
 
 /** Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. */
@@ -106,7 +111,7 @@ async function prepare(
   { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
   signal: AbortSignal,
 ): Promise<Prepared> {
-  const resolving = versioned(component, deps, signal);
+  const resolving = resolveTarget(component, deps, signal);
   // Awaited below; a rendering that fails first must not leave a rejection behind.
   resolving.catch(() => undefined);
   try {
@@ -114,10 +119,9 @@ async function prepare(
     const rendering = render(component, deps.releases, deps.rendering);
     const rendered = await abortable(rendering, signal);
     steps.eligible = true;
-    const { target, connection, version } = await resolving;
+    const resolved = await resolving;
     steps.resolved = true;
-    assertVersion({ target, version }, deps);
-    return { rendered, resolved: { target, connection } };
+    return { rendered, resolved, suited: suitability(resolved, deps, signal) };
   } catch (error) {
     const isOfVersion = error instanceof FleetError && error.reason === "VersionNotEligible";
     steps.eligible ||= error instanceof FleetError && !isOfVersion;
@@ -125,26 +129,18 @@ async function prepare(
   }
 }
 
-/** The target and its Kubernetes version, which is asked for while the manifests are rendered. */
-async function versioned(
-  component: Component,
-  deps: ReconcileDeps,
-  signal: AbortSignal,
-): Promise<Resolved & { readonly version: string | undefined }> {
-  const { target, connection } = await resolveTarget(component, deps, signal);
-  const either = AbortSignal.any([signal, connection.signal]);
-  return { target, connection, version: await deps.versions.of(target.client, either) };
-}
-
-function assertVersion(
-  { target, version }: { readonly target: Target; readonly version: string | undefined },
+/** Asks for the Kubernetes version of the target, which is needed only before the first write. */
+async function suitability(
+  { target: { client }, connection }: Resolved,
   { rendering, versions }: ReconcileDeps,
-): void {
+  signal: AbortSignal,
+): Promise<void> {
+  const version = await versions.of(client, AbortSignal.any([signal, connection.signal]));
   if (version === undefined) return;
   try {
     assertKubernetesVersion(version, rendering.environment ?? {});
   } catch (error) {
-    versions.forget(target.client);
+    versions.forget(client);
     throw error;
   }
 }
@@ -152,10 +148,12 @@ function assertVersion(
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 async function apply(
-  { component, installation, report }: Work,
-  { rendered, resolved, deps }: Prepared & { readonly deps: ReconcileDeps },
+  { component, installation, report, isNew }: Work,
+  { rendered, resolved, suited, deps }: Prepared & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
+  // Awaited by the install.
+  suited.catch(() => undefined);
   const { target, connection } = resolved;
   const { client, fieldManager } = target;
   const log = deps.log.child(logFieldsOf({ component, installation }));
@@ -169,10 +167,11 @@ async function apply(
   const sending = `${component.metadata.generation} ${version}`;
   const tells = installation.sent !== sending && isNews(component, rendered);
   const changes = await install(
-    { component, rendered, target, ...view },
+    { component, rendered, target, ...view, isNew },
     {
       ...deps,
       log,
+      suited,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
         if (tells) report.progress({ kind: "working", steps, version, progress }, signal);

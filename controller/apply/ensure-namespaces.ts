@@ -17,6 +17,8 @@ export interface Namespaces {
   readonly missing: readonly Manifest[];
   /** Created for this component before, but with other labels or annotations than it says now. */
   readonly outdated: readonly { readonly manifest: Manifest; readonly live: KubeObject }[];
+  /** Created for this component before, as they are now. */
+  readonly own: readonly KubeObject[];
 }
 
 /**
@@ -73,20 +75,41 @@ export async function lookAtNamespaces(
     outdated: found.flatMap(({ manifest, live }) =>
       live !== undefined && isOutdated(manifest, live, fieldManager) ? [{ manifest, live }] : [],
     ),
+    own: found.flatMap(({ manifest, live }) =>
+      live !== undefined && isOwn(manifest, live) ? [live] : [],
+    ),
   };
 }
 
-/** Creates and changes namespaces; one that somebody else created meanwhile is left as it is. */
+/** Tries to create namespaces and returns what it created: one that exists is not touched, and what else is refused is left to `settleNamespaces`. */
+export async function createNamespaces(
+  { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
+  wanted: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const tries = wanted.map(async (manifest) => {
+    try {
+      return [await client.create({ resource }, manifest, { fieldManager }, signal)];
+    } catch (error) {
+      if (error instanceof ApiError) return [];
+      throw error;
+    }
+  });
+  return (await Promise.all(tries)).flat();
+}
+
+/** Creates and changes namespaces, and returns those; one that somebody else created meanwhile is left as it is. */
 export async function settleNamespaces(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
   { missing, outdated }: Namespaces,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly KubeObject[]> {
   const creations = missing.map(async (manifest) => {
     try {
-      await client.create({ resource }, manifest, { fieldManager }, signal);
+      return [await client.create({ resource }, manifest, { fieldManager }, signal)];
     } catch (error) {
       if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error;
+      return [];
     }
   });
   const changes = outdated.map(async ({ manifest, live }) => {
@@ -97,15 +120,20 @@ export async function settleNamespaces(
     if (patch !== undefined) await client.patch(ref, patch, options, signal);
     // With its uid an apply never creates.
     const body = { ...manifest, metadata: { ...manifest.metadata, uid } };
-    await client.apply(ref, body, { ...options, force: true }, signal);
+    return [await client.apply(ref, body, { ...options, force: true }, signal)];
   });
-  await Promise.all([...creations, ...changes]);
+  return (await Promise.all([...creations, ...changes])).flat();
+}
+
+/** Whether a namespace was created for the component that wants it. */
+function isOwn(manifest: Manifest, live: KubeObject): boolean {
+  const name = anchorAnnotations.componentUid;
+  return live.metadata.annotations?.[name] === manifest.metadata.annotations?.[name];
 }
 
 function isOutdated(manifest: Manifest, live: KubeObject, manager: string): boolean {
   const { labels = {}, annotations = {} } = manifest.metadata;
-  const owner = live.metadata.annotations?.[anchorAnnotations.componentUid];
-  if (owner !== annotations[anchorAnnotations.componentUid]) return false;
+  if (!isOwn(manifest, live)) return false;
   const entries = live.metadata.managedFields?.filter((entry) => entry.manager === manager) ?? [];
   const ours = entries.map(({ fieldsV1 = {} }) => fieldsV1).reduce(unionOfFields, {});
   return (

@@ -23,6 +23,8 @@ export interface InstallRequest {
   readonly observation: Observation;
   /** Of this component on this target; a new one costs two reads and the lists of the watches. */
   readonly memory: InstallationMemory;
+  /** Nothing was ever installed for the component, as far as the hub knows; saves a round trip. Default false. */
+  readonly isNew?: boolean;
 }
 
 export interface InstallDeps {
@@ -30,6 +32,8 @@ export interface InstallDeps {
   readonly clock: Clock;
   /** One for all components. */
   readonly preparations: Preparations;
+  /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
+  readonly suited?: Promise<void>;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;
   /** Called when the rules of a webhook were emptied; see unblock.ts. */

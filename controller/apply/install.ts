@@ -1,10 +1,11 @@
-import { identityOf } from "../../api/kubernetes.ts";
+import { identityOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { adopt, entriesOf, obsoleteAmong } from "./adopt.ts";
 import { readRoot, type Root } from "./anchor.ts";
 import { carriedOut } from "./carry-out.ts";
 import type { ChangeSet } from "./change-set.ts";
 import type { Contest } from "./contests.ts";
 import {
+  createNamespaces,
   lookAtNamespaces,
   type Namespaces,
   settleNamespaces,
@@ -41,7 +42,7 @@ export async function install(
   if (desired.objects.length === 0) return untouched(desired, []);
   const work: Work = { ...request, desired, deps };
   if (await isIntact(work, signal)) return untouched(desired, contestsOf(work));
-  const found = await looked(work, signal);
+  const found = await foundOn(work, signal);
   const { before } = found;
   if (mayBeUpstreams(work, before)) return adopted(work, found, signal);
   const plan = await planned(work, signal);
@@ -80,25 +81,55 @@ function textOf({ component, target, desired }: Work): string {
 }
 
 async function settle(work: Work, { namespaces }: Found, signal: AbortSignal): Promise<void> {
-  await settleNamespaces(work.target, namespaces, signal);
+  const written = await settleNamespaces(work.target, namespaces, signal);
+  for (const namespace of written) work.observation.noteGuarded(namespace);
   work.memory.namespaces = textOf(work);
 }
 
+/** Looks while it is asked whether the target suits; what is wrong with the target itself is said first. */
+async function foundOn(work: Work, signal: AbortSignal): Promise<Found> {
+  const looking = looked(work, signal);
+  // Awaited below.
+  looking.catch(() => undefined);
+  await work.deps.suited;
+  return looking;
+}
+
 /** What there is of root and namespaces. */
-async function looked(
-  { component, target, desired, memory, observation }: Work,
-  signal: AbortSignal,
-): Promise<Found> {
+async function looked(work: Work, signal: AbortSignal): Promise<Found> {
+  const { component, target, desired, memory, observation } = work;
   const wanted = wantedNamespaces({ component, target }, desired.namespaces);
-  const [before, namespaces] = await Promise.all([
+  const none: readonly KubeObject[] = [];
+  const creating = work.isNew === true ? createdAhead(work, wanted, signal) : none;
+  const [before, looks, created] = await Promise.all([
     readRoot(component, target, signal),
     lookAtNamespaces(target, wanted, signal),
+    creating,
   ]);
-  if (before !== undefined) observation.noteGuarded(before.object);
+  const names = new Set(created.map(({ metadata }) => metadata.name));
+  const missing = looks.missing.filter(({ metadata }) => !names.has(metadata.name ?? ""));
+  const namespaces = { ...looks, missing };
+  const guarded = [...(before === undefined ? [] : [before.object]), ...looks.own, ...created];
+  for (const object of guarded) observation.noteGuarded(object);
   memory.recall(before);
   const found = { before, namespaces };
   if (isHoused(found)) memory.namespaces = JSON.stringify(wanted);
   return found;
+}
+
+/** Of what is new the namespaces are probably missing, too: creating them beside the look saves its round trip. */
+async function createdAhead(
+  { target, deps }: Work,
+  wanted: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  try {
+    await deps.suited;
+  } catch {
+    // Told by who waits for it, too.
+    return [];
+  }
+  return createNamespaces(target, wanted, signal);
 }
 
 /** Takes over what upstream's operator installed, and goes on from there. */

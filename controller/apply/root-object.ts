@@ -86,9 +86,12 @@ export function isHeld({ metadata }: Manifest, { target }: Pick<RootOwner, "targ
 
 /**
  * Refuses a root that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
- * the name of its component.
+ * the name of its component, and one of ours that was stripped of all marks by its fields, which this hub wrote.
  */
-export function assertOurs(object: KubeObject, { component, target }: RootOwner): void {
+export function assertOurs(
+  object: KubeObject,
+  { component, target }: RootOwner & { readonly target: Pick<Target, "fieldManager"> },
+): void {
   const { labels = {}, annotations = {} } = object.metadata;
   const hub = annotations[anchorAnnotations.hubId];
   const uid = annotations[anchorAnnotations.componentUid];
@@ -99,9 +102,13 @@ export function assertOurs(object: KubeObject, { component, target }: RootOwner)
   if (uid !== undefined && uid !== component.metadata.uid) {
     throw conflict("belongs to another component of this name");
   }
-  if (hub === undefined && uid === undefined && name !== component.metadata.name) {
-    throw conflict("exists and is not an anchor of this component");
-  }
+  if (hub !== undefined || uid !== undefined || name === component.metadata.name) return;
+  if (name === undefined && isWrittenBy(target.fieldManager, object)) return;
+  throw conflict("exists and is not an anchor of this component");
+}
+
+function isWrittenBy(wanted: string, { metadata }: KubeObject): boolean {
+  return metadata.managedFields?.some(({ manager }) => manager === wanted) ?? false;
 }
 
 /** The owner of everything in the installation's namespace. Spec: knative-operator.md 3.13. */

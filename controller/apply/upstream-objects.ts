@@ -26,7 +26,9 @@ export function mayBeUpstreams(
   before: Root | undefined,
 ): boolean {
   if (before?.inventory?.adopting === true) return true;
-  const isOurs = before?.object.metadata.annotations?.[anchorAnnotations.hubId] !== undefined;
+  const isMarked = before?.object.metadata.annotations?.[anchorAnnotations.hubId] !== undefined;
+  // Upstream's anchor has no inventory.
+  const isOurs = isMarked || before?.inventory !== undefined;
   const hasTraces =
     target.profile === undefined
       ? (component.status?.manifests ?? []).length > 0

@@ -115,9 +115,8 @@ class LiveObservation implements Observation {
   #guardOf(id: string, ref: ObjectRef): SingleWatch {
     const { client, onChange, log } = this.#options;
     const { kind } = ref.resource;
-    const onlyExistence = kind === "Namespace";
     return new SingleWatch(
-      { client, ref, onlyExistence, noted: this.#noted.get(id) },
+      { client, ref, noted: this.#noted.get(id) },
       {
         onDisturbed: (key) => onChange({ kind: "object", key }),
         onError: (err) => log.debug({ kind, err }, "A watch on the target failed"),

@@ -7,9 +7,7 @@ import { isNewer } from "./sighting.ts";
 export interface SingleWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly ref: ObjectRef;
-  /** Only whether it exists matters; a Namespace is never modified by us. */
-  readonly onlyExistence: boolean;
-  /** As the caller last read or wrote it, if it did. */
+  /** As the caller last read or wrote it, if it did; without that only its end matters. */
   readonly noted: KubeObject | undefined;
 }
 
@@ -27,10 +25,9 @@ interface Known {
 
 /**
  * The watch of one object by its name, for what belongs to an installation without carrying its label: the root, and the
- * namespace. It compares with what the caller noted, and costs no request but the watch.
+ * namespaces. It compares with what the caller noted, and costs no request but the watch.
  */
 export class SingleWatch implements Disposable {
-  readonly #onlyExistence: boolean;
   readonly #reflector: Reflector;
   readonly #handlers: SingleWatchHandlers;
   readonly #key: ObjectKey;
@@ -39,11 +36,10 @@ export class SingleWatch implements Disposable {
   #isGone = false;
 
   constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
-    const { client, ref, onlyExistence, noted } = options;
+    const { client, ref, noted } = options;
     const { resource, namespace, name } = ref;
     const { apiVersion, kind } = resource;
     this.#key = { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name };
-    this.#onlyExistence = onlyExistence;
     this.#handlers = handlers;
     if (noted !== undefined) this.note(noted);
     const fieldSelector = `metadata.name=${name}`;
@@ -68,7 +64,7 @@ export class SingleWatch implements Disposable {
   /** It is gone, or not as it was noted. */
   get isDisturbed(): boolean {
     if (this.#isGone) return true;
-    if (this.#onlyExistence || this.#noted === undefined || this.#seen === undefined) return false;
+    if (this.#noted === undefined || this.#seen === undefined) return false;
     return isNewer(this.#seen, this.#noted) && this.#seen.look !== this.#noted.look;
   }
 
@@ -106,7 +102,7 @@ export class SingleWatch implements Disposable {
   }
 }
 
-function knownOf({ metadata }: KubeObject): Known {
+function knownOf({ kind, metadata }: KubeObject): Known {
   const { uid, resourceVersion, deletionTimestamp, labels, annotations } = metadata;
   const { ownerReferences, finalizers, managedFields = [] } = metadata;
   const owned = managedFields.map(({ manager, operation, subresource, fieldsV1 }) =>
@@ -114,5 +110,8 @@ function knownOf({ metadata }: KubeObject): Known {
   );
   const isGoing = deletionTimestamp !== undefined;
   const looks = { uid, isGoing, labels, annotations, ownerReferences, finalizers };
+  // Of a namespace only labels and annotations are ours, and everybody writes the rest.
+  if (kind === "Namespace")
+    return { resourceVersion, look: canonicalJson({ uid, labels, annotations }) };
   return { resourceVersion, look: canonicalJson({ ...looks, owned: owned.toSorted() }) };
 }

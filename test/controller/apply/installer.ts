@@ -84,14 +84,16 @@ export class Installer implements AsyncDisposable {
     const component = options.component ?? this.component;
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
-    const { onProgress, onUnblocked } = options;
+    const { onProgress, onUnblocked, suited, isNew = false } = options;
+    const known = { observation: this.#observation, memory: this.#memory };
     return install(
-      { component, rendered, target, observation: this.#observation, memory: this.#memory },
+      { component, rendered, target, ...known, isNew },
       {
         log: silentLog,
         clock: options.clock ?? systemClock,
         preparations: this.#preparations,
         ...(onProgress === undefined ? {} : { onProgress }),
+        ...(suited === undefined ? {} : { suited }),
         ...(onUnblocked === undefined ? {} : { onUnblocked }),
       },
       options.signal ?? AbortSignal.timeout(100_000),
@@ -136,6 +138,8 @@ export interface InstallOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   readonly onUnblocked?: (unblocked: Unblocked) => void;
+  readonly suited?: Promise<void>;
+  readonly isNew?: boolean;
   readonly clock?: Clock;
 }
 

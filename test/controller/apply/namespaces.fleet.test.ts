@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 
+import { anchorNameOf } from "../../../api/anchor.ts";
 import type { KnativeEventing } from "../../../api/component.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf } from "./small-set.ts";
@@ -20,6 +22,10 @@ function componentIn(
 
 function keyOf(name: string) {
   return { apiVersion: "v1", kind: "Namespace", name };
+}
+
+function withoutAll(marks: object | undefined): object {
+  return Object.fromEntries(Object.keys(marks ?? {}).map((name) => [name, null]));
 }
 
 describe("the namespace of an installation", () => {
@@ -103,5 +109,80 @@ describe("the namespace of an installation", () => {
       rendered: renderedOf(manifestOf("v1 ConfigMap made/second")),
     });
     expect(await spoke.admin.get(keyOf("made"))).toEqual(made);
+  });
+
+  test("is created beside the first look for a new component, and only where the target suits", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component: componentIn("new", undefined) });
+    const { installer } = opened;
+    const rendered = renderedOf(serviceOf("new"));
+    const since = new Date();
+    const suited = Promise.reject(new Error("too old"));
+    suited.catch(() => undefined);
+    await expect(installer.install({ rendered, isNew: true, suited })).rejects.toThrow("too old");
+    expect(await writtenTo(spoke, since)).toEqual([]);
+
+    await installer.install({ rendered, isNew: true, suited: Promise.resolve() });
+    const created = (await sentTo(spoke, since)).filter(({ verb }) => verb === "create");
+    expect(created.map(({ resource, code }) => `${resource} ${code}`)).toEqual([
+      "namespaces 201",
+      "configmaps 201",
+    ]);
+
+    // One that was there is answered with a conflict, and stays as it is.
+    const before = await spoke.admin.create(manifestOf("v1 Namespace older"));
+    const again = componentIn("older", { labels: { team: "a" } });
+    await installer.restart();
+    await using second = await openInstaller(spoke, { component: again });
+    await second.installer.install({ rendered: renderedOf(serviceOf("older")), isNew: true });
+    const after = await spoke.admin.get(keyOf("older"));
+    expect(after?.metadata.labels).toEqual(before.metadata.labels);
+  });
+
+  test("has the guard's label back when somebody takes it away", async () => {
+    const spoke = fleet().spoke(0);
+    const component = componentIn("watched", { labels: { team: "a" } });
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = renderedOf(serviceOf("watched"));
+    await installer.install({ rendered, isNew: true });
+    const guardLabel = "operator.knative.dev/anchor-namespace";
+    await spoke.admin.patch(keyOf("watched"), {
+      metadata: { labels: { [guardLabel]: null, team: "b", theirs: "kept" } },
+    });
+    const isSeen = (): boolean => installer.changes.some(({ key }) => key.kind === "Namespace");
+    await waitFor("the change to be seen", () => Promise.resolve(isSeen()));
+    await installer.install({ rendered });
+    const { metadata } = (await spoke.admin.get(keyOf("watched"))) ?? {};
+    expect(metadata?.labels).toMatchObject({ [guardLabel]: "hub-a", team: "a", theirs: "kept" });
+    const quiet = new Date();
+    await installer.install({ rendered });
+    expect(await sentTo(spoke, quiet)).toEqual([]);
+  });
+
+  test("holds a root that is known also without any mark, which gets its marks back", async () => {
+    const spoke = fleet().spoke(0);
+    const component = componentIn("stripped", undefined);
+    await using opened = await openInstaller(spoke, { component });
+    const rendered = renderedOf(serviceOf("stripped"));
+    await opened.installer.install({ rendered });
+    const key = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      namespace: "stripped",
+      name: anchorNameOf({ kind: component.kind, name: component.metadata.name }),
+    };
+    const { metadata } = (await spoke.admin.get(key)) ?? {};
+    const labels = withoutAll(metadata?.labels);
+    const annotations = withoutAll(metadata?.annotations);
+    await spoke.admin.patch(key, { metadata: { labels, annotations } });
+    await opened.installer.restart();
+    await opened.installer.install({ rendered });
+    const after = await spoke.admin.get(key);
+    expect(after?.metadata).toMatchObject({
+      uid: metadata?.uid,
+      labels: metadata?.labels,
+      annotations: metadata?.annotations,
+    });
   });
 });

@@ -13,8 +13,9 @@ import { serving } from "./installer.ts";
 
 const component = serving({}, { uid: "component-uid" });
 const profile = { namespace: "fleet", name: "spoke-1" };
-const remote = { component, target: { namespace: "knative-serving", hubId: "hub-a", profile } };
-const local = { component, target: { namespace: "knative-serving", hubId: "hub-a" } };
+const hubA = { namespace: "knative-serving", hubId: "hub-a", fieldManager: "knfleet-hub-a" };
+const remote = { component, target: { ...hubA, profile } };
+const local = { component, target: hubA };
 
 function live(
   metadata: Partial<ObjectMeta>,
@@ -83,6 +84,9 @@ const name: Readonly<Record<string, string>> = {
   "operator.knative.dev/cr-name": "knative-serving",
 };
 const none: Readonly<Record<string, string>> = {};
+const fieldsOf = (manager: string) => [
+  { manager, operation: "Apply", apiVersion: "v1", fieldsV1: { "f:data": { "f:inventory": {} } } },
+];
 const hub = (value: string) => ({ "operator.knative.dev/hub-id": value });
 const uid = (value: string) => ({ "operator.knative.dev/cr-uid": value });
 
@@ -91,8 +95,15 @@ describe("a root", () => {
     { what: "of ours", labels: name, annotations: { ...hub("hub-a"), ...uid("component-uid") } },
     { what: "of upstream's", labels: name, annotations: {} },
     { what: "of ours that lost its label", labels: none, annotations: hub("hub-a") },
-  ])("$what is accepted", ({ labels, annotations }) => {
-    expect(assertOurs(live({ labels, annotations }), remote)).toBeUndefined();
+    {
+      what: "of ours that lost all its marks",
+      labels: undefined,
+      annotations: undefined,
+      managedFields: fieldsOf("knfleet-hub-a"),
+    },
+  ])("$what is accepted", ({ labels, annotations, managedFields }) => {
+    const metadata = { labels, annotations, managedFields };
+    expect(assertOurs(live(metadata), remote)).toBeUndefined();
   });
 
   test.each([
@@ -112,8 +123,21 @@ describe("a root", () => {
       annotations: {},
     },
     { what: "that is any ConfigMap", labels: none, annotations: {} },
-  ])("$what is a conflict", ({ labels, annotations }) => {
-    expect(() => assertOurs(live({ labels, annotations }), remote)).toThrow(
+    {
+      what: "without marks that another hub wrote",
+      labels: none,
+      annotations: {},
+      managedFields: fieldsOf("knfleet-hub-b"),
+    },
+    {
+      what: "of another component that we wrote, too",
+      labels: { "operator.knative.dev/cr-name": "other" },
+      annotations: {},
+      managedFields: fieldsOf("knfleet-hub-a"),
+    },
+  ])("$what is a conflict", ({ labels, annotations, managedFields }) => {
+    const metadata = { labels, annotations, managedFields };
+    expect(() => assertOurs(live(metadata), remote)).toThrow(
       expect.objectContaining({ reason: "AnchorConflict" }),
     );
   });

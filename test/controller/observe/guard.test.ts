@@ -99,7 +99,21 @@ test("a root that is gone is disturbed until it is there again", async () => {
   expect(observation.isDisturbed()).toBe(false);
 });
 
-test("of a namespace only its end matters, also when it came before the watch", async () => {
+test("a namespace that was noted is disturbed by other labels, and by nothing else that is written on it", async () => {
+  observation.noteGuarded(namespaceAs(1, { guard: "on" }));
+  observation.guard([namespace]);
+  const { metadata, ...rest } = namespaceAs(2, { guard: "on" });
+  const finalizers = ["theirs"];
+  watches.listed("Namespace", [{ ...rest, metadata: { ...metadata, finalizers } }]);
+  watches.send("Namespace", { type: "MODIFIED", object: namespaceAs(3, {}) });
+  await seen(1);
+  expect(changes).toHaveLength(1);
+  expect(observation.isDisturbed()).toBe(true);
+  observation.noteGuarded(namespaceAs(4, { guard: "on" }));
+  expect(observation.isDisturbed()).toBe(false);
+});
+
+test("of a namespace that was not noted only its end matters, also when it came before the watch", async () => {
   observation.guard([namespace]);
   watches.listed("Namespace", [namespaceAs(1)]);
   watches.send("Namespace", { type: "MODIFIED", object: namespaceAs(2, { team: "a" }) });
