@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
 import type { ComponentStatus } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { missingRightIn } from "./missing-right.ts";
 
 /**
  * Anything that was caught on the way, as the error that is shown: messages of ours only, what a server said becomes the
@@ -59,7 +60,9 @@ function refused(error: ApiError, cluster: string): FleetError {
   }
   const request = error.request.replace(/\?.*$/, "");
   if (error.status === 403) {
-    return new FleetError("ApplyFailed", `${cluster}: ${request} is not allowed`, {
+    const right = missingRightIn(error.message);
+    const lack = right === undefined ? "" : `: the controller lacks ${right}`;
+    return new FleetError("ApplyFailed", `${cluster}: ${request} is not allowed${lack}`, {
       code: "Forbidden",
       ...options,
     });

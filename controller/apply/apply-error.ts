@@ -1,5 +1,6 @@
 import type { ApiErrorFacts } from "../../access/api-error.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import { missingRightIn } from "../missing-right.ts";
 import { isImmutable } from "./replaceable.ts";
 
 /** What the server was asked to take. */
@@ -37,6 +38,9 @@ type Facts = Pick<ApiErrorFacts, "status" | "message" | "causes" | "isStatus" | 
 
 /** Sorts the refusals of a server-side apply. Spec: engine-facts.md 1 and Algorithm. */
 export function refusalOf(error: Facts, attempted: Attempted): Refusal {
+  const denier = denierIn(error.message);
+  if (denier !== undefined)
+    return { kind: "permanent", message: `Not allowed: ${denier} denies it` };
   switch (error.status) {
     case 404:
       return notFound(error, attempted);
@@ -76,16 +80,29 @@ function forbidden({ message, causes }: Facts, { key, installNamespace }: Attemp
   return { kind: "permanent", message: forbiddenMessage(message, causes.length > 0, key) };
 }
 
+/** Who refused on the cluster's behalf, with a status of its own choice; see the texts of k8s.io/apiserver. */
+function denierIn(text: string): string | undefined {
+  const webhook = /admission webhook "([\w.-]{1,100})" denied the request/.exec(text)?.[1];
+  if (webhook !== undefined) return `the admission webhook ${webhook}`;
+  const policy = /ValidatingAdmissionPolicy '([\w.-]{1,100})' .{0,200}denied request/.exec(
+    text,
+  )?.[1];
+  return policy === undefined ? undefined : `the ValidatingAdmissionPolicy ${policy}`;
+}
+
 function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): string {
   if (/attempting to grant|must have cluster-admin privileges/.test(text)) {
     return "Not allowed: the controller lacks the verbs bind and escalate on rbac.authorization.k8s.io";
   }
-  if (/exceeded quota/.test(text)) return "Not allowed: a quota is exhausted";
+  const quota = /exceeded quota: ([\w.-]{1,100})/.exec(text)?.[1];
+  if (quota !== undefined) return `Not allowed: the quota ${quota} is exhausted`;
+  const right = missingRightIn(text);
+  if (right !== undefined) return `Not allowed: the controller lacks ${right}`;
   if (hasCauses || /denied the request|ValidatingAdmissionPolicy/.test(text)) {
     return "Not allowed: an admission policy of the cluster denies it";
   }
   const where = key.namespace === undefined ? "" : ` in namespace ${key.namespace}`;
-  return `Not allowed: the controller lacks the verb patch on ${key.kind}${where}`;
+  return `Not allowed: ${key.kind}${where} is refused with status 403`;
 }
 
 function invalid({ causes }: Facts, { key }: Attempted): Refusal {

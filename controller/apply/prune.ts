@@ -3,6 +3,7 @@ import type { KubeClient } from "../../access/kube-client.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { isWebhookConfiguration } from "../finalize-plan.ts";
+import { missingRightIn } from "../missing-right.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import type { Trouble } from "./change-set.ts";
 import type { InventoryEntry } from "./inventory.ts";
@@ -61,6 +62,9 @@ async function removed(
     if (!(error instanceof ApiError)) throw error;
     // Another uid: created again by somebody else since it was seen.
     if (error.status === 409) return undefined;
-    return { key, message: `Obsolete, but its deletion is refused with status ${error.status}` };
+    const right = missingRightIn(error.message);
+    const lack = right === undefined ? "" : `: the controller lacks ${right}`;
+    const message = `Obsolete, but its deletion is refused with status ${error.status}${lack}`;
+    return { key, message };
   }
 }

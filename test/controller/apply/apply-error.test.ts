@@ -71,9 +71,32 @@ describe("a refusal", () => {
     {
       what: "for want of a right",
       status: 403,
-      message: 'configmaps "a" is forbidden: User "u" cannot patch',
+      message:
+        'configmaps "a" is forbidden: User "u" cannot create resource "configmaps" in API group "" in the namespace "knative"',
       kind: "permanent",
-      says: "lacks the verb patch on ConfigMap in namespace knative",
+      says: "lacks the verb create on configmaps in namespace knative",
+    },
+    {
+      what: "for a reason of its own",
+      status: 403,
+      message: "no",
+      kind: "permanent",
+      says: "ConfigMap in namespace knative is refused with status 403",
+    },
+    {
+      what: "by a webhook with a status of its own",
+      status: 500,
+      message: 'admission webhook "no.example.com" denied the request: s3cr3t',
+      kind: "permanent",
+      says: "the admission webhook no.example.com denies it",
+    },
+    {
+      what: "by a named policy",
+      status: 422,
+      message:
+        "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'p.example.com' with binding 'b' denied request: s3cr3t",
+      kind: "permanent",
+      says: "the ValidatingAdmissionPolicy p.example.com denies it",
     },
     {
       what: "for want of escalate",
@@ -100,9 +123,9 @@ describe("a refusal", () => {
     {
       what: "for want of quota",
       status: 403,
-      message: "exceeded quota: q",
+      message: "exceeded quota: q, requested: count/configmaps=1",
       kind: "permanent",
-      says: "quota",
+      says: "the quota q is exhausted",
     },
     {
       what: "of a changed Job",
