@@ -13,6 +13,23 @@ export const conditionTypes = [
  */
 export const contestedCondition = "Contested";
 
+/** Type of the condition that says whether the API server of a spoke protects the anchor. `Ready` does not depend on it. */
+export const protectedCondition = "AnchorProtected";
+
+/** Reasons of that condition, with its status; docs/reasons.md is held to them. Spec: anchor-guard.md 6, 8, 9. */
+export const protectionReasons = {
+  Enforced: "True",
+  Probing: "Unknown",
+  NotEnforced: "Unknown",
+  BindingMissing: "False",
+  SharedIdentity: "False",
+  PolicyForbidden: "False",
+  NotSupported: "False",
+  TwinOwner: "False",
+} as const;
+
+export type ProtectionReason = keyof typeof protectionReasons;
+
 /** A dependent condition; `Ready` is computed from all of them. */
 export type ConditionType = (typeof conditionTypes)[number];
 
@@ -120,6 +137,11 @@ export const reasons = {
     condition: "InstallSucceeded",
     retry: "backoff",
     next: "Another hub or component owns the anchor ConfigMap on the spoke; remove that installation first.",
+  },
+  AnchorUnprotected: {
+    condition: "InstallSucceeded",
+    retry: "backoff",
+    next: "Look at the condition AnchorProtected; --anchor-protection says what to do on clusters that cannot protect the anchor.",
   },
   DuplicateComponent: {
     condition: "InstallSucceeded",

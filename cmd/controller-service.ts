@@ -67,7 +67,7 @@ export async function startControllerService(
         random: Math.random,
         log,
       },
-      { pollMs, auditMs: flags.auditInterval, concurrency: flags.concurrency, healthAddress },
+      { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress },
       signal,
     ),
   );

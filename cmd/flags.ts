@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
 import type { AllowedSource } from "../access/manifest-url.ts";
+import { type AnchorProtection, anchorProtections } from "../controller/guard/protection.ts";
 import type { ListenAddress } from "../controller/health.ts";
 import {
   addressOf,
@@ -26,6 +27,8 @@ export interface ControllerFlags {
   readonly remoteDeploymentsPollInterval: number;
   readonly auditInterval: number;
   readonly concurrency: number;
+  readonly anchorProtection: AnchorProtection;
+  readonly anchorProtectionCrds: boolean;
   readonly leaderElection: boolean;
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
@@ -106,6 +109,18 @@ function workOptions(): readonly Option[] {
     new Option("--concurrency <number>", "components worked on at the same time")
       .argParser(countOf)
       .default(16),
+    new Option(
+      "--anchor-protection <how>",
+      "how the anchors on spokes are protected against deletion",
+    )
+      .choices(anchorProtections)
+      .default("Auto"),
+    new Option(
+      "--anchor-protection-crds [bool]",
+      "protect Knative's CRDs on spokes, too, where policies protect anchors",
+    )
+      .argParser(switchOf)
+      .default(false),
     new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")
       .argParser(switchOf)
       .default(true),

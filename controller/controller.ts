@@ -6,6 +6,8 @@ import { ClusterVersions } from "./cluster-versions.ts";
 import { Components } from "./components.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
+import { Guards } from "./guard/guards.ts";
+import type { AnchorProtection } from "./guard/protection.ts";
 import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
 import { hubIdOf } from "./hub-id.ts";
 import type { Leadership } from "./leader.ts";
@@ -21,6 +23,10 @@ export interface ControllerSettings {
   readonly auditMs: number;
   /** Components worked on at the same time. */
   readonly concurrency: number;
+  /** How the anchors on spokes are protected. */
+  readonly anchorProtection: AnchorProtection;
+  /** CRDs of spokes are protected, too, where policies protect anchors. */
+  readonly anchorProtectionCrds: boolean;
   /** Undefined: health and metrics are not served. */
   readonly healthAddress: ListenAddress | undefined;
 }
@@ -174,7 +180,10 @@ class FleetController implements Controller {
     const memory = { preparations: new Preparations(), versions: new ClusterVersions() };
     const { path } = this.#deps;
     const known = path === undefined ? {} : { tokens: path.tokens };
+    const guards = this.#guards(hubId, events, signal);
     const shared = {
+      guards,
+      guardsCrds: this.#settings.anchorProtectionCrds,
       ...known,
       components,
       events,
@@ -186,6 +195,20 @@ class FleetController implements Controller {
     const mayWrite = (): boolean => leadership.mayWrite();
     this.#dispatcher.start({ deps: { ...this.#deps, ...shared }, mayWrite });
     log.info({ components: [...components.all()].length }, "Reconciling");
+  }
+
+  #guards(hubId: string, events: EventRecorder, signal: AbortSignal): Guards {
+    const { clock, log } = this.#deps;
+    const { anchorProtection: protection, anchorProtectionCrds: crds } = this.#settings;
+    return new Guards({
+      clock,
+      log,
+      hubId,
+      protection,
+      crds,
+      onChange: (ref) => this.#dispatcher.spokeChanged(ref),
+      onHappening: (component, happening) => void events.record(component, happening, signal),
+    });
   }
 
   #waitingFor(): readonly string[] {

@@ -5,6 +5,7 @@ import { describe, type Condition } from "../api/kubernetes.ts";
 import {
   conditionTypes,
   contestedCondition,
+  protectedCondition,
   reasons,
   type ConditionType,
   type Reason,
@@ -12,6 +13,7 @@ import {
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./apply/change-set.ts";
 import { contestMessage } from "./apply/contests.ts";
 import { clusterNameOf } from "./cluster-name.ts";
+import { type Protection, protectionCondition } from "./guard/protection.ts";
 import type { Readiness } from "./observe/readiness.ts";
 import {
   beginningOf,
@@ -30,8 +32,13 @@ export interface Steps {
   readonly resolved: boolean;
 }
 
-/** How a reconcile ended, or how far it has come. */
-export type Outcome =
+/** How a reconcile ended, or how far it has come, and what is known of the protection of the anchor then. */
+export type Outcome = Progression & {
+  /** `off`: it is not to be protected. Absent: nothing is known. */
+  readonly protection?: Protection | "off" | undefined;
+};
+
+type Progression =
   | {
       readonly kind: "working";
       readonly steps: Steps;
@@ -64,6 +71,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
     conditions = withCondition(conditions, entry, now);
   }
   if (outcome.kind === "applied") conditions = withContest(conditions, outcome.changes, now);
+  conditions = withProtection(conditions, outcome, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
   const { generation } = metadata;
   return {
@@ -97,6 +105,16 @@ function withContest(
   const message = contestMessage(contested);
   const reason = contestedCondition;
   return withCondition(conditions, { type: reason, status: "True", reason, message }, now);
+}
+
+function withProtection(
+  conditions: readonly Condition[],
+  { protection }: Outcome,
+  now: Date,
+): readonly Condition[] {
+  if (protection === undefined) return conditions;
+  if (protection === "off") return conditions.filter(({ type }) => type !== protectedCondition);
+  return withCondition(conditions, protectionCondition(protection), now);
 }
 
 /** Whether everything is applied and available. */

@@ -5,6 +5,7 @@ import type { Preparations } from "./apply/prepare.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterVersions } from "./cluster-versions.ts";
 import type { EventRecorder } from "./events.ts";
+import type { Guards } from "./guard/guards.ts";
 import type { Installation } from "./installation.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -32,6 +33,9 @@ export interface ReconcileDeps {
   readonly metrics: Pick<Metrics, "failed" | "sent" | "repaired">;
   /** Absent: it is not known who shares a credential. */
   readonly tokens?: TokenSharers;
+  readonly guards: Guards;
+  /** CRDs get the label by which they are guarded. */
+  readonly guardsCrds: boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** Pace at which a component that is not ready is looked at again. */

@@ -9,6 +9,7 @@ import { clusterNameOf } from "./cluster-name.ts";
 import { assertOnlyOne } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
 import { addFinalizer, hasFinalizer } from "./finalizer.ts";
+import { gateOf } from "./guard/gate-of.ts";
 import type { View } from "./installation.ts";
 import type { Log } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
@@ -22,7 +23,7 @@ import { render, type Rendered } from "./render/render.ts";
 import { conclude, lastingLogFieldsOf, logFieldsOf, openReport } from "./report.ts";
 import { acquaintanceWith, type Resolved, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
-import { repairsOf } from "./transitions.ts";
+import { anchorLost, type Happening, repairsOf, webhookUnblocked } from "./transitions.ts";
 import { uninstall } from "./uninstall.ts";
 
 /**
@@ -44,7 +45,8 @@ export async function reconcile(
   const report = openReport(subject, deps, signal);
   const work = { ...subject, report, isNew: !hasFinalizer(component) };
   try {
-    const outcome = await bringAbout(work, deps, signal);
+    const brought = await bringAbout(work, deps, signal);
+    const outcome = { ...brought, protection: deps.guards.protectionOf(held) };
     return await conclude({ ...work, outcome }, deps, signal);
   } finally {
     installation.latest = work.report.latest;
@@ -158,6 +160,9 @@ async function apply(
   const { client, fieldManager } = target;
   const log = deps.log.child(logFieldsOf({ component, installation }));
   const componentUid = component.metadata.uid;
+  // Not waited for: nobody's work depends on it, and it never rejects.
+  const tell = (happening: Happening): void =>
+    void deps.events.record(report.latest, happening, signal);
   const onChange = (change: ObservedChange): void => deps.onChange(component, change);
   const view = await installation.viewOver(client, () => {
     const lasting = deps.log.child(lastingLogFieldsOf(component));
@@ -174,21 +179,20 @@ async function apply(
       suited,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
-        if (tells) report.progress({ kind: "working", steps, version, progress }, signal);
+        const protection = deps.guards.protectionOf(component);
+        const outcome = { kind: "working", steps, version, progress, protection } as const;
+        if (tells) report.progress(outcome, signal);
       },
-      onUnblocked: ({ webhook, configuration }) => {
-        const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
-        const happening = { type: "Warning", reason: "WebhookUnblocked", message } as const;
-        void deps.events.record(report.latest, happening, signal);
-      },
+      gate: gateOf(component, { target, signal: connection.signal, suited, guards: deps.guards }),
+      onAnchorLost: () => tell(anchorLost(clusterNameOf(component))),
+      onUnblocked: (unblocked) => tell(webhookUnblocked(unblocked)),
     },
     AbortSignal.any([signal, connection.signal]),
   );
   installation.sent = sending;
   tellChanges(changes, log, deps);
   const repairs = repairsOf(changes);
-  // Not waited for: nobody's work depends on it, and it never rejects.
-  if (repairs !== undefined) void deps.events.record(report.latest, repairs, signal);
+  if (repairs !== undefined) tell(repairs);
   const readiness = await readinessIn(view, { manifests, client, log, deps }, signal);
   return { kind: "applied", version, paths, changes, readiness };
 }

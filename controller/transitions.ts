@@ -1,6 +1,7 @@
 import type { ComponentStatus } from "../api/component.ts";
 import { type Condition, describe, type ObjectKey } from "../api/kubernetes.ts";
-import { type ConditionType, contestedCondition } from "../api/reasons.ts";
+import { type ConditionType, contestedCondition, protectedCondition } from "../api/reasons.ts";
+import type { Unblocked } from "./apply/unblock.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** One thing worth an Event on a component. */
@@ -60,6 +61,18 @@ export function repairsOf({
   const named = names.slice(0, maxNamed).join(", ");
   const message = `Put right what was deleted or changed: ${named}${more}`;
   return { type: "Normal", reason: "Repaired", message };
+}
+
+/** The anchor of an installation is gone, and with it what it owned. */
+export function anchorLost(cluster: string): Happening {
+  const message = `The anchor of this installation is gone from ${cluster}; everything is installed again`;
+  return { type: "Warning", reason: "AnchorLost", message };
+}
+
+/** The rules of a webhook were emptied; see apply/unblock.ts. */
+export function webhookUnblocked({ webhook, configuration }: Unblocked): Happening {
+  const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
+  return { type: "Warning", reason: "WebhookUnblocked", message };
 }
 
 /** Work that begins is told once, not with every step of it. */
@@ -148,7 +161,9 @@ function isLoss(condition: Condition | undefined): boolean {
 }
 
 function warningOf({ type, reason = type, message = "" }: Condition, outcome: Outcome): Happening {
-  if (outcome.kind === "failed") return { type: "Warning", reason: outcome.error.reason, message };
+  const isOfWork = type !== protectedCondition;
+  if (outcome.kind === "failed" && isOfWork)
+    return { type: "Warning", reason: outcome.error.reason, message };
   // Upstream's reason for refused objects says nothing; the catalogue has a better one.
   return { type: "Warning", reason: reason === "Error" ? "ApplyFailed" : reason, message };
 }

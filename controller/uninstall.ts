@@ -1,10 +1,14 @@
+import { ApiError } from "../access/api-error.ts";
 import { FleetError } from "../api/errors.ts";
+import type { Target } from "./apply/target.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { olderTwinOf } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
 import { finalize } from "./finalize.ts";
 import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
+import type { ClusterGuard } from "./guard/cluster-guard.ts";
+import { releaseNamespaces } from "./guard/namespace-label.ts";
 import type { Steps } from "./outcome.ts";
 import type { Remaining } from "./progress.ts";
 import type { Next } from "./queue.ts";
@@ -54,6 +58,28 @@ interface Work extends Subject {
   readonly steps: { -readonly [K in keyof Steps]: Steps[K] };
 }
 
+interface LastSteps extends Pick<Work, "component"> {
+  readonly target: Target;
+  readonly guard: ClusterGuard | undefined;
+}
+
+/** What the guard needed goes with the anchor. Spec: anchor-guard.md 6.3, steps 6 and 7. */
+async function leaveGuard(
+  { component, target, guard }: LastSteps,
+  signal: AbortSignal,
+): Promise<void> {
+  if (target.profile === undefined) return;
+  try {
+    const componentUid = component.metadata.uid;
+    await releaseNamespaces({ ...target, componentUid }, signal);
+    await guard?.retire(component, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    const message = "Removing the guard of the anchor is not allowed on the target cluster";
+    throw new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
+  }
+}
+
 /** Parts a component from its cluster: with its installation removed, or left there on demand. */
 async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { component } = work;
@@ -92,6 +118,8 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   const observation = installation.observationOver(target.client);
   const log = deps.log.child(logFieldsOf(work));
   const either = AbortSignal.any([signal, connection.signal]);
+  const where = { target, signal: connection.signal };
+  const guard = await deps.guards.forRemoval(component, where, either);
   try {
     const { removed: count } = await finalize(
       { component, target, ...(observation === undefined ? {} : { observation }) },
@@ -102,6 +130,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
       },
       either,
     );
+    await leaveGuard({ component, target, guard }, either);
     const message = `Removed ${count} objects from ${clusterNameOf(component)}`;
     await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
   } finally {

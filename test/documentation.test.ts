@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { codes, reasons } from "../api/reasons.ts";
+import { codes, protectionReasons, reasons } from "../api/reasons.ts";
 import { controllerCommand } from "../cmd/flags.ts";
 import { webhookCommand } from "../cmd/webhook-flags.ts";
 
@@ -72,6 +72,13 @@ describe("docs/reasons.md", () => {
       ...entry,
     }));
     expect(documented).toEqual(catalogue);
+  });
+
+  test("lists every reason of the protection of anchors with its status, and no other", () => {
+    const listed = rows(section(text, "Protection of the anchor"));
+    const documented = listed.map(([name = "", status]) => [name.replaceAll("`", ""), status]);
+    expect(Object.fromEntries(documented)).toEqual(protectionReasons);
+    expect(listed).toHaveLength(Object.keys(protectionReasons).length);
   });
 
   test("lists every code of the catalogue, and no other", () => {

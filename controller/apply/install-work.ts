@@ -1,5 +1,7 @@
 import type { Component } from "../../api/component.ts";
+import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Clock } from "../clock.ts";
+import { ensureTwin, twinKeyOf } from "../guard/twin.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Rendered } from "../render/rendered.ts";
@@ -27,6 +29,16 @@ export interface InstallRequest {
   readonly isNew?: boolean;
 }
 
+/** What the protection of anchors on the target has to say about an install; see ../guard/cluster-guard.ts. */
+export interface AnchorGate {
+  /** Resolves when an anchor may be made; throws FleetError `AnchorUnprotected`. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** Whether objects are to have a second owner. */
+  needsTwin(signal: AbortSignal): Promise<boolean>;
+  /** Told of each anchor that was read. */
+  saw(anchor: KubeObject): void;
+}
+
 export interface InstallDeps {
   readonly log: Log;
   readonly clock: Clock;
@@ -38,6 +50,12 @@ export interface InstallDeps {
   readonly onProgress?: (progress: Progress) => void;
   /** Called when the rules of a webhook were emptied; see unblock.ts. */
   readonly onUnblocked?: (unblocked: Unblocked) => void;
+  /** Absent: anchors are not protected. */
+  readonly gate?: AnchorGate | undefined;
+  /** The anchor of an installation that was there is gone. */
+  readonly onAnchorLost?: () => void;
+  /** CRDs get the label by which they are guarded. */
+  readonly guardsCrds?: boolean;
 }
 
 /** Work whose intent is recorded. */
@@ -50,9 +68,15 @@ export interface Begun extends Work {
 
 /** Adds the requests of one attempt. */
 export function begun(work: Omit<Begun, "requests">): Begun {
-  const { component, target, root, mayExist } = work;
-  const { client, namespace, fieldManager } = target;
-  const installation = { owner: root.owner, namespace, componentUid: component.metadata.uid };
+  const { component, target, root, mayExist, memory, deps } = work;
+  const { client, namespace, fieldManager, hubId } = target;
+  const installation = {
+    owner: root.owner,
+    namespace,
+    componentUid: component.metadata.uid,
+    ...(memory.twin === undefined ? {} : { twin: memory.twin }),
+    ...(deps.guardsCrds === true && target.profile !== undefined ? { crdGuard: hubId } : {}),
+  };
   const isScaled = scaledAmong(work.rendered.manifests);
   const requests = applyRequests({ client, fieldManager, installation, mayExist, isScaled });
   return { ...work, requests };
@@ -62,6 +86,33 @@ export function begun(work: Omit<Begun, "requests">): Begun {
 export interface Work extends InstallRequest {
   readonly desired: Desired;
   readonly deps: InstallDeps;
+}
+
+/** The second owner that was found or made is still there, if there was one. */
+export function hasTwin({
+  component,
+  memory,
+  observation,
+}: Pick<Work, "component" | "memory" | "observation">): boolean {
+  if (memory.twin === undefined) return true;
+  const seen = observation.objects().get(identityOf(twinKeyOf(component)));
+  return seen?.uid === memory.twin.uid && !seen.deleting;
+}
+
+/** Finds or makes the second owner where one is needed. */
+export async function withTwin(
+  { component, target, memory, observation, deps }: Work,
+  signal: AbortSignal,
+): Promise<void> {
+  if (deps.gate === undefined || !(await deps.gate.needsTwin(signal))) {
+    memory.twin = undefined;
+    return;
+  }
+  if (memory.twin !== undefined && hasTwin({ component, memory, observation })) return;
+  const { owner, isNew } = await ensureTwin({ ...target, component }, signal);
+  memory.twin = owner;
+  // What was sent before does not have it.
+  if (isNew) memory.isAuditDue = true;
 }
 
 /** The contests over objects of the installation that are not over. */

@@ -17,10 +17,13 @@ import {
   type InstallDeps,
   type InstallRequest,
   planned,
+  hasTwin,
+  withTwin,
   type Work,
   writtenRoot,
 } from "./install-work.ts";
 import { unionOf } from "./inventory.ts";
+import { dropWebhooks } from "./lost-anchor.ts";
 import { isSettled } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
 import { mayBeUpstreams, upstreamObjects } from "./upstream-objects.ts";
@@ -44,6 +47,7 @@ export async function install(
   if (await isIntact(work, signal)) return untouched(desired, contestsOf(work));
   const found = await foundOn(work, signal);
   const { before } = found;
+  await withTwin(work, signal);
   if (mayBeUpstreams(work, before)) return adopted(work, found, signal);
   const plan = await planned(work, signal);
   const isRooted = before?.isMarked === true && isHoused(found) && isRecorded(work);
@@ -59,7 +63,7 @@ async function isIntact(work: Work, signal: AbortSignal): Promise<boolean> {
   if (memory.inventory === undefined) return false;
   const plan = await planned(work, signal);
   const isQuiet = isSettled(plan) && !observation.isDisturbed();
-  return isQuiet && isRecorded(work) && memory.namespaces === textOf(work);
+  return isQuiet && hasTwin(work) && isRecorded(work) && memory.namespaces === textOf(work);
 }
 
 function isRecorded({ memory, desired }: Work): boolean {
@@ -97,7 +101,7 @@ async function foundOn(work: Work, signal: AbortSignal): Promise<Found> {
 
 /** What there is of root and namespaces. */
 async function looked(work: Work, signal: AbortSignal): Promise<Found> {
-  const { component, target, desired, memory, observation } = work;
+  const { component, target, desired, memory, observation, deps } = work;
   const wanted = wantedNamespaces({ component, target }, desired.namespaces);
   const none: readonly KubeObject[] = [];
   const creating = work.isNew === true ? createdAhead(work, wanted, signal) : none;
@@ -111,10 +115,21 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   const namespaces = { ...looks, missing };
   const guarded = [...(before === undefined ? [] : [before.object]), ...looks.own, ...created];
   for (const object of guarded) observation.noteGuarded(object);
+  if (before === undefined) await afterLoss(work, signal);
+  else deps.gate?.saw(before.object);
   memory.recall(before);
   const found = { before, namespaces };
   if (isHoused(found)) memory.namespaces = JSON.stringify(wanted);
   return found;
+}
+
+/** Without its anchor an installation is lost, unless it had a second owner. */
+async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
+  const { component, target, memory, deps } = work;
+  const wasThere = memory.isRooted || component.status?.version !== undefined;
+  if (!wasThere || target.profile === undefined) return;
+  deps.onAnchorLost?.();
+  if (memory.twin === undefined) await dropWebhooks(target, component, signal);
 }
 
 /** Of what is new the namespaces are probably missing, too: creating them beside the look saves its round trip. */
@@ -134,20 +149,21 @@ async function createdAhead(
 
 /** Takes over what upstream's operator installed, and goes on from there. */
 async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<ChangeSet> {
-  const { component, target, memory, desired } = work;
+  const { component, target, memory, desired, deps } = work;
   const { before } = looks;
   const found = await upstreamObjects(work, before, signal);
   await settle(work, looks, signal);
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
   const inventory = { ...unionOf(ours, theirs), adopting: true };
+  if (before?.isMarked !== true) await deps.gate?.ready(signal);
   const root = await writtenRoot(work, { before, inventory }, signal);
   const next = begun({ ...work, root, mayExist: true });
   const { requests } = next;
   const { client, fieldManager } = target;
   const componentUid = component.metadata.uid;
   await adopt(found, { client, fieldManager, componentUid, desired, requests }, signal);
-  work.deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
+  deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
   return carriedOut(await planned(work, signal), next, signal);
 }
 
@@ -157,7 +173,9 @@ async function withIntent(
   work: Work,
   signal: AbortSignal,
 ): Promise<Root> {
-  const { memory, desired } = work;
+  const { memory, desired, deps } = work;
+  // Only what was protected before it was made is an anchor that nobody can delete by accident.
+  if (before?.isMarked !== true) await deps.gate?.ready(signal);
   const named = new Set(before?.inventory?.entries.map(identityOf));
   const isNamed =
     before?.isMarked === true &&

@@ -1,4 +1,4 @@
-import { identityOf } from "../../api/kubernetes.ts";
+import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
 import type { Root } from "./anchor.ts";
 import { Contests } from "./contests.ts";
 import { encodeInventory, type Inventory, type InventoryEntry } from "./inventory.ts";
@@ -17,11 +17,18 @@ export class InstallationMemory {
   isAuditDue = false;
   /** Namespaces as they were last found or made to be. */
   namespaces = "";
+  /** The second owner that was last found or made. */
+  twin: OwnerReference | undefined;
   #rootUid: string | undefined;
   #text = "";
   #version = "";
   #complete = false;
   #entries: Map<string, InventoryEntry> | undefined;
+
+  /** A root was there when somebody last looked. */
+  get isRooted(): boolean {
+    return this.#rootUid !== undefined;
+  }
 
   /** Undefined while nothing is known. */
   get inventory(): Inventory | undefined {

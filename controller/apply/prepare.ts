@@ -1,4 +1,4 @@
-import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
+import { componentUidLabel, definitionLabel, guardLabels } from "../../api/anchor.ts";
 import {
   identityOf,
   keyOf,
@@ -70,17 +70,26 @@ export class Preparations {
 /** What belongs to one installation on one cluster. */
 export interface Installation {
   readonly owner: OwnerReference;
+  /** A second owner, where the cluster cannot protect the first. */
+  readonly twin?: OwnerReference;
   readonly namespace: string;
   readonly componentUid: string;
+  /** Value of the label by which CRDs are guarded; absent: they are not. */
+  readonly crdGuard?: string;
 }
 
 /** The body of a request: the manifest with its owner and the label by which the installation is found. */
 export function bodyOf({ manifest }: Prepared, installation: Installation): Manifest {
-  const result = owned(installation.owner, installation.namespace)(manifest);
+  const { owner, twin, namespace, componentUid, crdGuard } = installation;
+  const result = owned(owner, namespace, twin)(manifest);
   const [label, value] = outlives(manifest)
     ? [definitionLabel, "true"]
-    : [componentUidLabel, installation.componentUid];
-  const labels = { ...result.metadata.labels, [label]: value };
+    : [componentUidLabel, componentUid];
+  const isGuarded = outlives(manifest) && crdGuard !== undefined;
+  const guarded: Readonly<Record<string, string>> = isGuarded
+    ? { [guardLabels.crd]: crdGuard }
+    : {};
+  const labels = { ...result.metadata.labels, [label]: value, ...guarded };
   return { ...result, metadata: { ...result.metadata, labels } };
 }
 

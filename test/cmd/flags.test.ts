@@ -12,6 +12,8 @@ describe("readControllerFlags", () => {
       pluginRoot: [],
       remoteDeploymentsPollInterval: 10_000,
       auditInterval: 21_600_000,
+      anchorProtection: "Auto",
+      anchorProtectionCrds: false,
       concurrency: 16,
       leaderElection: true,
       disableHa: false,

@@ -1,0 +1,314 @@
+import { abortable } from "../../access/abortable.ts";
+import { ApiError } from "../../access/api-error.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { KubeObject, NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { type Clock, delay } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { anchorsOf } from "./anchors-of.ts";
+import { Confirmations } from "./confirmations.ts";
+import { establish, Unproven } from "./establish.ts";
+import { removePolicies } from "./policy-objects.ts";
+import { PolicyWatch } from "./policy-watch.ts";
+import { Prober } from "./prober.ts";
+import type { AnchorProtection, Protection } from "./protection.ts";
+import { isUnguarded } from "./recheck.ts";
+
+/** The way to the cluster that is guarded. */
+export interface GuardWay {
+  readonly client: KubeClient;
+  readonly fieldManager: string;
+  /** Aborted when the connection must not be used any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface ClusterGuardOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly hubId: string;
+  readonly protection: Exclude<AnchorProtection, "None">;
+  /** Whether CRDs are guarded, too. */
+  readonly crds: boolean;
+  /** What is known of the protection has changed. */
+  readonly onChange: () => void;
+  /** Nobody used the confirmation to delete an object within 15 minutes; `of`: the components that it holds or anchors. */
+  readonly onWithdrawn: (key: ObjectKey, of: readonly Component[]) => void;
+  /** Pace in ms at which enforcement is proven again; default 10 minutes. */
+  readonly recheckMs?: number;
+}
+
+/** An installation whose anchor is to be protected. */
+export interface Ward {
+  readonly component: Component;
+  readonly anchor: NamespacedName;
+}
+
+const configMaps = knownResource("v1", "ConfigMap");
+const namespaces = knownResource("v1", "Namespace");
+const beginning: Protection = { reason: "Probing", message: "The guard is being installed" };
+const usualRecheckMs = 600_000;
+const refusedRetryMs = 600_000;
+const unprovenRetryMs = 5_000;
+const longestRetryMs = 30_000;
+
+/**
+ * The guard of one hub's anchors on one cluster, over one connection: installs the policies, proves that they are enforced, watches them,
+ * puts them right, and proves it anew every ten minutes. Begins with the first ward and ends with the connection, or when the last anchor is
+ * gone. Spec: anchor-guard.md 6, 8.
+ */
+export class ClusterGuard {
+  readonly #way: GuardWay;
+  readonly #options: ClusterGuardOptions;
+  readonly #prober: Prober;
+  readonly #wards = new Map<string, Ward>();
+  readonly #confirmations: Confirmations;
+  #protection = beginning;
+  /** Whether anchors may be made; undefined while that is being found out. */
+  #isOpen: boolean | undefined;
+  /** Whether objects get a second owner; undefined while that is being found out. */
+  #needsTwin: boolean | undefined;
+  #failure: unknown;
+  #wasEnforced = false;
+  #turn = Promise.withResolvers<void>();
+  #disturbed = Promise.withResolvers<void>();
+  #end: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(way: GuardWay, options: ClusterGuardOptions) {
+    this.#way = way;
+    this.#options = options;
+    this.#prober = new Prober(way.client, options.hubId);
+    this.#confirmations = new Confirmations({
+      ...way,
+      ...options,
+      onWithdrawn: (key) => options.onWithdrawn(key, this.#concerned(key)),
+    });
+    if (options.protection === "TwinOwner") this.#beTwin("TwinOwner", "by configuration");
+  }
+
+  /** What is known of the protection now. */
+  get protection(): Protection {
+    return this.#protection;
+  }
+
+  /** Policies are being installed or looked after. */
+  get isAtWork(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** An installation is to be protected from now on; the first one starts the guard. */
+  enrol(ward: Ward): void {
+    this.#wards.set(ward.component.metadata.uid, ward);
+    if (this.#end !== undefined || this.#options.protection === "TwinOwner") return;
+    const end = new AbortController();
+    this.#end = end;
+    const signal = AbortSignal.any([end.signal, this.#way.signal]);
+    this.#running = this.#running.then(() => this.#run(signal));
+  }
+
+  /** An anchor as it was read just now. */
+  saw(anchor: KubeObject): void {
+    this.#confirmations.saw(anchor, configMaps);
+  }
+
+  /** Resolves when an anchor may be made. Throws FleetError `AnchorUnprotected`, or the error of the connection. */
+  async ready(signal: AbortSignal): Promise<void> {
+    while (this.#isOpen === undefined) await this.#nextTurn(signal);
+    if (this.#isOpen) return;
+    throw this.#whyNot();
+  }
+
+  /** Whether objects are to have a second owner besides the anchor. Throws the error of the connection. */
+  async needsTwin(signal: AbortSignal): Promise<boolean> {
+    while (this.#needsTwin === undefined) {
+      if (this.#isOpen === false) throw this.#whyNot();
+      await this.#nextTurn(signal);
+    }
+    return this.#needsTwin;
+  }
+
+  /**
+   * An installation is gone: without another one the bindings and then the policies go. Others' anchors, also those that this process does not
+   * know, keep them.
+   */
+  async retire({ metadata }: Component, signal: AbortSignal): Promise<void> {
+    this.#wards.delete(metadata.uid);
+    const { hubId, log } = this.#options;
+    if (!this.isAtWork || this.#wards.size > 0) return;
+    const { client } = this.#way;
+    if ((await anchorsOf(client, { hubId }, signal)).length > 0 || this.#wards.size > 0) return;
+    this.#end?.abort(new DOMException("The guard is not needed any more", "AbortError"));
+    this.#end = undefined;
+    this.#isOpen = undefined;
+    this.#wasEnforced = false;
+    this.#protection = beginning;
+    const removal = this.#running.then(() => removePolicies(client, hubId, signal));
+    // Whoever comes meanwhile begins when this is over.
+    this.#running = removal.catch(() => undefined);
+    await removal;
+    log.info({}, "Removed the guard of anchors");
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const isOver = (): boolean => signal.aborted;
+    for (let failures = 0; !isOver(); failures += 1) {
+      try {
+        using _watch = await this.#established(signal);
+        failures = 0;
+        while (await this.#lasted(signal));
+      } catch (error) {
+        if (isOver()) return;
+        await this.#pause(this.#afterFailure(error, failures), signal);
+      }
+    }
+  }
+
+  /** Installs and proves; the watch sees what happens from then on. */
+  async #established(signal: AbortSignal): Promise<Disposable> {
+    const { client, fieldManager } = this.#way;
+    const { hubId, crds, clock, log } = this.#options;
+    this.#disturbed = Promise.withResolvers();
+    const { resolve } = this.#disturbed;
+    let watch: PolicyWatch | undefined;
+    try {
+      const { sharing } = await establish(
+        { client, fieldManager, hubId, crds, clock, log, prober: this.#prober },
+        {
+          namespace: () => this.#newest()?.anchor.namespace,
+          onSettled: (objects) => {
+            const settled = objects.map(({ object }) => object);
+            watch = new PolicyWatch({ client, hubId, log, onDisturbed: resolve }, settled);
+            this.#noteRepairs(objects.map(({ before }) => before));
+          },
+        },
+        signal,
+      );
+      this.#wasEnforced = true;
+      const reason = sharing === undefined ? "Enforced" : "SharedIdentity";
+      const message =
+        sharing === undefined
+          ? "The API server refuses to delete the anchor"
+          : `The guard lets everybody pass who has the controller's user, and that ${sharing}`;
+      this.#say({ reason, message }, { isOpen: true });
+      const established = watch;
+      return { [Symbol.dispose]: () => established?.[Symbol.dispose]() };
+    } catch (error) {
+      watch?.[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** What had to be put right was not protected meanwhile. */
+  #noteRepairs(before: readonly ("missing" | "different" | "equal")[]): void {
+    this.#needsTwin = false;
+    this.#turn.resolve();
+    if (!this.#wasEnforced) return;
+    if (before.includes("missing")) {
+      const message = "The policy or its binding was deleted; it is there again and being proven";
+      this.#say({ reason: "BindingMissing", message }, {});
+    } else if (before.includes("different")) {
+      const message = "The policy or its binding was changed; it is put right and being proven";
+      this.#say({ reason: "Probing", message }, {});
+    }
+  }
+
+  /** Waits until something is wrong, which is false, or the time has come to prove it anew and it was. */
+  async #lasted(signal: AbortSignal): Promise<boolean> {
+    const { clock, recheckMs = usualRecheckMs, log, hubId } = this.#options;
+    const due = new AbortController();
+    const either = AbortSignal.any([signal, due.signal]);
+    const pause = delay(clock, recheckMs * (0.9 + 0.2 * Math.random()), either).then(() => "due");
+    try {
+      const disturbed = this.#disturbed.promise.then(() => "disturbed");
+      if ((await Promise.race([pause, disturbed])) === "disturbed") {
+        // Nobody may make an anchor until it is proven again.
+        this.#isOpen = undefined;
+        return false;
+      }
+    } finally {
+      due.abort();
+      pause.catch(() => undefined);
+    }
+    const { client } = this.#way;
+    const anchors = [...this.#wards.values()].map(({ anchor }) => anchor);
+    const onNamespace = (one: KubeObject): void => this.#confirmations.saw(one, namespaces);
+    const work = { client, prober: this.#prober, hubId, anchors, onNamespace };
+    if (!(await isUnguarded(work, signal))) return true;
+    log.warn({}, "The API server would have let the anchor be deleted");
+    const message = "The API server would have let the anchor be deleted; the guard is proven anew";
+    this.#say({ reason: "NotEnforced", message }, {});
+    return false;
+  }
+
+  /** How long to wait after a failure, in ms. */
+  #afterFailure(error: unknown, failures: number): number {
+    const { log } = this.#options;
+    if (error instanceof Unproven) {
+      this.#failure = undefined;
+      const { reason, message } = error;
+      if (reason === "NotEnforced") this.#say({ reason, message }, { isOpen: false });
+      else this.#beTwin(reason, message);
+      return reason === "NotEnforced" ? unprovenRetryMs : refusedRetryMs;
+    }
+    if (error instanceof ApiError && error.status === 403) {
+      this.#beTwin("PolicyForbidden", "the controller may not install policies there");
+      return refusedRetryMs;
+    }
+    log.debug({ err: error }, "The guard could not be installed");
+    this.#failure = error;
+    const message = "The guard could not be installed";
+    this.#say({ reason: "NotEnforced", message }, { isOpen: false });
+    return Math.min(1_000 * 2 ** Math.min(failures, 5), longestRetryMs);
+  }
+
+  /** Cluster without policies: a second owner instead, where that is allowed. */
+  #beTwin(reason: "PolicyForbidden" | "NotSupported" | "TwinOwner", why: string): void {
+    const isTwin = this.#options.protection !== "Policy";
+    const instead = isTwin
+      ? "a second owner keeps the objects when the anchor is deleted"
+      : "and --anchor-protection=Policy asks for them";
+    this.#needsTwin = isTwin;
+    this.#say({ reason, message: `No policies, ${why}: ${instead}` }, { isOpen: isTwin });
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await delay(this.#options.clock, ms, signal).catch(() => undefined);
+  }
+
+  #say(protection: Protection, { isOpen }: { readonly isOpen?: boolean }): void {
+    const { reason, message } = this.#protection;
+    const isNews = reason !== protection.reason || message !== protection.message;
+    this.#protection = protection;
+    this.#isOpen = isOpen;
+    this.#turn.resolve();
+    if (isNews) this.#options.onChange();
+  }
+
+  async #nextTurn(signal: AbortSignal): Promise<void> {
+    const turn = this.#turn.promise;
+    await abortable(turn, AbortSignal.any([signal, this.#way.signal]));
+    if (this.#turn.promise === turn) this.#turn = Promise.withResolvers();
+  }
+
+  #whyNot(): unknown {
+    if (this.#failure instanceof FleetError) return this.#failure;
+    const { message } = this.#protection;
+    const text = `The anchor is not made, because nothing would protect it: ${message}`;
+    return new FleetError("AnchorUnprotected", text, { cause: this.#failure });
+  }
+
+  #concerned({ kind, name, namespace }: ObjectKey): readonly Component[] {
+    const house = kind === "Namespace" ? name : namespace;
+    return [...this.#wards.values()]
+      .filter(({ anchor }) => anchor.namespace === house)
+      .filter(({ anchor }) => kind === "Namespace" || anchor.name === name)
+      .map(({ component }) => component);
+  }
+
+  /** Its namespace is most likely to be there, or about to be. */
+  #newest(): Ward | undefined {
+    return [...this.#wards.values()].at(-1);
+  }
+}

@@ -1,0 +1,118 @@
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { ClusterProfileRef, Component } from "../../api/component.ts";
+import { describe } from "../../api/kubernetes.ts";
+import { rootKeyOf } from "../apply/root-object.ts";
+import type { Target } from "../apply/target.ts";
+import type { Clock } from "../clock.ts";
+import { targetIdOf } from "../duplicate.ts";
+import type { Log } from "../log.ts";
+import type { Happening } from "../transitions.ts";
+import { ClusterGuard } from "./cluster-guard.ts";
+import { isGuardInstalled } from "./policy-objects.ts";
+import type { AnchorProtection, Protection } from "./protection.ts";
+
+export interface GuardsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly hubId: string;
+  readonly protection: AnchorProtection;
+  readonly crds: boolean;
+  /** What is known of the protection on a spoke has changed. */
+  readonly onChange: (ref: ClusterProfileRef) => void;
+  /** Something worth an Event happened to the anchor of a component. */
+  readonly onHappening: (component: Component, happening: Happening) => void;
+  /** For tests; see cluster-guard.ts. */
+  readonly recheckMs?: number;
+}
+
+/** A target with the connection behind it. */
+export interface GuardedTarget {
+  readonly target: Target;
+  /** Aborted when the connection must not be used any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The guards of all spokes, one a connection. What is installed on the hub itself has none: the component owns it, and its root is
+ * no anchor.
+ */
+export class Guards {
+  readonly #options: GuardsOptions;
+  readonly #byClient = new WeakMap<KubeClient, ClusterGuard>();
+  /** The newest one of each spoke, by `targetIdOf`. */
+  readonly #byTarget = new Map<string, ClusterGuard>();
+
+  constructor(options: GuardsOptions) {
+    this.#options = options;
+  }
+
+  /** The guard for the target of a component, at work; undefined when anchors are not protected. */
+  enrol(component: Component, where: GuardedTarget): ClusterGuard | undefined {
+    const guard = this.#guardOf(component, where);
+    const { namespace, name } = rootKeyOf({ component, target: where.target });
+    guard?.enrol({ component, anchor: { namespace, name } });
+    return guard;
+  }
+
+  /**
+   * The guard for the target of a component that is to be removed: at work when the cluster has our policies, so that they know who the
+   * controller is now. Waits for that, but not for long, and never rejects but with the reason of the signal.
+   */
+  async forRemoval(
+    component: Component,
+    where: GuardedTarget,
+    signal: AbortSignal,
+  ): Promise<ClusterGuard | undefined> {
+    const guard = this.#guardOf(component, where);
+    if (guard === undefined || guard.isAtWork || this.#options.protection === "TwinOwner") {
+      return guard;
+    }
+    try {
+      if (await isGuardInstalled(where.target.client, this.#options.hubId, signal)) {
+        this.enrol(component, where);
+        await guard.needsTwin(signal);
+      }
+    } catch (err) {
+      signal.throwIfAborted();
+      this.#options.log.debug({ err }, "Removing without knowing what the guard does");
+    }
+    return guard;
+  }
+
+  /** What the condition of a component says; `off`: it has none. Undefined while its spoke is not known. */
+  protectionOf(component: Component): Protection | "off" | undefined {
+    if (this.#options.protection === "None") return "off";
+    if (component.spec?.clusterProfileRef === undefined) return "off";
+    return this.#byTarget.get(targetIdOf(component))?.protection;
+  }
+
+  #guardOf(component: Component, { target, signal }: GuardedTarget): ClusterGuard | undefined {
+    const { protection, log, ...options } = this.#options;
+    const { profile, client, fieldManager } = target;
+    if (profile === undefined || protection === "None") return undefined;
+    const id = targetIdOf(component);
+    const known = this.#byClient.get(client);
+    if (known !== undefined) return known;
+    const guard = new ClusterGuard(
+      { client, fieldManager, signal },
+      {
+        ...options,
+        protection,
+        log: log.child({ spoke: id }),
+        onChange: () => options.onChange(profile),
+        onWithdrawn: (key, of) => {
+          const message = `Withdrew the confirmation to delete ${describe(key)}, which nobody used within 15 minutes`;
+          for (const one of of) {
+            options.onHappening(one, { type: "Normal", reason: "ConfirmationWithdrawn", message });
+          }
+        },
+      },
+    );
+    this.#byClient.set(client, guard);
+    this.#byTarget.set(id, guard);
+    signal.addEventListener("abort", () => {
+      if (this.#byTarget.get(id) === guard) this.#byTarget.delete(id);
+    });
+    return guard;
+  }
+}

@@ -1,0 +1,42 @@
+import type { KubeClient } from "../../access/kube-client.ts";
+import { anchorAnnotations, guardLabels } from "../../api/anchor.ts";
+import { knownResource } from "../../api/resources.ts";
+import { anchorsOf } from "./anchors-of.ts";
+
+const namespaces = knownResource("v1", "Namespace");
+
+export interface Leaving {
+  readonly client: Pick<KubeClient, "list" | "patch">;
+  readonly fieldManager: string;
+  readonly hubId: string;
+  /** Of the component whose anchor is gone. */
+  readonly componentUid: string;
+}
+
+/**
+ * Takes the guard's label off the namespaces that were made for a component, so that they can be deleted: not where another anchor of
+ * this hub is. Spec: anchor-guard.md 6.3, step 6.
+ */
+export async function releaseNamespaces(
+  { client, fieldManager, hubId, componentUid }: Leaving,
+  signal: AbortSignal,
+): Promise<void> {
+  const labelSelector = `${guardLabels.namespace}=${hubId}`;
+  const { items } = await client.list(
+    { resource: namespaces, labelSelector },
+    { metadataOnly: true },
+    signal,
+  );
+  const ours = items.filter(
+    ({ metadata: { annotations = {}, deletionTimestamp } }) =>
+      annotations[anchorAnnotations.componentUid] === componentUid &&
+      deletionTimestamp === undefined,
+  );
+  for (const { metadata } of ours) {
+    const { name, uid } = metadata;
+    if ((await anchorsOf(client, { hubId, namespace: name }, signal)).length > 0) continue;
+    const patch = { metadata: { uid, labels: { [guardLabels.namespace]: null } } };
+    const options = { fieldManager, metadataOnly: true };
+    await client.patch({ resource: namespaces, name }, patch, options, signal);
+  }
+}

@@ -1,0 +1,161 @@
+import { ApiError } from "../../access/api-error.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { GuardName, GuardOwner } from "../../api/guard/guard-request.ts";
+import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import { knownResource, type ResourceType } from "../../api/resources.ts";
+import { guardPolicyOf, policyNameOf } from "./policy.ts";
+
+const group = "admissionregistration.k8s.io/v1";
+const policies = knownResource(group, "ValidatingAdmissionPolicy");
+const bindings = knownResource(group, "ValidatingAdmissionPolicyBinding");
+
+/** The two kinds that guards consist of. */
+export const policyKinds: readonly ResourceType[] = [policies, bindings];
+
+/** The guards that are installed on a cluster; the namespace guard comes second, because in this order none was slow. */
+export function guardsOf({ crds }: { readonly crds: boolean }): readonly GuardName[] {
+  return ["anchor-guard", "namespace-guard", ...(crds ? (["crd-guard"] as const) : [])];
+}
+
+/** An object of a guard as it is on the cluster, and what there was before. */
+export interface SettledObject {
+  readonly object: KubeObject;
+  readonly before: "missing" | "different" | "equal";
+}
+
+interface Wanted {
+  readonly resource: ResourceType;
+  readonly manifest: Manifest;
+}
+
+export interface PolicyWork {
+  readonly client: KubeClient;
+  readonly fieldManager: string;
+  readonly guards: readonly GuardName[];
+  readonly owner: GuardOwner;
+}
+
+/**
+ * Makes policies and bindings be what they should: missing ones are applied, different ones replaced in place, never deleted and created.
+ * Reads only when all is well. Throws ApiError, 403 when the right is missing.
+ */
+export async function settlePolicies(
+  { client, fieldManager, guards, owner }: PolicyWork,
+  signal: AbortSignal,
+): Promise<readonly SettledObject[]> {
+  const wanted = guards.flatMap((guard): readonly Wanted[] => {
+    const { policy, binding } = guardPolicyOf(guard, owner);
+    return [
+      { resource: policies, manifest: policy },
+      { resource: bindings, manifest: binding },
+    ];
+  });
+  const live = await Promise.all(
+    wanted.map(({ resource, manifest }) =>
+      client.get({ resource, name: nameOf(manifest) }, {}, signal),
+    ),
+  );
+  const settled: SettledObject[] = [];
+  for (const [index, one] of wanted.entries()) {
+    // One after the other: a binding before its policy was seen to be slow.
+    settled.push(await settledOne(one, { client, fieldManager, live: live[index] }, signal));
+  }
+  return settled;
+}
+
+/** Deletes the bindings and then the policies of a hub; what is gone already is no error. */
+export async function removePolicies(
+  client: Pick<KubeClient, "remove">,
+  hubId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const resource of [bindings, policies]) {
+    for (const guard of guardsOf({ crds: true })) {
+      await client.remove({ resource, name: policyNameOf(guard, hubId) }, {}, signal);
+    }
+  }
+}
+
+/** Whether a cluster knows the anchor guard of a hub at all. */
+export async function isGuardInstalled(
+  client: Pick<KubeClient, "get">,
+  hubId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ref = { resource: policies, name: policyNameOf("anchor-guard", hubId) };
+  return (await client.get(ref, { metadataOnly: true }, signal)) !== undefined;
+}
+
+/** Whether an object says all that another one wants; lists have to be equally long. What the server fills in besides does not matter. */
+export function says(live: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(live) || live.length !== wanted.length) return false;
+    return wanted.every((entry, at) => says(live[at], entry));
+  }
+  if (typeof wanted !== "object" || wanted === null) return live === wanted;
+  if (typeof live !== "object" || live === null) return false;
+  const fields = new Map<string, unknown>(Object.entries(live));
+  return Object.entries(wanted).every(([key, value]) => says(fields.get(key), value));
+}
+
+/** Fields that change what a policy does and that ours do not have: somebody else put them there. */
+const foreignFields: readonly (readonly [string, string])[] = [
+  ["spec", "paramKind"],
+  ["spec", "paramRef"],
+  ["spec", "matchResources"],
+];
+
+function isEqual(live: KubeObject, manifest: Manifest): boolean {
+  const spec = new Map<string, unknown>(Object.entries(live["spec"] ?? {}));
+  const isForeign = foreignFields.some(([, field]) => spec.get(field) !== undefined);
+  const constraints = new Map<string, unknown>(Object.entries(spec.get("matchConstraints") ?? {}));
+  // The server adds empty ones; others would let objects slip through.
+  const selectors = ["namespaceSelector", "objectSelector", "excludeResourceRules"];
+  const narrowed = selectors.some((field) => Object.keys(constraints.get(field) ?? {}).length > 0);
+  const { labels } = manifest.metadata;
+  return (
+    !isForeign &&
+    !narrowed &&
+    says(live["spec"], manifest["spec"]) &&
+    says(live.metadata.labels ?? {}, labels)
+  );
+}
+
+interface Settling {
+  readonly client: KubeClient;
+  readonly fieldManager: string;
+  readonly live: KubeObject | undefined;
+}
+
+const maxAttempts = 5;
+
+async function settledOne(
+  { resource, manifest }: Wanted,
+  { client, fieldManager, live }: Settling,
+  signal: AbortSignal,
+): Promise<SettledObject> {
+  const ref = { resource, name: nameOf(manifest) };
+  let current = live;
+  for (let attempt = 1; ; attempt += 1) {
+    if (current === undefined) {
+      const object = await client.apply(ref, manifest, { fieldManager, force: true }, signal);
+      return { object, before: "missing" };
+    }
+    if (isEqual(current, manifest)) return { object: current, before: "equal" };
+    try {
+      // Not by apply: what others added to a list would stay.
+      const { resourceVersion, uid } = current.metadata;
+      const metadata = { ...manifest.metadata, resourceVersion, uid };
+      const object = await client.replace(ref, { ...manifest, metadata }, {}, signal);
+      return { object, before: "different" };
+    } catch (error) {
+      const isOutdated = error instanceof ApiError && [404, 409].includes(error.status);
+      if (!isOutdated || attempt === maxAttempts) throw error;
+    }
+    current = await client.get(ref, {}, signal);
+  }
+}
+
+function nameOf({ metadata }: Manifest): string {
+  return metadata.name ?? "";
+}

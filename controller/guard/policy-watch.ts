@@ -1,0 +1,72 @@
+import type { KubeClient } from "../../access/kube-client.ts";
+import { Reflector } from "../../access/reflector.ts";
+import { anchorAnnotations } from "../../api/anchor.ts";
+import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import type { Log } from "../log.ts";
+import { canonicalJson } from "../observe/fingerprint.ts";
+import { policyKinds } from "./policy-objects.ts";
+
+export interface PolicyWatchOptions {
+  readonly client: Pick<KubeClient, "watch" | "list">;
+  readonly hubId: string;
+  readonly log: Log;
+  /** An object of the guards is gone, or is not as it was noted. */
+  readonly onDisturbed: () => void;
+}
+
+/** Watches the policies and bindings of one hub on one cluster: two watches, and no other request. */
+export class PolicyWatch implements Disposable {
+  readonly #reflectors: readonly Reflector[];
+  readonly #noted = new Map<string, string>();
+
+  /** `objects` as they were last read or written. */
+  constructor(options: PolicyWatchOptions, objects: readonly KubeObject[]) {
+    this.note(objects);
+    const { client, hubId, log, onDisturbed } = options;
+    const labelSelector = `${anchorAnnotations.hubId}=${hubId}`;
+    this.#reflectors = policyKinds.map(
+      (resource) =>
+        new Reflector(
+          { client, ref: { resource, labelSelector }, metadataOnly: true, maxBackoffMs: 5_000 },
+          {
+            onChange: (object) => {
+              const noted = this.#noted.get(identityOf(keyOf(object)));
+              if (noted !== undefined && noted !== lookOf(object)) onDisturbed();
+            },
+            onDelete: (object) => {
+              if (this.#noted.has(identityOf(keyOf(object)))) onDisturbed();
+            },
+            onSynced: () => {
+              if (!this.#areAllThere()) onDisturbed();
+            },
+            onError: (err) => log.debug({ kind: resource.kind, err }, "A watch of guards failed"),
+          },
+          // Ended by its disposal.
+          new AbortController().signal,
+        ),
+    );
+  }
+
+  /** Takes in what was read or written. */
+  note(objects: readonly KubeObject[]): void {
+    this.#noted.clear();
+    for (const object of objects) this.#noted.set(identityOf(keyOf(object)), lookOf(object));
+  }
+
+  [Symbol.dispose](): void {
+    for (const reflector of this.#reflectors) reflector[Symbol.dispose]();
+  }
+
+  #areAllThere(): boolean {
+    if (!this.#reflectors.every(({ isSynced }) => isSynced)) return true;
+    const seen = this.#reflectors.flatMap((reflector) => [...reflector.values()]);
+    const there = new Set(seen.map((object) => identityOf(keyOf(object))));
+    return [...this.#noted.keys()].every((id) => there.has(id));
+  }
+}
+
+/** Equal for states that protect equally: every change of a spec counts up the generation. */
+function lookOf({ metadata }: KubeObject): string {
+  const { uid, generation, labels, deletionTimestamp } = metadata;
+  return canonicalJson({ uid, generation, labels, isGoing: deletionTimestamp !== undefined });
+}
