@@ -3,7 +3,7 @@ import { describe, identityOf } from "../../api/kubernetes.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { sightingOf } from "../observe/sighting.ts";
 import type { EngineRequests } from "./apply-requests.ts";
-import { apply, type ApplyDeps, leavingMessage } from "./apply.ts";
+import { apply, type Applied, type ApplyDeps, leavingMessage } from "./apply.ts";
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import type { Contestant } from "./contestants.ts";
 import { gated } from "./gates.ts";
@@ -24,7 +24,9 @@ export async function carriedOut(
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, work, corrected);
   await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
-  const sent = await apply(gated(plan.apply), { ...others, requests }, signal);
+  const sent = await repairing(plan, work, () =>
+    apply(gated(plan.apply), { ...others, requests }, signal),
+  );
   await unblockAmong(sent.parked, work, signal);
   const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
   const accepted = parked.length + sent.failed.length === 0;
@@ -75,6 +77,24 @@ async function reckoned(
   // What is gone was deleted by somebody who cannot be named.
   const there = contested.filter(({ id }) => observation.objects().has(id));
   await Promise.all(there.map(async (one) => memory.contests.named(one.key, await ask(one))));
+}
+
+/** A write that is refused or never sent is no repair: an object that cannot be written must not look like one that is fought over. */
+async function repairing(
+  { apply: objects, drifted }: ApplyPlan,
+  { memory: { contests } }: Begun,
+  work: () => Promise<Applied>,
+): Promise<Applied> {
+  const announced = new Map(
+    objects.filter(({ id }) => drifted.has(id)).map(({ id, key }) => [id, key]),
+  );
+  try {
+    const sent = await work();
+    for (const key of sent.applied) announced.delete(identityOf(key));
+    return sent;
+  } finally {
+    for (const key of announced.values()) contests.notRepaired(key);
+  }
 }
 
 /** A question that is refused is not worth the repair. */

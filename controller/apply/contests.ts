@@ -64,6 +64,17 @@ export class Contests {
     return true;
   }
 
+  /** The repair that was just announced did not come about, so that nobody had to undo it. */
+  notRepaired(key: ObjectKey): void {
+    const id = identityOf(key);
+    const repairs = this.#repairs.get(id);
+    if (repairs === undefined) return;
+    repairs.times = repairs.times.slice(0, -1);
+    repairs.rounds = Math.max(0, repairs.rounds - 1);
+    repairs.heldUntil = 0;
+    if (repairs.times.length + repairs.rounds === 0) this.#repairs.delete(id);
+  }
+
   /** Who contests an object; when nobody can be named, what was known before stays. */
   named(key: ObjectKey, contestants: readonly Contestant[]): void {
     const repairs = this.#repairs.get(identityOf(key));

@@ -34,6 +34,18 @@ describe("a contest begins", () => {
     expect(contests.current(95_000)).toEqual([]);
   });
 
+  test("not with repairs that were refused", () => {
+    for (const at of [0, 1, 2, 3]) {
+      expect(repairedAt(at)).toEqual([false]);
+      contests.notRepaired(key);
+    }
+    expect(contests.current(3_000)).toEqual([]);
+    expect(repairedAt(4, 5, 6)).toEqual([false, false, true]);
+    contests.notRepaired(key);
+    expect(isHeldAt(6.1)).toBe(false);
+    expect(repairedAt(7)).toEqual([true]);
+  });
+
   test("not with repairs of three objects", () => {
     const keys = ["a", "b", "c"].map((name) => ({ ...key, name }));
     expect(keys.map((one) => contests.repairing(one, 0))).toEqual([false, false, false]);
