@@ -2,11 +2,18 @@ import type { HubConnection } from "../access/hub.ts";
 import { FleetError } from "../api/errors.ts";
 import type { GuardOwner } from "../api/guard/guard-request.ts";
 import { knownResource } from "../api/resources.ts";
+import { openReleases } from "../controller/render/release.ts";
 import { createAccessReviews } from "../webhook/access-review.ts";
 import { anchorReview } from "../webhook/anchor-review.ts";
+import { componentReview } from "../webhook/component-review.ts";
+import { openHubFacts } from "../webhook/hub-facts.ts";
 import type { Log } from "../webhook/log.ts";
+import { providerFileReview } from "../webhook/provider-file-review.ts";
 import type { Review } from "../webhook/reply.ts";
+import { componentProblems } from "./component-problems.ts";
 import type { WebhookFlags } from "./webhook-flags.ts";
+
+const now = () => performance.now();
 
 export interface ReviewSurroundings {
   readonly hub: Pick<HubConnection, "client">;
@@ -18,14 +25,31 @@ export interface ReviewSurroundings {
 /** What decides, by path, with what it keeps open. Throws FleetError `ConfigInvalid` for a release directory that cannot be used. */
 export async function openReviews(
   flags: WebhookFlags,
-  { hub }: ReviewSurroundings,
-  _signal: AbortSignal,
+  { hub, namespace, environment, log }: ReviewSurroundings,
+  signal: AbortSignal,
 ): Promise<{ readonly reviews: Readonly<Record<string, Review>> } & AsyncDisposable> {
+  const { releaseDir, manifestRight } = flags;
+  const releases = releaseDir === "" ? undefined : await openReleases(releaseDir);
   await using opened = new AsyncDisposableStack();
   const { client } = hub;
-  const accessReviews = createAccessReviews(client, () => performance.now());
+  const accessReviews = createAccessReviews(client, now);
+  const named = flags.providerFile === undefined ? {} : { providerFile: flags.providerFile };
+  const where = { client, providerNamespace: namespace, ...named };
+  const facts = opened.use(openHubFacts({ ...where, now, log }, signal));
+  const plugins = flags.pluginRoot.length === 0 ? {} : { pluginRoots: flags.pluginRoot };
+  const renderCheck = componentProblems({ releases, environment });
+  const sources = flags.companionOf === "knfleet" ? { manifestSources: flags.manifestSource } : {};
   const owners = guardOwners(flags, client);
   const reviews: Readonly<Record<string, Review>> = {
+    "/validate/components": componentReview({
+      facts,
+      accessReviews,
+      renderCheck,
+      manifestRight,
+      ...sources,
+      ...plugins,
+    }),
+    "/validate/provider-file": providerFileReview({ facts, ...plugins, ...named }),
     "/validate/anchor": async (request, limit) =>
       anchorReview({ client, accessReviews, owners: await owners(limit) })(request, limit),
   };

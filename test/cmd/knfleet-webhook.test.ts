@@ -74,6 +74,11 @@ describe("a webhook that cannot start ends with 1 and one line on standard error
   const cases = [
     { name: "a flag that it does not know", flags: ["--bogus"], sentence: /unknown option/ },
     {
+      name: "a release directory that is not there",
+      flags: ["--release-dir=/no/such-releases"],
+      sentence: /\/no\/such-releases/,
+    },
+    {
       name: "a kubeconfig that is not there",
       flags: ["--kubeconfig=/no/such"],
       sentence: /\/no\/such/,

@@ -1,0 +1,235 @@
+import { X509Certificate } from "node:crypto";
+import { connect } from "node:tls";
+
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { secretDataOf, storedCertificatesOf } from "../../../webhook/certificate-secret.ts";
+import { certificatesAfter } from "../../../webhook/certificate-steps.ts";
+import type { Cluster } from "../../fleet/cluster.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { WebhookProcess } from "../../support/webhook-process.ts";
+import { askForAnchor, controllerUser, installWebhook, names, trustedOn } from "../guarded-hub.ts";
+
+const fleet = useFleet({ hub: { kwok: false, egress: true }, spokes: 0 });
+const secret = { apiVersion: "v1", kind: "Secret", namespace: names.namespace, name: names.secret };
+const configuration = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  name: names.name,
+};
+const day = 86_400_000;
+let hub: Cluster;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  hub = fleet().hub;
+  kubeconfig = await installWebhook(hub);
+  const metadata = { name: "guarded" };
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata });
+});
+
+/** A replica that gets the calls of the API server. */
+async function replica({
+  flags = [],
+  environment = {},
+}: {
+  readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+} = {}): Promise<WebhookProcess> {
+  const guard = `--controller-user=${controllerUser}`;
+  const webhook = new WebhookProcess({ kubeconfig, environment, flags: [guard, ...flags] });
+  await webhook.ready();
+  await hub.routeService(names, await webhook.port());
+  return webhook;
+}
+
+const answered = () =>
+  waitFor("an answer of the webhook", async () => (await askForAnchor(hub)) === 403);
+
+async function textIn(key: string): Promise<string> {
+  const data = valueAt(await hub.admin.get(secret), "data", key);
+  return typeof data === "string" ? Buffer.from(data, "base64").toString() : "";
+}
+
+/** Waits until the Secret, the configuration and what is served fit together again. */
+async function whole(webhook: WebhookProcess): Promise<void> {
+  await waitFor("certificates that fit together", async () => {
+    const leaf = await textIn("tls.crt");
+    const trusted = await trustedOn(hub);
+    return (
+      trusted !== "" &&
+      trusted === (await textIn("ca.crt")) &&
+      (await shownBy(webhook)) === new X509Certificate(leaf).fingerprint256
+    );
+  });
+  await answered();
+}
+
+async function shownBy(webhook: WebhookProcess): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const options = {
+    port: await webhook.port(),
+    host: "127.0.0.1",
+    servername: `${names.name}.${names.namespace}.svc`,
+    ca: await trustedOn(hub),
+  };
+  const socket = connect(options, () => {
+    resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? "");
+    socket.destroy();
+  });
+  socket.on("error", reject);
+  return promise;
+}
+
+test("the API server reaches the webhook by its Service, with the documented rights and no others", async () => {
+  await using webhook = await replica();
+  await answered();
+  await whole(webhook);
+  const component = {
+    apiVersion: "operator.knative.dev/v1beta1",
+    kind: "KnativeServing",
+    metadata: { namespace: "guarded", name: "wrong" },
+    spec: { version: "one" },
+  };
+  await expect(hub.admin.create(component)).rejects.toThrow(/components.*spec\.version: /s);
+  const map = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      namespace: names.namespace,
+      name: "providers",
+      labels: { "knfleet.dev/access-providers": "" },
+    },
+    data: { "providers.json": "{" },
+  };
+  await expect(hub.admin.create(map)).rejects.toThrow(/provider-file.*data/s);
+  const asked = hub.egress?.asked ?? [];
+  expect(asked.length).toBeGreaterThan(0);
+  expect(webhook.stdout).not.toContain("forbidden");
+  expect(webhook.stdout).not.toContain("PRIVATE KEY");
+});
+
+test("replicas that start together serve the same certificate", async () => {
+  await hub.admin.remove(secret);
+  await using first = await replica();
+  await using second = await replica();
+  await using third = await replica();
+  await whole(third);
+  const [one, ...others] = await Promise.all([first, second, third].map(shownBy));
+  expect(others).toEqual([one, one]);
+});
+
+const patchSecret = async (data: Readonly<Record<string, string | null>>) =>
+  hub.admin.patch(secret, { data });
+const patchBundle = async (caBundle: string) => {
+  const found = await hub.admin.get(configuration);
+  const webhooks: unknown = valueAt(found, "webhooks");
+  if (!Array.isArray(webhooks)) throw new Error("The configuration has no webhooks");
+  const changed = webhooks.map((webhook: object) => ({
+    ...webhook,
+    clientConfig: { ...Object(valueAt(webhook, "clientConfig")), caBundle },
+  }));
+  await hub.admin.patch(configuration, { webhooks: changed });
+};
+
+describe("a running webhook heals by itself", () => {
+  test("a Secret that was deleted, an emptied or foreign part of it, and a caBundle that was changed", async () => {
+    await using webhook = await replica();
+    await whole(webhook);
+    await hub.admin.remove(secret);
+    await whole(webhook);
+    await patchSecret({ "tls.crt": "Z2FyYmFnZQ==" });
+    await whole(webhook);
+    await patchSecret({ "authority.key": "" });
+    await whole(webhook);
+    await patchSecret({ "ca.crt": "Z2FyYmFnZQ==" });
+    await whole(webhook);
+    await patchBundle("");
+    await whole(webhook);
+    const foreign = storedCertificatesOf(undefined, []);
+    const settings = { leafMs: day, authorityMs: day, overlapMs: 1_000, dnsNames: ["a"] };
+    const view = { stored: foreign, remembered: [], nowMs: Date.now() };
+    const { authority } = await certificatesAfter("begin", view, settings);
+    await patchBundle(Buffer.from(authority?.certificatePem ?? "").toString("base64"));
+    await whole(webhook);
+    expect(await trustedOn(hub)).not.toContain(authority?.certificatePem);
+  });
+
+  test("and leaves a caBundle to cert-manager where that has been asked", async () => {
+    await using webhook = await replica();
+    await whole(webhook);
+    const annotation = "cert-manager.io/inject-ca-from";
+    const annotate = (value: string | null) =>
+      hub.admin.patch(configuration, { metadata: { annotations: { [annotation]: value } } });
+    await annotate("knfleet-system/webhook");
+    await patchBundle("");
+    // A renewal that the webhook makes after that shows that it has seen it.
+    const before = await textIn("tls.crt");
+    await patchSecret({ "tls.crt": "Z2FyYmFnZQ==" });
+    await waitFor("a renewal", async () => {
+      const now = await textIn("tls.crt");
+      return now !== before && now !== "garbage";
+    });
+    expect(await trustedOn(hub)).toBe("");
+    await annotate(null);
+    await whole(webhook);
+  });
+});
+
+test("a webhook that starts with an expired certificate serves a new one", async () => {
+  const settings = {
+    leafMs: 7 * day,
+    authorityMs: 90 * day,
+    overlapMs: 3_600_000,
+    dnsNames: [`${names.name}.${names.namespace}.svc`],
+  };
+  const old = { stored: storedCertificatesOf(undefined, []), remembered: [] };
+  const expired = await certificatesAfter(
+    "begin",
+    { ...old, nowMs: Date.now() - 8 * day },
+    settings,
+  );
+  await hub.admin.remove(secret);
+  const { apiVersion, kind, namespace, name } = secret;
+  const data = secretDataOf(expired);
+  const metadata = { namespace, name };
+  await hub.admin.create({ apiVersion, kind, type: "kubernetes.io/tls", metadata, data });
+  await using webhook = await replica();
+  await whole(webhook);
+  const leaf = new X509Certificate(await textIn("tls.crt"));
+  expect(leaf.validToDate.getTime()).toBeGreaterThan(Date.now());
+});
+
+test("a webhook whose clock is 8 days ahead makes certificates that hold now", async () => {
+  await hub.admin.remove(secret);
+  const ahead = `const now = Date.now; Date.now = () => now() + ${8 * day};`;
+  const environment = {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}`,
+  };
+  await using webhook = await replica({ environment });
+  await whole(webhook);
+  const leaf = new X509Certificate(await textIn("tls.crt"));
+  expect(leaf.validFromDate.getTime()).toBeLessThan(Date.now());
+  expect(webhook.lines("Wrote the certificates").length).toBe(1);
+});
+
+test("no call is lost while authorities and certificates change", async () => {
+  await hub.admin.remove(secret);
+  const flags = ["--authority-lifetime=9s", "--certificate-lifetime=3s"];
+  await using webhook = await replica({ flags });
+  await answered();
+  const answers: number[] = [];
+  const steps = () => webhook.lines("Wrote the certificates").map(({ step }) => step);
+  await waitFor(
+    "a second change of the authority",
+    async () => {
+      answers.push(await askForAnchor(hub));
+      return steps().filter((step) => step === "promote").length >= 2;
+    },
+    { timeoutMs: 60_000 },
+  );
+  expect(steps()).toContain("renew");
+  expect(new Set(answers)).toEqual(new Set([403]));
+});

@@ -1,0 +1,110 @@
+import { join } from "node:path";
+
+import { anchorAnnotations } from "../../api/anchor.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { AdminError } from "../fleet/admin-client.ts";
+import type { Cluster } from "../fleet/cluster.ts";
+import { applyFile } from "../fleet/hub-access.ts";
+import { valueAt } from "../fleet/json-record.ts";
+
+const namespace = "knfleet-system";
+const name = "knfleet-webhook";
+
+/** User as which the controller of the hub comes. */
+export const controllerUser = "system:serviceaccount:knfleet-system:knfleet-controller";
+
+/** Names of what `installWebhook` makes, and of what the webhook keeps. */
+export const names = { namespace, name, secret: "knfleet-webhook-certificates" } as const;
+
+const roleFile = join(import.meta.dirname, "..", "..", "docs", "webhook-role.yaml");
+
+/**
+ * Installs what surrounds a webhook on a hub: the documented rights, a Service, and a ValidatingWebhookConfiguration that guards anchors. Returns
+ * the path of a kubeconfig with exactly those rights.
+ */
+export async function installWebhook(hub: Cluster): Promise<string> {
+  await applyFile(hub, roleFile);
+  await hub.admin.apply({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace, name },
+    spec: { ports: [{ port: 443, targetPort: 9443 }] },
+  });
+  await hub.admin.apply(configuration());
+  const { token } = await hub.serviceAccountToken({ namespace, name });
+  return hub.writeKubeconfig("webhook.kubeconfig", { identity: { token }, namespace });
+}
+
+function configuration(): Manifest {
+  const operator = { apiGroups: ["operator.knative.dev"], apiVersions: ["v1beta1"] };
+  const maps = { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] };
+  const label = "knfleet.dev/access-providers";
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name },
+    webhooks: [
+      webhookOf("components", {
+        rules: [
+          {
+            ...operator,
+            operations: ["CREATE", "UPDATE"],
+            resources: ["knativeservings", "knativeeventings"],
+          },
+        ],
+      }),
+      webhookOf("provider-file", {
+        rules: [{ ...maps, operations: ["CREATE", "UPDATE", "DELETE"] }],
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+        objectSelector: { matchExpressions: [{ key: label, operator: "Exists" }] },
+      }),
+      webhookOf("anchor", {
+        rules: [{ ...maps, operations: ["CREATE", "UPDATE", "DELETE"] }],
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "guarded" } },
+      }),
+    ],
+  };
+}
+
+function webhookOf(path: string, matching: object): object {
+  return {
+    name: `${path}.knfleet.dev`,
+    clientConfig: { service: { namespace, name, path: `/validate/${path}` } },
+    ...matching,
+    failurePolicy: "Fail",
+    sideEffects: "None",
+    timeoutSeconds: 5,
+    admissionReviewVersions: ["v1"],
+  };
+}
+
+/**
+ * Asks the API server to create somebody else's anchor, without storing it, and gives its answer: 403 when the webhook has refused it, 500 when the
+ * webhook could not be called, 201 when nobody asked it.
+ */
+export async function askForAnchor(hub: Cluster): Promise<number> {
+  const kubeSystem = await hub.admin.get({
+    apiVersion: "v1",
+    kind: "Namespace",
+    name: "kube-system",
+  });
+  const annotations = {
+    [anchorAnnotations.protected]: "true",
+    [anchorAnnotations.hubId]: kubeSystem?.metadata.uid ?? "",
+  };
+  const object = { metadata: { name: "somebody-else", annotations } };
+  try {
+    await hub.admin.request("POST", "/api/v1/namespaces/guarded/configmaps?dryRun=All", object);
+    return 201;
+  } catch (error) {
+    if (error instanceof AdminError) return error.status;
+    throw error;
+  }
+}
+
+/** PEM texts in the webhook's `caBundle` on the hub; empty when there is none. */
+export async function trustedOn(hub: Cluster): Promise<string> {
+  const found = await hub.admin.get({ ...configuration(), name });
+  const bundle = valueAt(found, "webhooks", "0", "clientConfig", "caBundle");
+  return typeof bundle === "string" ? Buffer.from(bundle, "base64").toString() : "";
+}
