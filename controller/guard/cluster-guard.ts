@@ -47,7 +47,8 @@ export interface Ward {
 
 const configMaps = knownResource("v1", "ConfigMap");
 const namespaces = knownResource("v1", "Namespace");
-const beginning: Protection = { reason: "Probing", message: "The guard is being installed" };
+/** Nothing is known yet: what was known before, also to another process, may still be so. */
+export const beginning: Protection = { reason: "Probing", message: "The guard is being installed" };
 const usualRecheckMs = 600_000;
 const refusedRetryMs = 600_000;
 const unprovenRetryMs = 5_000;

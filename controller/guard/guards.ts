@@ -1,13 +1,14 @@
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { describe } from "../../api/kubernetes.ts";
+import { protectedCondition } from "../../api/reasons.ts";
 import { rootKeyOf } from "../apply/root-object.ts";
 import type { Target } from "../apply/target.ts";
 import type { Clock } from "../clock.ts";
 import { targetIdOf } from "../duplicate.ts";
 import type { Log } from "../log.ts";
 import type { Happening } from "../transitions.ts";
-import { ClusterGuard } from "./cluster-guard.ts";
+import { beginning, ClusterGuard } from "./cluster-guard.ts";
 import { isGuardInstalled } from "./policy-objects.ts";
 import type { AnchorProtection, Protection } from "./protection.ts";
 
@@ -83,7 +84,11 @@ export class Guards {
   protectionOf(component: Component): Protection | "off" | undefined {
     if (this.#options.protection === "None") return "off";
     if (component.spec?.clusterProfileRef === undefined) return "off";
-    return this.#byTarget.get(targetIdOf(component))?.protection;
+    const known = this.#byTarget.get(targetIdOf(component))?.protection;
+    const hasBeenSaid = component.status?.conditions?.some(
+      ({ type }) => type === protectedCondition,
+    );
+    return known === beginning && hasBeenSaid === true ? undefined : known;
   }
 
   #guardOf(component: Component, { target, signal }: GuardedTarget): ClusterGuard | undefined {

@@ -4,16 +4,38 @@ import type { Cluster } from "../fleet/fleet.ts";
 const userAgent = "knfleet-controller";
 const writing = ["create", "update", "patch", "delete", "deletecollection"];
 
-/** What the controller sent to a cluster, in the order of receipt. */
-export function requestsTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[]> {
+/** What the controller sent to a cluster, in the order of receipt; without what the guard of the anchor needs. */
+export async function requestsTo(
+  cluster: Cluster,
+  since?: Date,
+): Promise<readonly AuditedRequest[]> {
+  return (await allTo(cluster, since)).filter((request) => !isOfGuard(request));
+}
+
+/** What the controller wrote to a cluster; without what the guard of the anchor needs. */
+export async function writesTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[]> {
+  const requests = await requestsTo(cluster, since);
+  return requests.filter(({ verb }) => writing.includes(verb));
+}
+
+/** What the controller sent to a cluster to guard anchors; see docs/anchor.md. */
+export async function guardRequestsTo(
+  cluster: Cluster,
+  since?: Date,
+): Promise<readonly AuditedRequest[]> {
+  return (await allTo(cluster, since)).filter(isOfGuard);
+}
+
+function allTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[]> {
   return cluster.auditLog.requests({ userAgent, ...(since === undefined ? {} : { since }) });
 }
 
-/** What the controller wrote to a cluster. */
-export function writesTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[]> {
-  return cluster.auditLog.requests({
-    userAgent,
-    verb: writing,
-    ...(since === undefined ? {} : { since }),
-  });
+/** Policies and bindings, who we are, whether policies are served, and probes, which are dry runs. */
+function isOfGuard({ resource, uri }: AuditedRequest): boolean {
+  return (
+    resource.startsWith("validatingadmissionpolic") ||
+    resource === "selfsubjectreviews" ||
+    uri === "/apis/admissionregistration.k8s.io/v1" ||
+    /[?&]dryRun=All\b/.test(uri)
+  );
 }

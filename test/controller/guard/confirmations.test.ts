@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+
+import { describe as nameOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { Confirmations } from "../../../controller/guard/confirmations.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const resource = knownResource("v1", "ConfigMap");
+const minute = 60_000;
+
+function anchor(value?: string, uid = "u1"): KubeObject {
+  const annotations: Record<string, string> =
+    value === undefined ? {} : { "operator.knative.dev/confirm-deletion": value };
+  const metadata = { namespace: "ns", name: "anchor", uid, resourceVersion: "1", annotations };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata };
+}
+
+function scene() {
+  const clock = new FakeClock();
+  const patches: unknown[] = [];
+  const withdrawn: string[] = [];
+  const end = new AbortController();
+  const confirmations = new Confirmations({
+    client: {
+      patch: (_ref, patch) => {
+        patches.push(patch);
+        return Promise.resolve(anchor());
+      },
+    },
+    fieldManager: "knfleet",
+    clock,
+    log: silentLog,
+    onWithdrawn: (key) => withdrawn.push(nameOf(key)),
+    signal: end.signal,
+  });
+  return { clock, patches, withdrawn, end, confirmations };
+}
+
+test("a confirmation that nobody used is withdrawn after 15 minutes", async () => {
+  const { clock, patches, withdrawn, confirmations } = scene();
+  confirmations.saw(anchor("u1"), resource);
+  await clock.advance(14 * minute);
+  confirmations.saw(anchor("u1"), resource);
+  expect(patches).toEqual([]);
+  await clock.advance(minute);
+  expect(patches).toEqual([
+    [
+      { op: "test", path: "/metadata/uid", value: "u1" },
+      { op: "remove", path: "/metadata/annotations/operator.knative.dev~1confirm-deletion" },
+    ],
+  ]);
+  expect(withdrawn).toEqual(["ConfigMap ns/anchor"]);
+});
+
+test.each([
+  ["that was taken back", anchor()],
+  ["of an object that is another by now", anchor(undefined, "u1")],
+])("a confirmation %s is left alone", async (_what, after) => {
+  const { clock, patches, confirmations } = scene();
+  confirmations.saw(anchor("u1"), resource);
+  confirmations.saw(after, resource);
+  await clock.advance(20 * minute);
+  expect(patches).toEqual([]);
+});
+
+test("nothing is withdrawn over a connection that has ended", async () => {
+  const { clock, patches, end, confirmations } = scene();
+  confirmations.saw(anchor("u1"), resource);
+  end.abort();
+  await clock.advance(20 * minute);
+  expect(patches).toEqual([]);
+});
