@@ -6,6 +6,7 @@ import type { Credential } from "./credential.ts";
 import { parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import type { PluginSurroundings } from "./exec-plugin.ts";
+import { foldedKey } from "./folded-key.ts";
 import { isRecord } from "./json.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { kubeconfigUser, KubeconfigUserError } from "./kubeconfig-user.ts";
@@ -100,7 +101,7 @@ function configOf(plan: ExecPlan): (name: string) => string {
   }
   return (name) => {
     const found = Object.entries(config).findLast(
-      ([key, value]) => key.toLowerCase() === name.toLowerCase() && value !== null,
+      ([key, value]) => foldedKey(key) === foldedKey(name) && value !== null,
     );
     const value = found?.[1] ?? "";
     if (typeof value === "string") return value;

@@ -8,6 +8,7 @@ export class CaBundleError extends Error {
 const maxBytes = 256 * 1024;
 const maxCertificates = 50;
 const minRsaBits = 2_048;
+const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 const soonMs = 30 * 24 * 3_600_000;
 
 /** Trust anchors of a server. */
@@ -23,7 +24,7 @@ export interface CaBundle {
  */
 export function caBundle(base64: string, nowMs: number): CaBundle {
   const pem = Buffer.from(base64, "base64").toString("utf8");
-  const certificates = certificatesOf(pem);
+  const certificates = blocksOf(pem).map(certificateOf);
   const useless = certificates.flatMap((certificate) => uselessness(certificate, nowMs) ?? []);
   const [why] = useless;
   if (why !== undefined && useless.length === certificates.length) {
@@ -39,20 +40,31 @@ export function caBundle(base64: string, nowMs: number): CaBundle {
   return { pem, warnings };
 }
 
-function certificatesOf(pem: string): readonly X509Certificate[] {
+/**
+ * A PEM text with nothing but its certificates: OpenSSL stumbles over what may stand around them, and would silently trust less. A
+ * text without any stays as it is.
+ */
+export function bareCertificates(pem: string): string {
+  const blocks = pem.match(block) ?? [];
+  return blocks.length === 0 ? pem : `${blocks.join("\n")}\n`;
+}
+
+function blocksOf(pem: string): readonly string[] {
   if (pem.length > maxBytes) throw new CaBundleError("is larger than 256 KiB");
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  const blocks = pem.match(block) ?? [];
   if (blocks.length === 0) throw new CaBundleError("holds no PEM certificate");
   if (blocks.length > maxCertificates) {
     throw new CaBundleError(`holds more than ${maxCertificates} certificates`);
   }
-  return blocks.map((block) => {
-    try {
-      return new X509Certificate(block);
-    } catch (cause) {
-      throw new CaBundleError("holds a certificate that cannot be read", { cause });
-    }
-  });
+  return blocks;
+}
+
+function certificateOf(text: string): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch (cause) {
+    throw new CaBundleError("holds a certificate that cannot be read", { cause });
+  }
 }
 
 /** Why nothing can be verified with a certificate: OpenSSL refuses it wherever it stands in a chain. */

@@ -3,6 +3,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { buildConnector } from "undici";
 
 import type { AddressGuard } from "./address-guard.ts";
+import { bareCertificates } from "./ca-bundle.ts";
 import { tellOpen } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -121,7 +122,7 @@ function secureContextOf(endpoint: Endpoint, certificate?: ClientCertificate): S
     ...(endpoint.caPem === undefined
       ? {}
       : // As Go does: a certificate of the bundle is a trust anchor even if it is not self-signed.
-        { ca: endpoint.caPem, allowPartialTrustChain: true }),
+        { ca: bareCertificates(endpoint.caPem), allowPartialTrustChain: true }),
     ...(certificate === undefined
       ? {}
       : { cert: certificate.certificatePem, key: certificate.keyPem.reveal() }),

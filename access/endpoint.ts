@@ -62,7 +62,8 @@ function serverOf(text: string, allowHttp: boolean): string {
     throw invalid("server has to begin with https://");
   }
   if (!/^https?:\/\/[^/]/i.test(text)) throw invalid("server has no host");
-  if (url.username !== "" || url.password !== "") throw invalid("server holds a user name");
+  // Also an empty one, which the parser drops.
+  if (/^https?:\/\/[^/]*@/i.test(text)) throw invalid("server holds a user name");
   if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
     throw invalid("server has a query or a fragment");
   }

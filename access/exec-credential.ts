@@ -172,6 +172,9 @@ function expiryOf(value: unknown): number | undefined {
   return time;
 }
 
+// Of the year 9999; what is later means never.
+const lastSecond = 253_402_300_800;
+
 /** When a token says that it ends: the claim `exp` of a JWT. The official plugins say nothing else about it. */
 function tokenExpiry(token: string | undefined): number | undefined {
   const [, payload = "", signature] = token?.split(".") ?? [];
@@ -179,7 +182,8 @@ function tokenExpiry(token: string | undefined): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
     const seconds = isRecord(claims) ? claims["exp"] : undefined;
-    return typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : undefined;
+    const isTime = typeof seconds === "number" && seconds > 0 && seconds < lastSecond;
+    return isTime ? seconds * 1_000 : undefined;
   } catch {
     // Not a JWT after all.
     return undefined;

@@ -1,4 +1,4 @@
-import { type Document, LineCounter, type Node, parseDocument } from "yaml";
+import { type Document, isScalar, LineCounter, type Node, parseDocument } from "yaml";
 
 import { jsonErrorPosition } from "./json-position.ts";
 
@@ -21,6 +21,10 @@ const maxDepth = 10_000;
 /** Parses the text of a provider file. Throws ContentError with the position of what is wrong. */
 export function providerDocument(content: string, format: "json" | "yaml"): ProviderDocument {
   if (content.length > maxCharacters) throw new ContentError("it is larger than 256 KiB");
+  // As in Go; said because nobody sees it.
+  if (format === "json" && content.startsWith("\ufeff")) {
+    throw new ContentError("it begins with a byte order mark, which JSON must not");
+  }
   try {
     if (format === "json") JSON.parse(content);
   } catch {
@@ -30,7 +34,8 @@ export function providerDocument(content: string, format: "json" | "yaml"): Prov
   const lines = new LineCounter();
   const document = parseDocument(content, {
     lineCounter: lines,
-    logLevel: "silent",
+    // Prints nothing; "silent" would also say nothing of a second document.
+    logLevel: "error",
     uniqueKeys: false,
     merge: format === "yaml",
     // JSON that passed the strict parser above has no error here that matters, such as a key that is very long.
@@ -41,11 +46,20 @@ export function providerDocument(content: string, format: "json" | "yaml"): Prov
     const [offset] = problem.pos;
     throw new ContentError(`it is not YAML at ${placeOf(lines, offset)} (${problem.code})`);
   }
+  // An editor that writes a file anew leaves it empty for a moment; what means no providers says so.
+  if (document.contents === null || isUnwritten(document.contents)) {
+    throw new ContentError("it is empty");
+  }
   return {
     document,
     merges: format === "yaml",
     positionOf: (node) => placeOf(lines, offsetOf(node)),
   };
+}
+
+/** A null of which nothing stands in the text, as after `---` or in a file of comments. */
+function isUnwritten(node: Node): boolean {
+  return isScalar(node) && node.value === null && (node.source ?? "") === "";
 }
 
 function depthOf(content: string): number {

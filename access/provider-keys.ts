@@ -1,5 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
 
+import { foldedKey } from "./folded-key.ts";
 import { isRecord } from "./json.ts";
 import { ContentError, type ProviderDocument } from "./provider-document.ts";
 import type { KeySchema } from "./provider-schema.ts";
@@ -45,7 +46,7 @@ class KeyReader {
   /** The value of a part of the document; `before` is what an earlier key of the same name had. */
   read(part: unknown, before: unknown, place: Place): unknown {
     if (place.path.length > maxPathLength) throw new ContentError("it is nested too deeply");
-    const node = isAlias(part) ? part.resolve(this.#source.document) : part;
+    const node = resolved(part, this.#source);
     this.#positions.set(place.path, this.#source.positionOf(node));
     if (isSeq(node)) return this.#list(node, before, place);
     if (isMap(node)) return this.#map(node, before, place);
@@ -80,7 +81,7 @@ class KeyReader {
   #take(pair: Pair, { shape, path }: Place, result: Record<string, unknown>): void {
     const key = isScalar(pair.key) ? String(pair.key.value) : "";
     const { properties = {}, additionalProperties } = shape;
-    const found = Object.keys(properties).find((known) => folded(known) === folded(key));
+    const found = Object.keys(properties).find((known) => foldedKey(known) === foldedKey(key));
     const known = found === undefined ? additionalProperties : properties[found];
     const above = path === "" ? "" : `${path}.`;
     const warn = (what: string): void => {
@@ -97,19 +98,47 @@ class KeyReader {
   }
 }
 
-/** The entries of a map, after those that YAML merges into it. */
-function pairsOf(map: YAMLMap, { document, merges }: ProviderDocument): readonly Pair[] {
-  const isMerge = ({ key }: Pair): boolean => merges && isScalar(key) && key.source === "<<";
+/**
+ * The entries of a map, after those that YAML merges into it: from one map or several, of which the first with a key wins, and
+ * none that the map has itself.
+ */
+function pairsOf(
+  map: YAMLMap,
+  source: ProviderDocument,
+  room = { merges: maxMerges },
+): readonly Pair[] {
+  if (!source.merges) return map.items;
+  room.merges -= 1;
+  // Anchors that hold themselves, or each other many times.
+  if (room.merges < 0) throw new ContentError("it merges too much");
+  const own = map.items.filter((pair) => !isMerge(pair));
+  const taken = new Set(own.map(nameOf));
   const merged = map.items.filter(isMerge).flatMap(({ value }) => {
-    const target = isAlias(value) ? value.resolve(document) : value;
-    return isMap(target) ? target.items : [];
+    const given = resolved(value, source);
+    const targets = isSeq(given) ? given.items.map((item) => resolved(item, source)) : [given];
+    return targets.flatMap((target) => (isMap(target) ? pairsOf(target, source, room) : []));
   });
-  return [...merged, ...map.items.filter((pair) => !isMerge(pair))];
+  const fresh = merged.filter((pair) => {
+    const name = nameOf(pair);
+    if (taken.has(name)) return false;
+    taken.add(name);
+    return true;
+  });
+  return [...fresh, ...own];
 }
 
-// Upper case first: Go folds the long s and the Kelvin sign too.
-function folded(key: string): string {
-  return key.toUpperCase().toLowerCase();
+function isMerge({ key }: Pair): boolean {
+  return isScalar(key) && key.source === "<<";
+}
+
+const maxMerges = 256;
+
+function nameOf({ key }: Pair): string {
+  return isScalar(key) ? foldedKey(String(key.value)) : "";
+}
+
+function resolved(part: unknown, { document }: ProviderDocument): unknown {
+  return isAlias(part) ? part.resolve(document) : part;
 }
 
 /** A key for a message: only what looks like one, since any text may stand where a key should. */

@@ -1,6 +1,7 @@
 import { isIP, BlockList } from "node:net";
 
 import type { ClusterProfile } from "../api/cluster-profile.ts";
+import { foldedKey } from "./folded-key.ts";
 import { isRecord } from "./json.ts";
 import type { RawProvider } from "./provider-schema.ts";
 
@@ -111,6 +112,11 @@ export function refusedConfig(
   for (const [key, source] of Object.entries(requiredConfig)) {
     const wanted = profileField(profile, source);
     const given = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    // Plugins in Go read a key in any case, and the last one wins.
+    const twins = Object.keys(fields).filter((other) => foldedKey(other) === foldedKey(key));
+    if (twins.some((other) => other !== key)) {
+      return `requiredConfig wants ${key} in the plugin's configuration, which has it in another case`;
+    }
     if (wanted === undefined || given !== wanted) {
       return `requiredConfig wants ${key} of the plugin's configuration to be ${source} of the profile`;
     }

@@ -5,6 +5,7 @@ import { rootCertificates, type SecureContextOptions } from "node:tls";
 
 import type { AddressGuard } from "./address-guard.ts";
 import { ConnectionError } from "./api-error.ts";
+import { bareCertificates } from "./ca-bundle.ts";
 import { connectionErrorOf } from "./connection-failure.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
@@ -86,7 +87,7 @@ function trustOf(
   return caPem === undefined
     ? {}
     : // As for the server itself: a certificate of the bundle is a trust anchor.
-      { ca: [...rootCertificates, caPem], allowPartialTrustChain: true };
+      { ca: [...rootCertificates, bareCertificates(caPem)], allowPartialTrustChain: true };
 }
 
 function loginOf({ login }: EndpointProxy): Readonly<Record<string, string>> {

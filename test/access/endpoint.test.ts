@@ -29,6 +29,8 @@ describe("a server (T-10)", () => {
     "file:///etc/passwd",
     "unix:///run/api.sock",
     "https://user:secret@spoke-1.test",
+    "https://@spoke-1.test",
+    "https://:@spoke-1.test",
     "https://spoke-1.test?x=1",
     "https://spoke-1.test#x",
     "https:///path",

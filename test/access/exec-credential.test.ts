@@ -125,3 +125,11 @@ test("a credential cannot be printed (T-81)", () => {
   expect(printed).not.toContain("canary");
   expect(printed).not.toContain("PRIVATE KEY");
 });
+
+test.each(["1e300", "1e12", "-1", "0", '"4070908800"', "null"])(
+  "a token that says it ends at %s says nothing",
+  (exp) => {
+    const payload = Buffer.from(`{"exp":${exp}}`).toString("base64url");
+    expect(parse({ token: `h.${payload}.s` }).expiresAtMs).toBeUndefined();
+  },
+);

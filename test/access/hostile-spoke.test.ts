@@ -65,13 +65,13 @@ describe("T-51: what a spoke says", () => {
       const { client } = await clientOf(({ path }) => ({
         body: path.includes("/one") ? body : list,
       }));
-      const object = await client.get(one, {}, signal);
+      const found = await client.get(one, {}, signal);
       const { items } = await client.list({ resource }, {}, signal);
-      expect(object?.metadata.name).toBe("one");
+      expect(found?.metadata.name).toBe("one");
       expect(items).toHaveLength(1);
       expect("polluted" in {}).toBe(false);
       expect("polluted" in Object).toBe(false);
-      for (const each of [object, ...items]) {
+      for (const each of [found, ...items]) {
         expect(each?.["polluted"]).toBeUndefined();
         expect(Object.getPrototypeOf(each ?? {})).toBe(Object.prototype);
       }
@@ -83,10 +83,12 @@ function object(name: string): object {
   return { metadata: versioned(name, "1") };
 }
 
-describe("T-54: a spoke that lies", () => {
-  const page = (next: string): string =>
-    JSON.stringify({ metadata: { resourceVersion: "1", continue: next }, items: [object("one")] });
+function page(next: string): string {
+  const metadata = { resourceVersion: "1", continue: next };
+  return JSON.stringify({ metadata, items: [object("one")] });
+}
 
+describe("T-54: a spoke that lies", () => {
   test("with pages that never end costs a bounded number of requests", async () => {
     let pages = 0;
     const { client, requests } = await clientOf(() => ({ body: page(`p${(pages += 1)}`) }));

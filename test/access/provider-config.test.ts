@@ -31,6 +31,78 @@ providers:
     });
   });
 
+  test("may begin with a byte order mark in YAML; in JSON it is said, since nobody sees it", () => {
+    const content = `\ufeff${JSON.stringify({ providers: [rawProvider("sr")] })}`;
+    expect(parseProviderFile(content, yaml).providers[0]?.exec).toBeDefined();
+    expect(() => parseProviderFile(content, json)).toThrow("begins with a byte order mark");
+  });
+
+  test.each(["", "\n", "# nothing\n", "---\n", "--- # nothing\n...\n", "\ufeff"])(
+    "that is empty is refused as YAML: it may be one that is being written (%j)",
+    (content) => {
+      expect(() => parseProviderFile(content, yaml)).toThrow("it is empty");
+    },
+  );
+
+  test.each(["null", "{}", "providers: []", "providers:", "~"])(
+    "in YAML that says %s has no providers",
+    (content) => {
+      expect(parseProviderFile(content, yaml).providers).toEqual([]);
+    },
+  );
+
+  test("of several documents is refused, since the others would be lost", () => {
+    const content = "providers: []\n---\nproviders: [{name: secret}]\n";
+    expect(() => parseProviderFile(content, yaml)).toThrow(/line 2, column 1/);
+    expect(() => parseProviderFile(content, yaml)).not.toThrow(/secret/);
+  });
+
+  test("may merge maps as YAML does: what stands there wins, then the first of several", () => {
+    const content = `
+plugin: &plugin { apiVersion: client.authentication.k8s.io/v1, command: /p/first, args: [a, b] }
+more: &more { <<: *plugin, command: /p/more, installHint: hint, env: [{ name: A, value: "1" }] }
+providers:
+- name: one
+  execConfig: { <<: *plugin, args: [c] }
+- name: two
+  execConfig: { <<: [*plugin, *more], Env: [] }
+- name: three
+  execConfig: { <<: *more }
+`;
+    const execs = parseProviderFile(content, yaml).providers.map(({ exec }) => exec);
+    expect(execs).toMatchObject([
+      { command: "/p/first", args: ["c"], installHint: "" },
+      { command: "/p/first", args: ["a", "b"], installHint: "hint", env: [] },
+      { command: "/p/more", args: ["a", "b"], env: [{ name: "A", value: "1" }] },
+    ]);
+  });
+
+  test.each([
+    "providers: &a\n- execConfig: &b\n    <<: *b\n",
+    "x: &x { <<: *x }\nproviders: [*x]\n",
+    "x: &x { <<: [*x, *x, *x, *x] }\nproviders: [*x]\n",
+  ])("that holds itself ends in an error or in nothing usable, and soon", (content) => {
+    const read = (): readonly unknown[] => {
+      try {
+        const { providers } = parseProviderFile(content, yaml);
+        return providers.filter(({ exec }) => exec !== undefined);
+      } catch (error) {
+        return error instanceof FleetError ? [] : [error];
+      }
+    };
+    expect(read()).toEqual([]);
+  });
+
+  test("whose merges multiply is refused", () => {
+    const merges = Array.from({ length: 30 }, (_, level) => {
+      const below =
+        level === 0 ? "{ a: b }" : `{ <<: [*l${level - 1}, *l${level - 1}, *l${level - 1}] }`;
+      return `l${level}: &l${level} ${below}\n`;
+    });
+    const content = `${merges.join("")}providers: [*l29]\n`;
+    expect(() => parseProviderFile(content, yaml)).toThrow("merges too much");
+  });
+
   test("matches keys in any case and says so", () => {
     const content = JSON.stringify({
       PROVIDERS: [rawProvider("sr", { profileSourcedCliArgsPolicy: "Append" })],

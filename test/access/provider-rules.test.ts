@@ -104,6 +104,12 @@ describe("a profile may not use a provider (T-15, T-16, T-20)", () => {
       rules: { requiredConfig: { clusterName: "name" } },
       says: "[ExtensionInvalid] * requiredConfig",
     },
+    // Plugins in Go take the last key that is the same without case.
+    ...["CLUSTERNAME", "clustername", "clu\u017fterName"].map((twin) => ({
+      rules: { requiredConfig: { clusterName: "name" } },
+      config: { clusterName: "spoke-1", [twin]: "canary" },
+      says: "[ExtensionInvalid] * another case",
+    })),
     {
       rules: { requiredConfig: { toString: "labels[example.test/none]" } },
       config: {},

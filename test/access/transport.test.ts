@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 
 import { apiErrorOf, bodyOf } from "../../access/api-answer.ts";
+import { endpointOf } from "../../access/endpoint.ts";
 import { createAuthority, createSelfSigned } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
 import { authority, failureOf, get, requesterTo, serverIdentity, stub } from "./loopback.ts";
@@ -90,6 +91,28 @@ describe("a connection", () => {
   ])("is trusted by $name", async ({ ca, identity = serverIdentity }) => {
     const api = await stub(() => ({}), { identity });
     const requester = requesterTo({ server: api.server, caPem: ca });
+    expect((await requester.send(get, signal)).status).toBe(200);
+  });
+
+  const another = createAuthority("another").certificatePem;
+  const key = "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n";
+  test.each([
+    {
+      name: "text before, between and after",
+      pem: `a\n${another}-- b --\n${authority.certificatePem}c`,
+    },
+    { name: "no line break between", pem: `${another.trimEnd()}${authority.certificatePem}` },
+    { name: "a block without an end", pem: `-----BEGIN FOO-----\nx\n${authority.certificatePem}` },
+    { name: "text on the line", pem: `${another}x ${authority.certificatePem}` },
+    { name: "a NUL", pem: `${another}\0${authority.certificatePem}` },
+    { name: "a key", pem: `${key}${authority.certificatePem}` },
+    { name: "a byte order mark", pem: `\ufeff${authority.certificatePem}` },
+    { name: "line ends of Windows", pem: authority.certificatePem.replaceAll("\n", "\r\n") },
+  ])("is trusted by a bundle with $name (T-14)", async ({ pem }) => {
+    const api = await stub();
+    const data = Buffer.from(pem).toString("base64");
+    const cluster = { server: api.server, "certificate-authority-data": data };
+    const requester = requesterTo(endpointOf(cluster));
     expect((await requester.send(get, signal)).status).toBe(200);
   });
 
