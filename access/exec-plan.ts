@@ -148,20 +148,27 @@ function textOfScalar(value: unknown): string | undefined {
   return plain ? JSON.stringify(value) : undefined;
 }
 
-// They choose the binary, the loader, the trust store, the proxy, or the Secret that a plugin reads.
+// They choose the binary, the loader, the trust store, the proxy, the way a name is looked up, the Secret or token file that a
+// plugin reads, or the server to which it takes the identity of our process.
 const forbiddenNames = new Set(
   [
     "PATH HOME SHELL IFS ENV BASH_ENV JAVA_TOOL_OPTIONS GODEBUG GOTRACEBACK KUBECONFIG NAMESPACE POD_NAMESPACE",
     "SSL_CERT_FILE SSL_CERT_DIR HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY AWS_CONFIG_FILE",
     "AWS_SHARED_CREDENTIALS_FILE GOOGLE_APPLICATION_CREDENTIALS AZURE_CONFIG_DIR",
+    "SSLKEYLOGFILE HOSTALIASES LOCALDOMAIN RES_OPTIONS GLIBC_TUNABLES GCONV_PATH LOCPATH NLSPATH PS4",
+    "PROMPT_COMMAND SHELLOPTS BASHOPTS PAGER EDITOR VISUAL BROWSER USERPROFILE DOTNET_STARTUP_HOOKS",
+    "AWS_WEB_IDENTITY_TOKEN_FILE AZURE_AUTHORITY_HOST AZURE_FEDERATED_TOKEN_FILE",
   ].flatMap((line) => line.split(" ")),
 );
 const forbiddenPrefixes =
-  /^(?:LD_|DYLD_|NODE_|NPM_|PYTHON|PERL|RUBY|KUBERNETES_|SSL_CERT_|GIT_|CLOUDSDK_)/;
+  /^(?:LD_|DYLD_|NODE_|NPM_|PYTHON|PERL|RUBY|KUBERNETES_|SSL_CERT_|GIT_|CLOUDSDK_|BASH_|OPENSSL_|MALLOC_|XDG_|AWS_ENDPOINT_URL|AWS_CONTAINER_|AWS_EC2_METADATA_)/;
+const forbiddenSuffixes = /(?:_PROXY|_CA_BUNDLE|JAVA_OPTIONS)$/;
 
 function isForbidden(name: string): boolean {
   const upper = name.toUpperCase();
-  return forbiddenNames.has(upper) || forbiddenPrefixes.test(upper) || upper.endsWith("_PROXY");
+  return (
+    forbiddenNames.has(upper) || forbiddenPrefixes.test(upper) || forbiddenSuffixes.test(upper)
+  );
 }
 
 /** Configured variables in their order, then new ones sorted by name. */

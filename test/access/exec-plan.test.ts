@@ -104,7 +104,20 @@ describe("additional variables", () => {
     { https_proxy: "http://evil.test" },
     { NAMESPACE: "other" },
     { KUBECONFIG: "/evil" },
-  ])("%j are refused", (given) => {
+    { SSL_CERT_FILE: "/evil" },
+    { REQUESTS_CA_BUNDLE: "/evil" },
+    { SSLKEYLOGFILE: "/evil" },
+    { OPENSSL_CONF: "/evil" },
+    { HOSTALIASES: "/evil" },
+    { GCONV_PATH: "/evil" },
+    { _JAVA_OPTIONS: "-javaagent:/evil" },
+    { BASH_ENV: "/evil" },
+    { XDG_CONFIG_HOME: "/evil" },
+    { AWS_ENDPOINT_URL_STS: "https://evil.test" },
+    { AWS_CONTAINER_CREDENTIALS_FULL_URI: "https://evil.test" },
+    { AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/secrets/other" },
+    { AZURE_AUTHORITY_HOST: "https://evil.test" },
+  ])("%j are refused (T-17)", (given) => {
     const policy = { profileSourcedEnvVarsPolicy: "Replace" };
     expect(refusalOf(() => planOf(policy, [envs, given]))).toBe(
       "AccessProviderFailed ExtensionInvalid",
