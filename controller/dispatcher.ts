@@ -89,6 +89,7 @@ export class Dispatcher implements AsyncDisposable {
     if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
       installation.interrupt();
     }
+    installation.isAwaited = true;
     this.#add(component);
     this.#greetLater(component);
   }
@@ -134,6 +135,7 @@ export class Dispatcher implements AsyncDisposable {
       this.#queue.hasten(key, targetIdOf(component), workloadDelayMs);
       return;
     }
+    installation.isAwaited = true;
     const at = Math.max(now + driftDelayMs, installation.driftAt + driftIntervalMs);
     if (installation.driftAt < now) installation.driftAt = at;
     this.#queue.hasten(key, targetIdOf(component), Math.max(0, installation.driftAt - now));

@@ -36,6 +36,8 @@ export class Installation implements AsyncDisposable {
   sharedWith = "";
   /** A connection to the target was had. */
   wasReached = false;
+  /** Something has happened since the attempt began that only the next one looks at. */
+  isAwaited = false;
   #attempt: AbortController | undefined;
   #view: (View & { readonly client: KubeClient }) | undefined;
   #inventory: Inventory | undefined;
@@ -63,6 +65,7 @@ export class Installation implements AsyncDisposable {
   async attempt<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const attempt = new AbortController();
     this.#attempt = attempt;
+    this.isAwaited = false;
     this.attempts += 1;
     try {
       return await work(AbortSignal.any([signal, attempt.signal]));

@@ -177,6 +177,7 @@ async function apply(
       ...deps,
       log,
       suited,
+      isAwaited: () => installation.isAwaited,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
         const protection = deps.guards.protectionOf(component);

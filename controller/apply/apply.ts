@@ -25,6 +25,8 @@ export interface ApplyDeps {
   readonly onApplied?: (object: Prepared, answer: KubeObject) => void;
   readonly onRefused?: (object: Prepared, error: ApiError) => void;
   readonly onProgress?: (progress: Progress) => void;
+  /** Whether something else waits for the end of this apply: what makes no progress is parked soon then. */
+  readonly isAwaited?: () => boolean;
 }
 
 /** Every object is in exactly one of the lists. */
@@ -36,7 +38,7 @@ export interface Applied {
 
 /**
  * Sends objects as one stream: always the first one whose gates are open, up to 64 at a time. What fails for now comes back after a
- * while without holding a place; when nothing has been accepted for two minutes it is parked. An object that fails holds only those that
+ * while without holding a place; when nothing has been accepted for two minutes, or for a second while something else waits, it is parked. An object that fails holds only those that
  * wait for its answer, and only until it is given up.
  *
  * Throws when the connection fails, `ClusterBusy` when the namespace goes away, and the reason of the signal; no request is left running then.
@@ -55,6 +57,7 @@ export const leavingMessage = "Waiting for its deletion";
 // The connection has the same limit and lowers its own when the server answers 429.
 const maxInFlight = 64;
 const patienceMs = 120_000;
+const shortPatienceMs = 1_000;
 // Others' fields are taken over first; what still does not pass may be replaced.
 const mostClearings = 3;
 const firstDelayMs = 50;
@@ -107,6 +110,10 @@ class ApplyRun {
     }
   }
 
+  get #patienceMs(): number {
+    return this.#deps.isAwaited?.() === true ? shortPatienceMs : patienceMs;
+  }
+
   #start(): void {
     while (this.#inFlight < maxInFlight && !this.#signal.aborted) {
       const next = this.#waiting.find(({ after }) => after.every((id) => !this.#open.has(id)));
@@ -129,7 +136,7 @@ class ApplyRun {
       case "busy":
         throw new FleetError("ClusterBusy", refusal.message);
       case "temporary":
-        if (this.#deps.clock.now() - this.#lastAnswer > patienceMs) {
+        if (this.#deps.clock.now() - this.#lastAnswer > this.#patienceMs) {
           this.#settle(object, "parked", refusal.message);
           return;
         }

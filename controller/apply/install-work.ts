@@ -46,6 +46,8 @@ export interface InstallDeps {
   readonly preparations: Preparations;
   /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
   readonly suited?: Promise<void>;
+  /** See apply.ts. */
+  readonly isAwaited?: () => boolean;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;
   /** Called when the rules of a webhook were emptied; see unblock.ts. */

@@ -4,6 +4,7 @@ import { Reflector, reflectorKey } from "../../access/reflector.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
+import { missingRightIn } from "../missing-right.ts";
 
 export interface KindWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list" | "server">;
@@ -152,7 +153,9 @@ export class KindWatch implements Disposable {
     }
     if (error instanceof ApiError && error.status === 403) {
       const { client, resource } = this.#options;
-      const message = `Watching ${resource.plural} is not allowed on ${client.server}`;
+      const right = missingRightIn(error.message);
+      const lack = right === undefined ? "" : `: the controller lacks ${right}`;
+      const message = `Watching ${resource.plural} is not allowed on ${client.server}${lack}`;
       return new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
     }
     return undefined;

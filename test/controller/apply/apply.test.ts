@@ -254,6 +254,14 @@ describe("a temporary refusal", () => {
     await clock.advance(2_000);
     expect(namesOf(await result)).toEqual({ applied: ["b"], parked: ["a"], failed: [] });
   });
+
+  test("is parked soon when a repair or a new specification waits for the end", async () => {
+    const server = new Server();
+    server.answer("a", busy);
+    const { result, clock } = start(configs("a", "b"), server, { isAwaited: () => true });
+    await clock.advance(2_000);
+    expect(namesOf(await result)).toEqual({ applied: ["b"], parked: ["a"], failed: [] });
+  });
 });
 
 describe("an object that the server finds invalid", () => {
