@@ -1,0 +1,89 @@
+import { connect, type TLSSocket } from "node:tls";
+
+import { describe, expect, test } from "vitest";
+
+import { reviewOf, serve, type Serving } from "./serving.ts";
+
+const allow = () => Promise.resolve({ violations: [], warnings: [] });
+const head =
+  "POST /validate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4000\r\n\r\n";
+
+/** Connections that have shaken hands or were refused; a few at a time, because this process does both sides. */
+async function connections(
+  { server, authority }: Serving,
+  count: number,
+): Promise<readonly TLSSocket[]> {
+  const sockets: TLSSocket[] = [];
+  while (sockets.length < count) {
+    const few = Array.from({ length: Math.min(20, count - sockets.length) }, () => {
+      const options = { port: server.port, host: "127.0.0.1", ca: authority.certificatePem };
+      return connect(options).on("error", () => undefined);
+    });
+    await Promise.all(
+      few.map((socket) =>
+        Promise.race([happens(socket, "secureConnect"), happens(socket, "close")]),
+      ),
+    );
+    sockets.push(...few);
+  }
+  return sockets;
+}
+
+/** Unlike `once` of Node it does not mind an error before. */
+function happens(socket: TLSSocket, event: "close" | "secureConnect"): Promise<void> {
+  return new Promise((resolve) => socket.once(event, resolve));
+}
+
+const isOpen = (socket: TLSSocket): boolean => !socket.destroyed && !socket.readableEnded;
+
+/** Sends a text byte by byte on each socket, one a second. Returns the way to end it. */
+function drip(sockets: readonly TLSSocket[], text: string): () => void {
+  let at = 0;
+  const timer = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write(text[at % text.length] ?? " ");
+    at += 1;
+  }, 1_000);
+  return () => clearInterval(timer);
+}
+
+describe("T-70 of 500 connections at a byte a second", () => {
+  test.each([
+    ["headers", head.slice(0, 1), head.slice(1)],
+    ["bodies", head, "x"],
+  ])(
+    "none keeps other calls waiting, and all are ended: slow %s",
+    async (_name, first, slowly) => {
+      await using serving = await serve(allow);
+      const sockets = await connections(serving, 500);
+      const ended = Promise.all(sockets.map((socket) => happens(socket, "close")));
+      for (const socket of sockets) socket.write(first);
+      const stop = drip(sockets, slowly);
+      try {
+        const statuses: number[] = [];
+        for (let call = 0; call < 100; call += 1) {
+          statuses.push((await serving.post("/validate", JSON.stringify(reviewOf()))).status);
+        }
+        expect(new Set(statuses)).toEqual(new Set([200]));
+        // The server gives a request 15 s, and looks every second.
+        await ended;
+        expect(sockets.every(({ destroyed }) => destroyed)).toBe(true);
+      } finally {
+        stop();
+        for (const socket of sockets) socket.destroy();
+      }
+    },
+    60_000,
+  );
+});
+
+test("T-70 more than 512 connections are not taken, and one that ends makes room", async () => {
+  await using serving = await serve(allow);
+  const sockets = await connections(serving, 520);
+  expect(sockets.filter(isOpen).length).toBe(512);
+  for (const socket of sockets) socket.destroy();
+  await expect
+    .poll(async () => (await serving.send("GET", "/healthz").catch(() => undefined))?.status, {
+      timeout: 10_000,
+    })
+    .toBe(200);
+});
