@@ -54,7 +54,11 @@ export async function install(
   if (isRooted && isSettled(plan)) return untouched(desired, contestsOf(work));
   await settle(work, found, signal);
   const root = await withIntent(before, work, signal);
-  return carriedOut(plan, begun({ ...work, root, mayExist: before !== undefined }), signal);
+  return carriedOut(
+    plan,
+    begun({ ...work, root, mayExist: before !== undefined || wasInstalled(work) }),
+    signal,
+  );
 }
 
 /** Nothing is to be done, as far as this process knows without asking. */
@@ -123,11 +127,15 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   return found;
 }
 
+/** As far as the hub knows. */
+function wasInstalled({ component }: Work): boolean {
+  return component.status?.version !== undefined;
+}
+
 /** Without its anchor an installation is lost, unless it had a second owner. */
 async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = work;
-  const wasThere = memory.isRooted || component.status?.version !== undefined;
-  if (!wasThere || target.profile === undefined) return;
+  if (!(memory.isRooted || wasInstalled(work)) || target.profile === undefined) return;
   deps.onAnchorLost?.();
   if (memory.twin === undefined) await dropWebhooks(target, component, signal);
 }

@@ -54,7 +54,8 @@ export async function ensureTwin(
     return { owner: ownerOf(live), isNew: false };
   }
   const manifest = {
-    ...key,
+    apiVersion: key.apiVersion,
+    kind: key.kind,
     metadata: {
       name: key.name,
       labels: { [anchorLabels.managedBy]: managedByValue, [componentUidLabel]: uid },
