@@ -12,8 +12,12 @@ import {
   minorOf,
   targetVersion,
 } from "../controller/render/version.ts";
-import type { ReleaseNames, RenderCheck, RenderFindings } from "../webhook/render-check.ts";
-import type { Problem } from "../webhook/rules/rule.ts";
+import type {
+  ReleaseNames,
+  RenderCheck,
+  RenderFindings,
+  RenderProblem,
+} from "../webhook/render-check.ts";
 import { releaseNames } from "./release-names.ts";
 
 export interface ComponentProblemsOptions {
@@ -119,7 +123,7 @@ function plainOf(component: Component, version: string): Component {
   return { ...rest, metadata, spec: { ...spec, version } };
 }
 
-async function problemsOf(work: () => Promise<void>): Promise<readonly Problem[]> {
+async function problemsOf(work: () => Promise<void>): Promise<readonly RenderProblem[]> {
   try {
     await work();
     return [];
@@ -130,7 +134,7 @@ async function problemsOf(work: () => Promise<void>): Promise<readonly Problem[]
 }
 
 /** Messages of the renderer name their field, or a thing that one field stands behind. */
-function problemOf({ reason, message }: FleetError): Problem {
+function problemOf({ reason, message }: FleetError): RenderProblem {
   const [, path = "", what = ""] = /^(spec[\w.[\]-]*): ([^]*)$/.exec(message) ?? [];
   if (path !== "") return { path, message: what };
   if (message.includes("security guard")) {

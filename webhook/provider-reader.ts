@@ -14,6 +14,8 @@ export type ProviderReader = (
 const maxInline = 8 * 1024;
 const maxCharacters = 256 * 1024;
 const limitMs = 3_000;
+// A file of 500 providers has fewer. With more of them the parser takes memory and time out of all proportion.
+const maxParts = 20_000;
 
 /**
  * A reader for plugins below `roots`. What is long is read by a thread of its own, one after the other; what takes longer than three seconds is a
@@ -24,6 +26,7 @@ export function createProviderReader(roots: readonly string[]): ProviderReader {
   return async (source, signal) => {
     if (source.text.length <= maxInline) return readingOf(source, roots);
     if (source.text.length > maxCharacters) return hopeless("it is larger than 256 KiB");
+    if (partsIn(source.text) > maxParts) return hopeless(`it holds more than ${maxParts} parts`);
     const turn = before.then(() => {
       signal.throwIfAborted();
       return readApart({ source, roots });
@@ -36,7 +39,6 @@ export function createProviderReader(roots: readonly string[]): ProviderReader {
 async function readApart(task: ProviderTask): Promise<ProviderReading> {
   const worker = new Worker(new URL("provider-worker.ts", import.meta.url), {
     workerData: task,
-    resourceLimits: { maxOldGenerationSizeMb: 96 },
   });
   const { promise, resolve, reject } = Promise.withResolvers<ProviderReading>();
   worker.once("message", resolve).once("error", reject);
@@ -51,6 +53,17 @@ async function readApart(task: ProviderTask): Promise<ProviderReading> {
     await worker.terminate();
   }
 }
+
+/** Characters that begin or end a part of JSON or YAML. */
+function partsIn(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    if (structural.includes(text[at] ?? "")) count += 1;
+  }
+  return count;
+}
+
+const structural = "\n\r,:{}[]!&*?|>-#%@`";
 
 function hopeless(problem: string): ProviderReading {
   return { file: undefined, problems: [problem], warnings: [] };

@@ -29,7 +29,7 @@ export function readingOf(
   }
   const strict = providerStrictness(text, { format, roots });
   const unusable = file.providers.flatMap(({ problem = "" }) => (problem === "" ? [] : [problem]));
-  const problems = [...unusable, ...strict.filter((one) => !isAmong(unusable, one))];
+  const problems = [...strict, ...unusable.filter((one) => !isAmong(strict, one))];
   return { file, problems, warnings: file.warnings.filter((one) => !isAmong(problems, one)) };
 }
 

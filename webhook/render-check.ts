@@ -1,5 +1,4 @@
 import type { Component } from "../api/component.ts";
-import type { Problem } from "./rules/rule.ts";
 
 /** What a release, as this component would have it, is made of: names that fields of the spec go by. */
 export interface ReleaseNames {
@@ -10,12 +9,18 @@ export interface ReleaseNames {
   readonly configMaps: ReadonlySet<string>;
 }
 
+/** One thing that the controller would stop at, with the field that is the cause. */
+export interface RenderProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
 /** What the controller would say about a component, as far as it can be known without the cluster and without fetching anything. */
 export interface RenderFindings {
   /** About the version and the way to it. */
-  readonly version: readonly Problem[];
+  readonly version: readonly RenderProblem[];
   /** About the rest. */
-  readonly others: readonly Problem[];
+  readonly others: readonly RenderProblem[];
   /** The version that would be installed, and the newest patch of its minor; undefined when they are not known. */
   readonly target: string | undefined;
   readonly newestPatch: string | undefined;

@@ -1,0 +1,121 @@
+import { resolve } from "node:path";
+
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { componentProblems } from "../../cmd/component-problems.ts";
+import { openReleases, type Releases } from "../../controller/render/release.ts";
+import { linesOf, review, type Stage, written } from "../webhook/component-stage.ts";
+
+const sample = resolve(import.meta.dirname, "../fixtures/release");
+// The sample release holds no Istio.
+const kourier = { ingress: { kourier: { enabled: true } } };
+let releases: Releases;
+
+beforeAll(async () => {
+  releases = await openReleases(sample);
+});
+
+const stage = (): Stage => ({ renderCheck: componentProblems({ releases, environment: {} }) });
+const beside = (): Stage => ({
+  renderCheck: componentProblems({ releases: undefined, environment: {} }),
+});
+
+describe("versions", () => {
+  test.each([
+    [
+      { version: "1.24.0" },
+      /the manifests of the target version 1\.24\.0 are not available to this release; it has 1\.23\.0/,
+    ],
+    [{ version: "newest" }, /target version vnewest is not in a valid semantic versioning format/],
+    [{ version: "1" }, /should at least include the major and minor numbers/],
+    [
+      { manifests: [{ URL: "https://example.com/a.yaml" }] },
+      /is required together with spec\.manifests/,
+    ],
+  ])("%j is refused", async (spec, text) => {
+    const lines = linesOf(await review(written({ ...kourier, ...spec }), stage()));
+    expect(lines).toEqual([expect.stringMatching(text)]);
+    expect(lines[0]?.startsWith("422 spec.version: ")).toBe(true);
+  });
+
+  test.each([undefined, "", "latest", "Latest", "1.23", "v1.23", "1.23.0", "v1.22.0"])(
+    "%j is allowed",
+    async (version) => {
+      const spec = { ...kourier, ...(version === undefined ? {} : { version }) };
+      expect(linesOf(await review(written(spec), stage()))).toEqual([]);
+    },
+  );
+
+  test.each([
+    [
+      "1.21.0",
+      "1.23.0",
+      /across multiple MINOR versions\. The installed KnativeServing version is v1\.21\.0/,
+    ],
+    ["0.9.0", "1.23.0", /across the MAJOR version/],
+  ])(
+    "from %s to %s is refused, with and without a release directory",
+    async (installed, version, text) => {
+      const request = written(
+        { ...kourier, version },
+        { before: {}, status: { version: installed } },
+      );
+      for (const one of [stage(), beside()]) {
+        expect(linesOf(await review(request, one))).toEqual([expect.stringMatching(text)]);
+      }
+    },
+  );
+
+  test("beside another operator only the texts of versions are checked", async () => {
+    expect(linesOf(await review(written({ version: "1.99.0" }), beside()))).toEqual([]);
+    expect(linesOf(await review(written({ version: "x" }), beside()))).toHaveLength(1);
+  });
+
+  test("a version problem hides no other problem", async () => {
+    const spec = {
+      ...kourier,
+      version: "9.9.9",
+      security: { securityGuard: { enabled: true } },
+      workloads: [{ name: "a", replicas: -1 }],
+    };
+    const rules = (await review(written(spec), stage())).violations.map(({ rule }) => rule);
+    expect(rules).toEqual(expect.arrayContaining(["version", "replicas"]));
+  });
+});
+
+describe("what rendering says", () => {
+  test("is said with the field that it is about", async () => {
+    const spec = { config: { "br-defaults": { "default-br-config": "no: class" } } };
+    const [line] = linesOf(await review(written(spec, { kind: "KnativeEventing" }), stage()));
+    if (line !== undefined) expect(line).toMatch(/^422 spec\.config: /);
+    const both = {
+      ...kourier,
+      podDisruptionBudgets: [{ name: "activator-pdb", minAvailable: 1, maxUnavailable: 1 }],
+    };
+    // The rule has said it, with a better path: once.
+    expect(linesOf(await review(written(both), stage()))).toHaveLength(1);
+  });
+
+  test("overrides that name nothing are warnings", async () => {
+    const spec = {
+      ...kourier,
+      version: "1.23.0",
+      workloads: [
+        { name: "controller", env: [{ container: "nobody", envVars: [] }] },
+        { name: "controler" },
+      ],
+      services: [{ name: "nothing" }],
+      podDisruptionBudgets: [{ name: "nothing" }],
+      config: { nothing: {} },
+    };
+    const { violations, warnings } = await review(written(spec), stage());
+    expect(violations).toEqual([]);
+    expect(warnings.map((one) => one.split(": ", 1)[0])).toEqual([
+      "spec.workloads[0].env[0].container",
+      "spec.workloads[1].name",
+      "spec.services[0].name",
+      "spec.podDisruptionBudgets[0].name",
+      "spec.config.nothing",
+    ]);
+  });
+});

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { componentRules, componentWarnings } from "../../webhook/rules/component-rules.ts";
+
+const page = readFileSync(resolve(import.meta.dirname, "../../docs/webhook.md"), "utf8");
+
+/** The first cells of the rows of the table below a heading, with the second. */
+function rowsOf(heading: string): ReadonlyMap<string, string> {
+  const [, after = ""] = page.split(`\n## ${heading}\n`);
+  const [section = ""] = after.split(/\n##/);
+  const rows = [...section.matchAll(/^\| `([^`]+)` +\| ([^|]+?) +\|/gm)];
+  return new Map(rows.map(([, name = "", second = ""]) => [name, second]));
+}
+
+test("docs/webhook.md lists every rule with its code, and no other", () => {
+  const codes = Object.entries(componentRules).map(([name, { code }]) => [name, String(code)]);
+  expect(Object.fromEntries(rowsOf("Rules for components"))).toEqual({
+    size: "422",
+    ...Object.fromEntries(codes),
+  });
+});
+
+test("docs/webhook.md lists every warning, and no other", () => {
+  expect([...rowsOf("Warnings for components").keys()]).toEqual(Object.keys(componentWarnings));
+});
+
+test("docs/webhook.md says that nothing is defaulted", () => {
+  expect(page).toContain("**Nothing is defaulted**");
+});
