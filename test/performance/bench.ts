@@ -19,22 +19,25 @@ import {
   steadyReport,
 } from "./report.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
+import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part.ts";
 import { startWorkbench } from "./workbench.ts";
 
 const fleetParts = ["eventing", "serving", "repair", "lost", "steady"] as const;
-const parts = [...fleetParts, "render", "access", "fleet"] as const;
-const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--runs N] [--rtt MS,MS,…]
+const parts = [...fleetParts, "render", "access", "fleet", "webhook"] as const;
+const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost, the steady state,
-                rendering (without any cluster), the way to spokes, or ten spokes at once
+                rendering (without any cluster), the way to spokes, ten spokes at once, or the admission webhook
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
+  --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
   --rtt LIST    round-trip times in ms (default 0,50,200)`;
 
 interface Options {
   readonly only: string | undefined;
   readonly json: string | undefined;
+  readonly quick: boolean;
   readonly runs: number;
   readonly rtts: readonly number[];
 }
@@ -45,6 +48,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
     options: {
       only: { type: "string" },
       json: { type: "string" },
+      quick: { type: "boolean", default: false },
       runs: { type: "string", default: "5" },
       rtt: { type: "string", default: "0,50,200" },
       help: { type: "boolean", short: "h", default: false },
@@ -60,10 +64,10 @@ function optionsOf(args: readonly string[]): Options | undefined {
   if (values.only !== undefined && !parts.some((part) => part === values.only)) {
     throw new Error(`--only takes one of ${parts.join(", ")}`);
   }
-  return { only: values.only, json: values.json, runs, rtts };
+  return { only: values.only, json: values.json, quick: values.quick, runs, rtts };
 }
 
-async function bench({ only, json, runs, rtts }: Options): Promise<void> {
+async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> {
   // Found out now and not after ten minutes.
   if (json !== undefined) await writeFile(json, "");
   const startedAt = performance.now();
@@ -76,6 +80,7 @@ async function bench({ only, json, runs, rtts }: Options): Promise<void> {
     renders: isWanted("render", only) ? await measureRender(runs, say) : [],
     access: isWanted("access", only) ? await measureAccess(say) : null,
     fleet: isWanted("fleet", only) ? await measureFleetOfTen(say) : null,
+    webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
     ...(fleetParts.some((part) => isWanted(part, only))
       ? await measureFleet({ only, runs, rtts }, say)
       : noFleet),
@@ -93,6 +98,7 @@ interface Results extends FleetResult {
   readonly renders: readonly RenderResult[];
   readonly access: AccessResult | null;
   readonly fleet: FleetOfTen | null;
+  readonly webhook: WebhookResult | null;
 }
 
 function goalsOf(results: Results): readonly Goal[] {
@@ -100,6 +106,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...renderGoals(results.renders),
     ...(results.access === null ? [] : accessGoals(results.access)),
     ...(results.fleet === null ? [] : fleetGoals(results.fleet)),
+    ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
     ...installGoals(results.installs),
     ...(results.steady === null ? [] : steadyGoals(results.steady)),
     ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
@@ -121,7 +128,7 @@ interface FleetResult {
 const noFleet: FleetResult = { installs: [], steady: null, repairs: [], lost: null };
 
 async function measureFleet(
-  { only, runs, rtts }: Omit<Options, "json">,
+  { only, runs, rtts }: Omit<Options, "json" | "quick">,
   say: (line: string) => void,
 ): Promise<FleetResult> {
   await using workbench = await startWorkbench(say);

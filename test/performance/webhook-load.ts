@@ -1,0 +1,133 @@
+import { Agent, request } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What calls at a fixed rate met with. */
+export interface LoadFigures {
+  readonly calls: number;
+  readonly failed: number;
+  /** Milliseconds from when a call was due until it was answered, so that a call that waits its turn counts as slow. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly callsPerSecond: number;
+}
+
+/** Where calls go, and what they say. */
+export interface LoadTarget {
+  readonly port: number;
+  readonly serverName: string;
+  /** Asked for each new connection, as an API server does when the `caBundle` changes. */
+  readonly trusted: () => string;
+  readonly path: string;
+  readonly body: string;
+  readonly connections: number;
+  /** Connections are left for new ones after that time; absent: they are kept. */
+  readonly reconnectMs?: number;
+}
+
+const lastAnswersMs = 3_000;
+
+/** Sends calls over kept connections; a call that gets no review in answer has failed. */
+export class WebhookLoad implements Disposable {
+  readonly #target: LoadTarget;
+  #agent: Agent | undefined;
+  #ca = "";
+  #madeAt = 0;
+
+  constructor(target: LoadTarget) {
+    this.#target = target;
+  }
+
+  /** As many calls as the time has room for, one every `1000 / rate` ms, whether the ones before are answered or not. */
+  async atRate(rate: number, until: () => boolean): Promise<LoadFigures> {
+    const latencies: number[] = [];
+    const startedAt = performance.now();
+    const running = new Set<Promise<void>>();
+    let failed = 0;
+    let sent = 0;
+    while (!until()) {
+      const dueMs = (sent * 1_000) / rate;
+      const early = dueMs - (performance.now() - startedAt);
+      if (early > 1) {
+        await delay(early);
+        continue;
+      }
+      sent += 1;
+      const one = async (): Promise<void> => {
+        if (!(await this.#call())) failed += 1;
+        latencies.push(performance.now() - startedAt - dueMs);
+      };
+      const call = one();
+      running.add(call);
+      void call.finally(() => running.delete(call));
+    }
+    await Promise.all(running);
+    return figuresOf(latencies, failed, performance.now() - startedAt);
+  }
+
+  /** Calls without a pause on each connection. */
+  async flatOut(durationMs: number): Promise<LoadFigures> {
+    const latencies: number[] = [];
+    const startedAt = performance.now();
+    let failed = 0;
+    const worker = async () => {
+      while (performance.now() - startedAt < durationMs) {
+        const began = performance.now();
+        if (!(await this.#call())) failed += 1;
+        latencies.push(performance.now() - began);
+      }
+    };
+    await Promise.all(Array.from({ length: this.#target.connections }, worker));
+    return figuresOf(latencies, failed, performance.now() - startedAt);
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent?.destroy();
+  }
+
+  #call(): Promise<boolean> {
+    const { port, serverName: servername, path, body } = this.#target;
+    const headers = {
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(body)),
+    };
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const options = { host: "127.0.0.1", port, servername, path, method: "POST", headers };
+    const call = request({ ...options, agent: this.#agentNow(), timeout: 10_000 }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () =>
+        resolve(text.includes('"allowed":') && !text.includes('"code":500')),
+      );
+      response.on("error", () => resolve(false));
+    });
+    call.on("timeout", () => call.destroy(new Error("No answer")));
+    call.on("error", () => resolve(false));
+    call.end(body);
+    return promise;
+  }
+
+  #agentNow(): Agent {
+    const { connections: maxSockets, reconnectMs = Number.POSITIVE_INFINITY } = this.#target;
+    const ca = this.#target.trusted();
+    const isOld = performance.now() - this.#madeAt > reconnectMs;
+    if (this.#agent !== undefined && ca === this.#ca && !isOld) return this.#agent;
+    const left = this.#agent;
+    if (left !== undefined) setTimeout(() => left.destroy(), lastAnswersMs).unref();
+    this.#ca = ca;
+    this.#madeAt = performance.now();
+    this.#agent = new Agent({ ca, keepAlive: true, maxSockets, scheduling: "fifo" });
+    return this.#agent;
+  }
+}
+
+function figuresOf(latencies: readonly number[], failed: number, elapsedMs: number): LoadFigures {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
+  return {
+    calls: sorted.length,
+    failed,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    callsPerSecond: (sorted.length * 1_000) / elapsedMs,
+  };
+}
