@@ -7,9 +7,9 @@ import { connectionErrorOf } from "./connection-failure.ts";
 import type { ClientCertificate } from "./connector.ts";
 import { Deadline } from "./deadline.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { surviveStreamErrors } from "./http2-errors.ts";
 import { Lane, laneSize } from "./lane.ts";
 import type { Silence } from "./liveness.ts";
+import { mendHttp2Streams } from "./mend-http2-streams.ts";
 import type { RequestCounters } from "./request-counters.ts";
 import { Window } from "./window.ts";
 import { type MayWrite, WriteRefusedError } from "./write-permit.ts";
@@ -91,7 +91,7 @@ export class Transport implements AsyncDisposable {
   readonly #lanes: [Lane, ...Lane[]];
 
   constructor(options: TransportOptions) {
-    surviveStreamErrors();
+    mendHttp2Streams();
     this.#options = options;
     const url = new URL(options.endpoint.server);
     this.#origin = url.origin;
