@@ -144,8 +144,11 @@ function conditionsOf(
   const steps = stepsOf(outcome.steps);
   if (outcome.kind === "failed") {
     const failures = failuresOf(outcome.error);
+    const seen = outcome.steps.resolved ? seenAgain(current, cluster) : [];
     // A condition that is said twice would have a new time with every attempt.
-    const others = steps.filter(({ type }) => failures.every((failure) => failure.type !== type));
+    const others = [...steps, ...seen].filter(({ type }) =>
+      failures.every((failure) => failure.type !== type),
+    );
     return [...others, ...failures];
   }
   if (outcome.kind === "removing") {
@@ -159,6 +162,14 @@ function stepsOf({ eligible, resolved }: Steps): readonly Entry[] {
     ...(eligible ? [isTrue("VersionMigrationEligible")] : []),
     ...(resolved ? [isTrue("TargetClusterResolved")] : []),
   ];
+}
+
+/** A cluster that answers again was silent before: of its Deployments nothing is known yet. */
+function seenAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
+  const type = "DeploymentsAvailable";
+  const was = current.find((condition) => condition.type === type);
+  if (was?.reason !== "SpokeUnreachable") return [];
+  return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
 }
 
 function progressOf(progress: Progress | undefined): readonly Entry[] {

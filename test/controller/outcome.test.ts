@@ -223,6 +223,14 @@ describe("statusOf", () => {
     expect(statusOf(once, lost, later)).toEqual(once.status);
   });
 
+  test("a spoke that is back is not called silent by any condition, whatever fails then", () => {
+    const silent = failed(new FleetError("SpokeUnreachable", "Silent"), neither);
+    const conflict = failed(new FleetError("AnchorConflict", "Another hub owns it"), both);
+    const status = statusOf(after(silent), conflict, later);
+    expect(lines(status).filter((line) => line.includes("Silent"))).toEqual([]);
+    expect(lines(status).join()).toContain("DeploymentsAvailable=Unknown | Installing");
+  });
+
   test("a target that is not resolved leaves the install's own condition alone", () => {
     const lost = failed(new FleetError("ClusterProfileNotReady", "Not healthy"), neither);
     expect(lines(statusOf(after(applied()), lost, now))).toContain("InstallSucceeded=True");
