@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { connectHub, type HubConnection } from "../../../access/hub.ts";
+import { systemClock } from "../../../controller/clock.ts";
+import { ClusterGuard, type ClusterGuardOptions } from "../../../controller/guard/cluster-guard.ts";
+import { guardPolicyOf, policyNameOf } from "../../../controller/guard/policy.ts";
+import type { Cluster } from "../../fleet/cluster.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { connectAs, eventing } from "../hand-made-installation.ts";
+
+const fleet = useFleet({ hub: { kwok: false }, spokes: [{ kwok: false }] });
+const { signal } = new AbortController();
+const apiVersion = "admissionregistration.k8s.io/v1";
+const hubs = { a: "aaaaaaaa-0000", b: "bbbbbbbb-0000", c: "cccccccc-0000" };
+
+let cluster: Cluster;
+let spoke: HubConnection;
+let masters: HubConnection;
+
+beforeAll(async () => {
+  cluster = fleet().spoke(0);
+  spoke = await connectAs(cluster, "guard", { clusterRoles: ["knfleet-spoke"] });
+  const kubeconfig = cluster.adminKubeconfigPath;
+  masters = await connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-guard-test" });
+});
+afterAll(async () => {
+  await spoke[Symbol.asyncDispose]();
+  await masters[Symbol.asyncDispose]();
+});
+
+/** A guard for an anchor in the namespace `default`; it ends when it is disposed. */
+function guardOf(
+  hubId: string,
+  {
+    client = spoke.client,
+    ...options
+  }: Partial<ClusterGuardOptions> & { client?: HubConnection["client"] } = {},
+) {
+  const end = new AbortController();
+  const guard = new ClusterGuard(
+    { client, fieldManager: "knfleet-guard", signal: end.signal },
+    {
+      clock: systemClock,
+      log: silentLog,
+      hubId,
+      protection: "Auto",
+      crds: false,
+      onChange: () => undefined,
+      onWithdrawn: () => undefined,
+      ...options,
+    },
+  );
+  const component = eventing("default");
+  guard.enrol({ component, anchor: { namespace: "default", name: "anchor" } });
+  return { guard, component, [Symbol.dispose]: () => end.abort(new Error("The test is over")) };
+}
+
+async function names(kind: string): Promise<readonly string[]> {
+  const found = await cluster.admin.list({ apiVersion, kind });
+  return found.map(({ metadata }) => metadata.name).filter((name) => name.includes("-0000."));
+}
+
+test("two hubs guard one spoke, and the end of one leaves the other's guard", async () => {
+  using first = guardOf(hubs.a, { crds: true });
+  using second = guardOf(hubs.b);
+  await Promise.all([first.guard.ready(signal), second.guard.ready(signal)]);
+  expect([first.guard.protection.reason, second.guard.protection.reason]).toEqual([
+    "Enforced",
+    "Enforced",
+  ]);
+  expect(await names("ValidatingAdmissionPolicyBinding")).toHaveLength(5);
+  await first.guard.retire(first.component, signal);
+  const left = ["anchor-guard", "namespace-guard"] as const;
+  const wanted = left.map((guard) => policyNameOf(guard, hubs.b));
+  expect((await names("ValidatingAdmissionPolicyBinding")).toSorted()).toEqual(wanted);
+  expect((await names("ValidatingAdmissionPolicy")).toSorted()).toEqual(wanted);
+  expect(await second.guard.needsTwin(signal)).toBe(false);
+});
+
+test("who comes again after the end gets a new guard", async () => {
+  using one = guardOf(hubs.a);
+  await one.guard.ready(signal);
+  const retired = one.guard.retire(one.component, signal);
+  await retired;
+  one.guard.enrol({ component: one.component, anchor: { namespace: "default", name: "anchor" } });
+  await one.guard.ready(signal);
+  expect(one.guard.protection.reason).toBe("Enforced");
+  await one.guard.retire(one.component, signal);
+  expect(await names("ValidatingAdmissionPolicy")).not.toContain(
+    policyNameOf("anchor-guard", hubs.a),
+  );
+});
+
+test("an anchor that another process made keeps the guard", async () => {
+  using one = guardOf(hubs.a);
+  await one.guard.ready(signal);
+  const anchor = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      namespace: "default",
+      name: "others",
+      annotations: {
+        "operator.knative.dev/protected": "true",
+        "operator.knative.dev/hub-id": hubs.a,
+      },
+    },
+  };
+  const resource = { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
+  await spoke.client.create({ resource, namespace: "default" }, anchor, {}, signal);
+  await one.guard.retire(one.component, signal);
+  expect(await names("ValidatingAdmissionPolicy")).toContain(policyNameOf("anchor-guard", hubs.a));
+  await spoke.client.remove({ resource, namespace: "default", name: "others" }, {}, signal);
+});
+
+test("another user of the controller is written into the policy in place, without a gap", async () => {
+  const name = policyNameOf("anchor-guard", hubs.c);
+  const owner = { hubId: hubs.c, hubUser: "somebody-else" };
+  const { policy, binding } = guardPolicyOf("anchor-guard", owner);
+  await cluster.admin.apply(policy);
+  await cluster.admin.apply(binding);
+  const before = await cluster.admin.get({ ...policy, name });
+  const path = "/api/v1/namespaces/default/configmaps?dryRun=All";
+  const annotations = {
+    "operator.knative.dev/protected": "true",
+    "operator.knative.dev/hub-id": hubs.c,
+  };
+  const attempt = async (): Promise<boolean> => {
+    try {
+      await cluster.admin.request("POST", path, { metadata: { name: "tried", annotations } });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  await waitFor("the first text to be enforced", async () => !(await attempt()));
+  using one = guardOf(hubs.c);
+  const over = new AbortController();
+  const allowed: boolean[] = [];
+  const trying = (async () => {
+    while (!over.signal.aborted) allowed.push(await attempt());
+  })();
+  await one.guard.ready(signal);
+  over.abort();
+  await trying;
+  expect(allowed.length).toBeGreaterThan(20);
+  expect(allowed).not.toContain(true);
+  const after = await cluster.admin.get({ ...policy, name });
+  expect(after?.metadata.uid).toBe(before?.metadata.uid);
+  const [isController] = [valueAt(after, "spec", "variables")].flat();
+  expect(JSON.stringify(isController)).toContain("system:serviceaccount:");
+  await one.guard.retire(one.component, signal);
+});
+
+test("a controller that comes as system:masters says that its identity is shared", async () => {
+  using one = guardOf(hubs.a, { client: masters.client });
+  await one.guard.ready(signal);
+  expect(one.guard.protection).toMatchObject({
+    reason: "SharedIdentity",
+    message: expect.stringContaining("system:masters"),
+  });
+  await one.guard.retire(one.component, signal);
+});
+
+test("a binding that is deleted is there again, and told of, whoever sees it first", async () => {
+  const said: string[] = [];
+  using one = guardOf(hubs.a, {
+    recheckMs: 500,
+    onChange: () => said.push(one.guard.protection.reason),
+  });
+  await one.guard.ready(signal);
+  const name = policyNameOf("anchor-guard", hubs.a);
+  await cluster.admin.remove({ apiVersion, kind: "ValidatingAdmissionPolicyBinding", name });
+  await waitFor("the guard to be back", () =>
+    Promise.resolve(said.includes("BindingMissing") && said.at(-1) === "Enforced"),
+  );
+  expect(await names("ValidatingAdmissionPolicyBinding")).toContain(name);
+  await one.guard.retire(one.component, signal);
+});
+
+test("with a right to nothing, an install goes on with a second owner, or not at all", async () => {
+  await using nobody = await connectAs(cluster, "nobody", {});
+  using auto = guardOf(hubs.a, { client: nobody.client });
+  await auto.guard.ready(signal);
+  expect(auto.guard.protection.reason).toBe("PolicyForbidden");
+  expect(await auto.guard.needsTwin(signal)).toBe(true);
+  using strict = guardOf(hubs.a, { client: nobody.client, protection: "Policy" });
+  await expect(strict.guard.ready(signal)).rejects.toMatchObject({ reason: "AnchorUnprotected" });
+  expect(await strict.guard.needsTwin(signal)).toBe(false);
+});
