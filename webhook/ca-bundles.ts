@@ -36,11 +36,6 @@ export function trusts(
   );
 }
 
-/** Number of webhooks in a configuration that ask this Service. */
-export function countOf(configuration: KubeObject, service: ServiceRef): number {
-  return entriesOf(configuration, service).length;
-}
-
 /**
  * JSON Patch that gives each webhook that asks this Service the bundle, and none but the version that was looked at; empty when there
  * is nothing to change.
