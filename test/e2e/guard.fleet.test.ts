@@ -1,10 +1,15 @@
 import { expect, test } from "vitest";
 
-import { anchorAnnotations, anchorNameOf, guardLabels } from "../../api/anchor.ts";
+import {
+  anchorAnnotations,
+  anchorNameOf,
+  guardAnnotations,
+  guardLabels,
+} from "../../api/anchor.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventsOf } from "./history.ts";
-import { condition, create, gone, ready, remove } from "./installation.ts";
+import { condition, create, gone, installed, ready, remove } from "./installation.ts";
 import { guardRequestsTo, requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -98,6 +103,39 @@ test("a policy that somebody weakened is put right in place", async () => {
   expect((await admin.get(key))?.metadata.uid).toBe(before?.metadata.uid);
   await condition(hub, kind, ["AnchorProtected", { status: "True", reason: "Enforced" }]);
 });
+
+test("an anchor that is deleted with a confirmation comes back with all that it owned (C23)", async () => {
+  const { hub, fleet } = scene();
+  const { admin } = fleet.spoke(0);
+  const old = (await admin.get(anchor))?.metadata.uid ?? "";
+  const confirm = { [guardAnnotations.confirmDeletion]: old };
+  const wrong = { [guardAnnotations.confirmDeletion]: "another-uid" };
+  await expect(admin.patch(anchor, { metadata: { annotations: wrong } })).rejects.toThrow(
+    /must be the UID of this object/,
+  );
+  await admin.patch(anchor, { metadata: { annotations: confirm } });
+  await admin.remove(anchor);
+  const uid = await waitFor("another anchor", async () => {
+    const found = (await admin.get(anchor))?.metadata.uid;
+    return found !== undefined && found !== old && found;
+  });
+  const component = await condition(hub, kind, ["InstallSucceeded", { status: "True" }]);
+  await waitFor(
+    "everything to be owned by it",
+    async () => {
+      const objects = await installed(fleet.spoke(0), component.metadata.uid);
+      const owned = objects.filter(({ metadata }) => metadata.namespace === namespace);
+      const owners = owned.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
+      const ofAnchors = owners.filter((owner) => owner.name === anchor.name);
+      const isAllThere = owned.length > 30 && ofAnchors.every((owner) => owner.uid === uid);
+      return isAllThere && ofAnchors.length === owned.length;
+    },
+    { timeoutMs: 90_000 },
+  );
+  await ready(hub, kind, 90_000);
+  const events = await eventsOf(hub, kind, component.metadata.uid);
+  expect(events.filter((event) => event.startsWith("AnchorLost:"))).toHaveLength(1);
+}, 240_000);
 
 test("with the component the label of its namespace and the guard go", async () => {
   const { hub, fleet } = scene();
