@@ -133,15 +133,20 @@ async function problemsOf(work: () => Promise<void>): Promise<readonly RenderPro
   }
 }
 
-/** Messages of the renderer name their field, or a thing that one field stands behind. */
+/** What a message of the renderer is about, and the field that is the cause. */
+const causes: readonly (readonly [pattern: RegExp, field: (name: string) => string])[] = [
+  [/security.guard/, () => "spec.security.securityGuard.enabled"],
+  [/ingress\/[\w.]+\/([\w-]+)/, (name) => `spec.ingress.${name}`],
+  [/eventing-source\/[\w.]+\/([\w-]+)/, (name) => `spec.source.${name}`],
+  [/default-br-config/, () => "spec.config"],
+];
+
 function problemOf({ reason, message }: FleetError): RenderProblem {
-  const [, path = "", what = ""] = /^(spec[\w.[\]-]*): ([^]*)$/.exec(message) ?? [];
-  if (path !== "") return { path, message: what };
-  if (message.includes("security guard")) {
-    return { path: "spec.security.securityGuard.enabled", message };
-  }
-  if (message.includes("default-br-config")) {
-    return { path: "spec.config", message };
+  const [, named = "", what = ""] = /^(spec[\w.[\]-]*): ([^]*)$/.exec(message) ?? [];
+  if (named !== "") return { path: named, message: what };
+  for (const [pattern, field] of causes) {
+    const found = pattern.exec(message);
+    if (found !== null) return { path: field(found[1] ?? ""), message };
   }
   return { path: reason === "ReleaseNotFound" ? "spec.version" : "spec", message };
 }

@@ -84,16 +84,28 @@ describe("versions", () => {
 });
 
 describe("what rendering says", () => {
-  test("is said with the field that it is about", async () => {
-    const spec = { config: { "br-defaults": { "default-br-config": "no: class" } } };
-    const [line] = linesOf(await review(written(spec, { kind: "KnativeEventing" }), stage()));
-    if (line !== undefined) expect(line).toMatch(/^422 spec\.config: /);
-    const both = {
-      ...kourier,
-      podDisruptionBudgets: [{ name: "activator-pdb", minAvailable: 1, maxUnavailable: 1 }],
-    };
-    // The rule has said it, with a better path: once.
-    expect(linesOf(await review(written(both), stage()))).toHaveLength(1);
+  test.each([
+    [
+      "KnativeServing",
+      {},
+      /^422 spec\.ingress\.istio: The release directory holds no ingress\/1\.23\/istio$/,
+    ],
+    [
+      "KnativeServing",
+      { ...kourier, security: { securityGuard: { enabled: true } } },
+      /^422 spec\.security\.securityGuard\.enabled: /,
+    ],
+    ["KnativeEventing", { source: { kafka: { enabled: true } } }, /^422 spec\.source\.kafka: /],
+  ])("%s %j is refused with the field that it is about", async (kind, spec, text) => {
+    expect(linesOf(await review(written(spec, { kind }), stage()))).toEqual([
+      expect.stringMatching(text),
+    ]);
+  });
+
+  test("is said once where a rule has said it", async () => {
+    const budget = { name: "activator-pdb", minAvailable: 1, maxUnavailable: 1 };
+    const spec = { ...kourier, podDisruptionBudgets: [budget] };
+    expect(linesOf(await review(written(spec), stage()))).toHaveLength(1);
   });
 
   test("overrides that name nothing are warnings", async () => {
