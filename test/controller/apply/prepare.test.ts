@@ -37,6 +37,26 @@ describe("what is sent of a rendered object", () => {
     ]);
   });
 
+  test("has a second owner in its namespace where the cluster cannot protect the first", () => {
+    const apiVersion = "rbac.authorization.k8s.io/v1";
+    const twin = { apiVersion, kind: "ClusterRole", name: "twin", uid: "twin-uid" };
+    const owners = preparedOf([
+      manifestOf("v1 ConfigMap knative/a"),
+      manifestOf("v1 ConfigMap elsewhere/a"),
+    ]).map((object) => bodyOf(object, { ...installation, twin }).metadata.ownerReferences);
+    expect(owners).toEqual([[installation.owner, twin], undefined]);
+  });
+
+  test("has the guard's label on a CRD, and on nothing else, when CRDs are guarded", () => {
+    const labels = preparedOf([definitionOf("Thing"), manifestOf("v1 Secret knative/a")]).map(
+      (object) => bodyOf(object, { ...installation, crdGuard: "hub" }).metadata.labels,
+    );
+    expect(labels.map((one) => one?.["operator.knative.dev/crd-guard"])).toEqual([
+      "hub",
+      undefined,
+    ]);
+  });
+
   test("has a label of no component on a CRD, which stays when the installation goes", () => {
     const [definition] = preparedOf([definitionOf("Thing")]);
     const { metadata } = definition === undefined ? {} : bodyOf(definition, installation);
