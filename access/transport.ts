@@ -106,7 +106,8 @@ export class Transport implements AsyncDisposable {
     using _place = await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
     const isAlone = request.ownConnection === true;
-    const lane = isAlone ? this.#newLane() : this.#lanes[0];
+    // Its end is no trouble of the others.
+    const lane = isAlone ? this.#newLane({}) : this.#lanes[0];
     await using _end = { [Symbol.asyncDispose]: () => (isAlone ? destroyed(lane) : nothing) };
     const answer = await this.#open(request, { lane, deadline, bodyTimeout: progressTimeoutMs });
     try {
@@ -229,9 +230,9 @@ export class Transport implements AsyncDisposable {
     return lane;
   }
 
-  #newLane(): Lane {
+  #newLane(told: Pick<TransportOptions, "onBroken" | "onConnect"> = this.#options): Lane {
     const { endpoint, certificate, silence, guard, mayWrite } = this.#options;
-    const { onBroken = () => undefined, onConnect } = this.#options;
+    const { onBroken = () => undefined, onConnect } = told;
     return new Lane(this.#origin, {
       endpoint,
       connectTimeoutMs,
