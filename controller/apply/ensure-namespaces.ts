@@ -15,7 +15,10 @@ const resource = knownResource("v1", "Namespace");
 export interface Namespaces {
   /** To be created. */
   readonly missing: readonly Manifest[];
-  /** Created for this component before, but with other labels or annotations than it says now. */
+  /**
+   * Created for this component before, but with other labels or annotations than it says now; or left behind by a component that is gone,
+   * without the guard's label.
+   */
   readonly outdated: readonly { readonly manifest: Manifest; readonly live: KubeObject }[];
   /** Created for this component before, as they are now. */
   readonly own: readonly KubeObject[];
@@ -133,13 +136,22 @@ function isOwn(manifest: Manifest, live: KubeObject): boolean {
 
 function isOutdated(manifest: Manifest, live: KubeObject, manager: string): boolean {
   const { labels = {}, annotations = {} } = manifest.metadata;
-  if (!isOwn(manifest, live)) return false;
   const entries = live.metadata.managedFields?.filter((entry) => entry.manager === manager) ?? [];
   const ours = entries.map(({ fieldsV1 = {} }) => fieldsV1).reduce(unionOfFields, {});
+  if (!isOwn(manifest, live)) return isReleased(manifest, live, ours);
   return (
     differs(labels, live.metadata.labels, keysAt(ours, "f:labels")) ||
     differs(annotations, live.metadata.annotations, keysAt(ours, "f:annotations"))
   );
+}
+
+/** Whether we made a namespace for a component that is gone since: only its end takes the guard's label off. */
+function isReleased(manifest: Manifest, live: KubeObject, ours: FieldSet): boolean {
+  const { labels: wanted = {} } = manifest.metadata;
+  const { labels = {} } = live.metadata;
+  const label = guardLabels.namespace;
+  const isMade = keysAt(ours, "f:annotations").includes(anchorAnnotations.componentUid);
+  return isMade && Object.hasOwn(wanted, label) && !Object.hasOwn(labels, label);
 }
 
 function differs(

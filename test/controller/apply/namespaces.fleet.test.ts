@@ -160,6 +160,29 @@ describe("the namespace of an installation", () => {
     expect(await sentTo(spoke, quiet)).toEqual([]);
   });
 
+  test("that a component left behind belongs to the next one, and is guarded again", async () => {
+    const spoke = fleet().spoke(0);
+    const guardLabel = "operator.knative.dev/anchor-namespace";
+    const configMap = { apiVersion: "v1", kind: "ConfigMap" };
+    const rendered = renderedOf(serviceOf("left"));
+    await using first = await openInstaller(spoke, { component: componentIn("left", undefined) });
+    await first.installer.install({ rendered, isNew: true });
+    const made = await spoke.admin.get(keyOf("left"));
+    // What the end of a component removes.
+    const anchor = "knativeeventing-knative-eventing-root-owner";
+    await spoke.admin.remove({ ...configMap, namespace: "left", name: anchor });
+    await spoke.admin.patch(keyOf("left"), { metadata: { labels: { [guardLabel]: null } } });
+
+    const next = componentIn("left", { labels: { team: "next" } });
+    const nextUid = "0f7d9a52-0000-4000-8000-000000000003";
+    const component = { ...next, metadata: { ...next.metadata, uid: nextUid } };
+    await using second = await openInstaller(spoke, { component });
+    await second.installer.install({ rendered, isNew: true });
+    const { metadata } = (await spoke.admin.get(keyOf("left"))) ?? {};
+    expect(metadata?.uid).toBe(made?.metadata.uid);
+    expect(metadata?.labels).toMatchObject({ [guardLabel]: "hub-a", team: "next" });
+  });
+
   test("holds a root that is known also without any mark, which gets its marks back", async () => {
     const spoke = fleet().spoke(0);
     const component = componentIn("stripped", undefined);
