@@ -37,6 +37,6 @@ test("C9, C11, C12, C13: what happens on the way to a spoke, and what it answers
   expect(await lostAmong(["C9", "C11", "C12", "C13"])).toEqual([]);
 }, 900_000);
 
-test("C16, C23, C24: what happens to plugins, the anchor and the provider file is survived", async () => {
-  expect(await lostAmong(["C16", "C23", "C24"])).toEqual([]);
+test("C15, C16, C23, C24: what happens to tokens, plugins, the anchor and the provider file is survived", async () => {
+  expect(await lostAmong(["C15", "C16", "C23", "C24"])).toEqual([]);
 }, 900_000);

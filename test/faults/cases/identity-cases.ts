@@ -38,7 +38,7 @@ export const identityCases: readonly FaultCase[] = [
   {
     id: "C15",
     fault: "the token is refused in the middle of an install, and replaced 3 s later",
-    isQuick: false,
+    isQuick: true,
     async harm(trial) {
       const { proxy, profile, spoke } = trial.target;
       const { hub } = trial.bench;
