@@ -23,7 +23,7 @@ import { render, type Rendered } from "./render/render.ts";
 import { conclude, lastingLogFieldsOf, logFieldsOf, openReport } from "./report.ts";
 import { acquaintanceWith, type Resolved, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
-import { anchorLost, type Happening, repairsOf, webhookUnblocked } from "./transitions.ts";
+import { adopted, anchorLost, type Happening, repairsOf, webhookUnblocked } from "./transitions.ts";
 import { uninstall } from "./uninstall.ts";
 
 /**
@@ -185,6 +185,7 @@ async function apply(
         if (tells) report.progress(outcome, signal);
       },
       gate: gateOf(component, { target, signal: connection.signal, suited, guards: deps.guards }),
+      onAdopted: (count) => tell(adopted(count, clusterNameOf(component))),
       onAnchorLost: () => tell(anchorLost(clusterNameOf(component))),
       onUnblocked: (unblocked) => tell(webhookUnblocked(unblocked)),
     },

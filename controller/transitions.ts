@@ -75,6 +75,12 @@ export function webhookUnblocked({ webhook, configuration }: Unblocked): Happeni
   return { type: "Warning", reason: "WebhookUnblocked", message };
 }
 
+/** What upstream's operator had installed is managed from here now; see apply/adopt.ts. */
+export function adopted(count: number, cluster: string): Happening {
+  const message = `Took over ${count} objects that the upstream operator installed on ${cluster}`;
+  return { type: "Normal", reason: "Adopted", message };
+}
+
 /** Work that begins is told once, not with every step of it. */
 function beginningsOf(
   before: ComponentStatus | undefined,

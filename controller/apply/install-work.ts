@@ -54,6 +54,8 @@ export interface InstallDeps {
   readonly onUnblocked?: (unblocked: Unblocked) => void;
   /** Absent: anchors are not protected. */
   readonly gate?: AnchorGate | undefined;
+  /** Called with the number of objects that were upstream's before; not when an adoption that was begun found none left. */
+  readonly onAdopted?: (count: number) => void;
   /** The anchor of an installation that was there is gone. */
   readonly onAnchorLost?: () => void;
   /** CRDs get the label by which they are guarded. */

@@ -172,6 +172,7 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const componentUid = component.metadata.uid;
   await adopt(found, { client, fieldManager, componentUid, desired, requests }, signal);
   deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
+  if (found.length > 0) deps.onAdopted?.(found.length);
   return carriedOut(await planned(work, signal), next, signal);
 }
 

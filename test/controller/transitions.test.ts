@@ -3,7 +3,12 @@ import { expect, test } from "vitest";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { statusOf, type Outcome } from "../../controller/outcome.ts";
-import { happeningsOf, repairsOf } from "../../controller/transitions.ts";
+import {
+  adopted,
+  happeningsOf,
+  repairsOf,
+  webhookUnblocked,
+} from "../../controller/transitions.ts";
 import { serving } from "../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");
@@ -123,4 +128,17 @@ test("a repair names up to three objects", () => {
     message:
       "Put right what was deleted or changed: ConfigMap a/a, ConfigMap a/b, ConfigMap a/c and 1 more",
   });
+});
+
+test("an adoption and a webhook that was unblocked are told with what they are about", () => {
+  expect(adopted(74, "ClusterProfile fleet/a")).toEqual({
+    type: "Normal",
+    reason: "Adopted",
+    message: "Took over 74 objects that the upstream operator installed on ClusterProfile fleet/a",
+  });
+  const configuration = "ValidatingWebhookConfiguration config.webhook.serving.knative.dev";
+  const webhook = "config.webhook.serving.knative.dev";
+  const happening = webhookUnblocked({ webhook, configuration });
+  expect(happening).toMatchObject({ type: "Warning", reason: "WebhookUnblocked" });
+  expect(happening.message).toContain(`Emptied the rules of ${configuration}`);
 });

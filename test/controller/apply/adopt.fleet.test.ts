@@ -78,9 +78,13 @@ describe.each([
       name: `${component.kind}-${component.metadata.name}-root-owner`.toLowerCase(),
     });
 
-    const changes = await installer.install();
+    const counts: number[] = [];
+    const onAdopted = (count: number): number => counts.push(count);
+    const changes = await installer.install({ onAdopted });
     expect(changes).toMatchObject({ parked: [], failed: [], pruned: [] });
     expect(await rolloutsOf(spoke, rendered)).toEqual(before);
+    await installer.install({ onAdopted });
+    expect(counts).toEqual([changes.applied.length]);
 
     const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
     expect(root).toMatchObject({ uid: anchor?.metadata.uid, isMarked: true });

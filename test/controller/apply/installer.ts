@@ -84,7 +84,7 @@ export class Installer implements AsyncDisposable {
     const component = options.component ?? this.component;
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
-    const { onProgress, onUnblocked, suited, isNew = false } = options;
+    const { onProgress, onUnblocked, onAdopted, suited, isNew = false } = options;
     const known = { observation: this.#observation, memory: this.#memory };
     return install(
       { component, rendered, target, ...known, isNew },
@@ -93,6 +93,7 @@ export class Installer implements AsyncDisposable {
         clock: options.clock ?? systemClock,
         preparations: this.#preparations,
         ...(onProgress === undefined ? {} : { onProgress }),
+        ...(onAdopted === undefined ? {} : { onAdopted }),
         ...(suited === undefined ? {} : { suited }),
         ...(onUnblocked === undefined ? {} : { onUnblocked }),
       },
@@ -138,6 +139,7 @@ export interface InstallOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   readonly onUnblocked?: (unblocked: Unblocked) => void;
+  readonly onAdopted?: (count: number) => void;
   readonly suited?: Promise<void>;
   readonly isNew?: boolean;
   readonly clock?: Clock;
