@@ -51,7 +51,7 @@ function addSpokeGauges(registers: Registry[], path: PathMetrics): void {
   });
   const expiries = new Gauge({
     name: "knfleet_spoke_credential_expiry_seconds",
-    help: "Seconds until the credential of a spoke ends; absent when that is not known",
+    help: "Seconds until the credential of a spoke ends; absent when that is not known, or the spoke refuses it",
     labelNames: ["namespace", "name"],
     registers,
     collect() {
