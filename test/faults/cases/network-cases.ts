@@ -24,12 +24,16 @@ export const networkCases: readonly FaultCase[] = [
       await trial.installed();
       const without = await installOther(trial);
       target.spoke.pause();
+      // The proxy would go on answering pings; a frozen server accepts connections and says nothing.
+      await target.proxy.line.setMode("blackhole");
       try {
         const within = await installOther(trial);
         trial.note(`install on the other spoke ${without} ms before, ${within} ms meanwhile`);
-        await condition(hub, "KnativeServing", ["TargetClusterResolved", { status: "False" }]);
+        const lost = { status: "Unknown", reason: "SpokeUnreachable" };
+        await condition(hub, "KnativeServing", ["Ready", lost]);
       } finally {
         target.spoke.resume();
+        await target.proxy.line.setMode("open");
       }
       if (eventing.proxy.openConnections === 0) throw new Error("The other spoke was let go");
     },
