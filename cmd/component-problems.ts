@@ -18,6 +18,7 @@ import type {
   RenderFindings,
   RenderProblem,
 } from "../webhook/render-check.ts";
+import { isHeavy } from "../webhook/rules/size.ts";
 import { releaseNames } from "./release-names.ts";
 
 export interface ComponentProblemsOptions {
@@ -43,7 +44,7 @@ export function componentProblems({
     const available = releases.versionsOf(component.kind);
     const { target, problem } = versionOf(component, available);
     const version = problem === undefined ? [] : [{ path: "spec.version", message: problem }];
-    if (isCustom(component)) return { ...nothing, version };
+    if (isCustom(component) || isHeavy(component.spec ?? {})) return { ...nothing, version };
     // Without a version the rest of the spec is held to the newest release, so that all problems are told at once.
     const tried = problem === undefined ? target : available[0];
     if (tried === undefined) return { ...nothing, version };

@@ -131,3 +131,16 @@ describe("what rendering says", () => {
     ]);
   });
 });
+
+test("G5 a spec that would take half a minute to render holds nobody up, and keeps its version rule", async () => {
+  const workloads = Array.from({ length: 4_000 }, (_, index) => ({
+    name: "controller",
+    labels: { [`a${index}`]: "b" },
+  }));
+  const startedAt = performance.now();
+  const ruling = await review(written({ ...kourier, version: "9.9.9", workloads }), stage());
+  // Generous, because others work on this machine.
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect(ruling.violations.map(({ rule }) => rule)).toEqual(["version"]);
+  expect(ruling.warnings).toEqual([expect.stringContaining("too large to be held against")]);
+});

@@ -59,6 +59,12 @@ describe("T-62 sizes", () => {
   test.each([
     ["1 MiB", { config: { a: { b: "x".repeat(1024 * 1024) } } }],
     ["4096 list elements", { workloads: Array.from({ length: 4_097 }, () => ({ name: "a" })) }],
+    [
+      "16,384 values",
+      {
+        config: { a: Object.fromEntries(Array.from({ length: 16_400 }, (_, i) => [`k${i}`, "a"])) },
+      },
+    ],
     ["64 levels", { deep }],
   ])("more than %s is refused", async (_what, spec) => {
     const { violations } = await review(written(spec));

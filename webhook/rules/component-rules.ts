@@ -32,6 +32,7 @@ import {
 import { registry, registryOneImage } from "./registry.ts";
 import { newestPatch, rendering, unmatched, version } from "./release.ts";
 import type { Check, Rule } from "./rule.ts";
+import { notRendered } from "./size.ts";
 
 /** What refuses a component, by name; the name is a label of metrics. docs/webhook.md is held to it by a test. */
 export const componentRules: Readonly<Record<string, Rule>> = {
@@ -72,6 +73,7 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   deprecated,
   "without-effect": withoutEffect,
   unmatched,
+  "not-rendered": notRendered,
   "one-image": registryOneImage,
   "no-ingress": noIngress,
   "selection-mode": selectionMode,

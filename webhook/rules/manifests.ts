@@ -8,6 +8,8 @@ import { isSameJson } from "../../api/fields.ts";
 import { below, type Check, entriesOf, type Fields, shown, type Subject } from "./rule.ts";
 
 const fields = ["manifests", "additionalManifests"] as const;
+// As many as the controller takes.
+const maxUrls = 64;
 const digest = /^#sha256=[0-9a-f]{64}$/;
 
 /** The address of a manifest, with the version filled in as the controller does. */
@@ -15,20 +17,28 @@ function urlsOf({ spec }: Subject): readonly (readonly [url: string, path: strin
   const { version } = spec;
   const filled = typeof version === "string" && /^[\w.+-]{1,64}$/.test(version) ? version : "0.0.0";
   return fields.flatMap((field) =>
-    entriesOf(spec, field).flatMap(([entry, path]) => {
-      const { URL } = entry;
-      if (typeof URL !== "string") return [];
-      return [[URL.replaceAll("${VERSION}", () => filled), below(path, "URL")] as const];
-    }),
+    entriesOf(spec, field)
+      .slice(0, maxUrls)
+      .flatMap(([entry, path]) => {
+        const { URL } = entry;
+        if (typeof URL !== "string") return [];
+        return [[URL.replaceAll("${VERSION}", () => filled), below(path, "URL")] as const];
+      }),
   );
 }
 
-/** Manifests come over https from a plain address. Security: T-30, T-34. */
-export const manifestUrl: Check = (subject) =>
-  urlsOf(subject).flatMap(([url, path]) => {
+/** Manifests come over https from a plain address, and are not too many. Security: T-30, T-34. */
+export const manifestUrl: Check = (subject) => [
+  ...fields.flatMap((field) =>
+    entriesOf(subject.spec, field).length > maxUrls
+      ? [{ path: below("spec", field), message: `must not name more than ${maxUrls} manifests` }]
+      : [],
+  ),
+  ...urlsOf(subject).flatMap(([url, path]) => {
     const problem = manifestUrlProblem(url) ?? fragmentProblem(url);
     return problem === undefined ? [] : [{ path, message: `is not allowed: ${problem}` }];
-  });
+  }),
+];
 
 function fragmentProblem(url: string): string | undefined {
   const at = url.indexOf("#");

@@ -34,24 +34,23 @@ export const unmatched: Check = ({ spec }, { render }) => {
     ),
     ...named(spec, "services", names.services),
     ...named(spec, "podDisruptionBudgets", names.podDisruptionBudgets),
-    ...Object.keys(recordFields(spec["config"])).flatMap((name) =>
-      names.configMaps.has(name) ||
-      names.configMaps.has(`config-${name}`) ||
-      isShortName(name, names.configMaps)
-        ? []
-        : [
-            {
-              path: below("spec", "config", name),
-              message: "names no ConfigMap of the release and changes nothing",
-            },
-          ],
-    ),
+    ...configProblems(spec, names.configMaps),
   ];
 };
 
 /** The first seven characters of a name may be left out, whatever they are. Spec: knative-operator.md 3.6. */
-function isShortName(short: string, names: ReadonlySet<string>): boolean {
-  return [...names].some((name) => name.slice("config-".length) === short);
+function configProblems(spec: Fields, names: ReadonlySet<string>): readonly Problem[] {
+  const short = new Set(Array.from(names, (name) => name.slice("config-".length)));
+  return Object.keys(recordFields(spec["config"])).flatMap((name) =>
+    names.has(name) || short.has(name)
+      ? []
+      : [
+          {
+            path: below("spec", "config", name),
+            message: "names no ConfigMap of the release and changes nothing",
+          },
+        ],
+  );
 }
 
 function named(spec: Fields, field: string, names: ReadonlySet<string>): readonly Problem[] {

@@ -1,19 +1,23 @@
-import type { Problem } from "./rule.ts";
+import { type Check, type Fields, isFields, type Problem } from "./rule.ts";
 
 /** Security: T-62. */
-const limits = { bytes: 1024 * 1024, items: 4_096, depth: 64 } as const;
+const limits = { bytes: 1024 * 1024, items: 4_096, values: 16_384, depth: 64 } as const;
 
 /**
- * What is too large about an object, found without recursion: more than 1 MiB, more than 4,096 elements in its lists, nested deeper than
- * 64. `managedFields` do not count, since nobody writes them.
+ * What is too large about an object, found without recursion: more than 1 MiB, more than 4,096 elements in its lists or 16,384 values,
+ * nested deeper than 64. `managedFields` do not count, since nobody writes them.
  */
 export function sizeProblems(object: Readonly<Record<string, unknown>>): readonly Problem[] {
   let items = 0;
   let bytes = 0;
+  let values = 0;
   let deepest = 0;
   const rest: (readonly [value: unknown, depth: number])[] = [[object, 1]];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     const [value, depth] = next;
+    values += 1;
+    // Beyond this nobody counts on: the rest is not looked at.
+    if (values > limits.values) break;
     if (typeof value === "string") bytes += value.length;
     if (typeof value !== "object" || value === null) continue;
     deepest = Math.max(deepest, depth);
@@ -33,7 +37,44 @@ export function sizeProblems(object: Readonly<Record<string, unknown>>): readonl
       items > limits.items,
       `must not hold more than ${limits.items} list elements (holds ${items})`,
     ],
+    [values > limits.values, `must not hold more than ${limits.values} values`],
     [deepest > limits.depth, `must not be nested deeper than ${limits.depth} levels`],
   ];
   return found.flatMap(([isTooMuch, message]) => (isTooMuch ? [{ path: "spec", message }] : []));
 }
+
+// What the worst spec below these limits takes to render is some 50 ms.
+const renderable = { overrides: 64, values: 1_000 } as const;
+
+/** Whether rendering a spec could hold the process up: the work grows with the square of some lists. Real ones have a tenth of that. */
+export function isHeavy(spec: Fields): boolean {
+  const overrides = ["workloads", "deployments"].reduce((sum, field) => {
+    const list = spec[field];
+    return sum + (Array.isArray(list) ? list.length : 0);
+  }, 0);
+  return overrides > renderable.overrides || hasMoreThan(renderable.values, spec);
+}
+
+function hasMoreThan(limit: number, value: unknown): boolean {
+  let count = 0;
+  const rest: unknown[] = [value];
+  while (rest.length > 0 && count <= limit) {
+    const next = rest.pop();
+    count += 1;
+    if (Array.isArray(next)) rest.push(...next.slice(0, limit + 1));
+    else if (isFields(next)) rest.push(...Object.values(next).slice(0, limit + 1));
+  }
+  return count > limit;
+}
+
+/** A spec that is not held against its release at admission. */
+export const notRendered: Check = ({ spec }) =>
+  isHeavy(spec)
+    ? [
+        {
+          path: "spec",
+          message:
+            "is too large to be held against the release now; that happens when it is installed",
+        },
+      ]
+    : [];
