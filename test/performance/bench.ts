@@ -3,10 +3,11 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
 import { type AccessResult, measureAccess } from "./access-part.ts";
+import { seconds } from "./figures.ts";
 import { fleetGoals, type FleetOfTen, measureFleetOfTen } from "./fleet-part.ts";
 import { type Goal, goalTable } from "./goals.ts";
 import { installGoals } from "./install-goals.ts";
-import { measureInstall, type InstallResult } from "./install-part.ts";
+import { measureFirstOnSpoke, measureInstall, type InstallResult } from "./install-part.ts";
 import { type LostSpokeResult, lostSpokeGoals, measureLostSpoke } from "./lost-part.ts";
 import { measureRender, type RenderResult } from "./render-part.ts";
 import { measureRepairs, type Repair, repairGoals, repairReport } from "./repair-part.ts";
@@ -135,6 +136,8 @@ async function measureFleet(
   const installs: InstallResult[] = [];
   for (const subject of workbench.subjects) {
     if (!isWanted(subject.name, only)) continue;
+    const firstMs = await measureFirstOnSpoke(workbench, subject);
+    say(`${subject.title}: first component on a spoke, guard included: ${seconds(firstMs)}`);
     for (const rttMs of rtts) {
       installs.push(await measureInstall(workbench, { subject, rttMs, runs }, say));
     }

@@ -13,6 +13,7 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { medianOf, megabytes, seconds } from "./figures.ts";
 import type { Goal } from "./goals.ts";
+import { keepGuard } from "./kept-guard.ts";
 import { runKubectl } from "./kubectl-install.ts";
 import { usageOf } from "./process-usage.ts";
 import { wipe } from "./wipe.ts";
@@ -55,6 +56,7 @@ export async function measureFleetOfTen(say: (line: string) => void): Promise<Fl
     spokes: Array.from({ length: spokes }, () => plain),
     log: say,
   });
+  await keepGuard(fleet);
   const profiles: Profile[] = [];
   for (const spoke of fleet.spokes) {
     profiles.push(await fleet.addProfile(spoke, { plugin: "kubeconfig-secretreader" }));
@@ -67,6 +69,8 @@ export async function measureFleetOfTen(say: (line: string) => void): Promise<Fl
   const sets = await Promise.all(kinds.map((kind) => manifestsOf(kind, options.releaseDir)));
   const stage: Stage = { fleet, profiles, manifests: sets.flat() };
   await using controller = await startControllerProcess(options);
+  say("Fleet: the guard of every spoke");
+  await round(stage, { profiles, kinds: kinds.slice(0, 1) });
   say("Fleet: one component on one spoke");
   const [oneMs = 0] = await round(stage, {
     profiles: profiles.slice(0, 1),

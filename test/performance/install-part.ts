@@ -27,7 +27,18 @@ export interface InstallResult {
   readonly removal: RemovalRun;
 }
 
-/** Installs the subject by kubectl and by the controller in turn, each time on an empty cluster. */
+/**
+ * Brings a first component to the subject's spoke and takes it away again, so that all later ones find the guard there; milliseconds
+ * of that installation, with the time that the proof of the guard takes.
+ */
+export async function measureFirstOnSpoke(bench: Workbench, subject: Subject): Promise<number> {
+  const { appliedMs } = await installWithController(bench, subject);
+  await removeWithController(bench, subject);
+  await wipe(subject.spoke, subject.manifests);
+  return appliedMs;
+}
+
+/** Installs the subject by kubectl and by the controller in turn, each time on an empty cluster that is guarded already. */
 export async function measureInstall(
   bench: Workbench,
   { subject, rttMs, runs }: InstallPlan,

@@ -10,6 +10,7 @@ import { releaseDir } from "../e2e/release-dir.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { startFleet, type Cluster, type Fleet, type Profile } from "../fleet/fleet.ts";
 import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
+import { keepGuard } from "./kept-guard.ts";
 
 /** What is installed in the benchmark, and on which spoke. */
 export interface Subject {
@@ -34,6 +35,7 @@ export interface Workbench extends AsyncDisposable {
 export async function startWorkbench(log: (line: string) => void): Promise<Workbench> {
   await using undo = new AsyncDisposableStack();
   const fleet = undo.use(await startFleet({ spokes: 2, log }));
+  await keepGuard(fleet);
   const kubectl = (await ensureBinaries(["kubectl"], { log }))("kubectl");
   const dir = await releaseDir();
   const subjects = [
