@@ -49,7 +49,8 @@ const operators = ["knfleet", "upstream"] as const;
 const tlsVersions = { "1.2": "TLSv1.2", "1.3": "TLSv1.3" } as const satisfies Readonly<
   Record<string, WebhookServerOptions["minTlsVersion"]>
 >;
-const leastLifetimeMs = 1_000;
+// An authority is trusted for three seconds at least before it signs, in the last third of its predecessor's life.
+const leastLifetimeMs = 15_000;
 
 const description = `Answers admission reviews of the hub: refuses components and provider files that cannot work, and guards anchors.
 
@@ -195,7 +196,7 @@ function listenOf(text: string): ListenAddress {
 function lifetimeOf(text: string): number {
   const ms = durationOf(text);
   if (ms >= leastLifetimeMs) return ms;
-  throw new InvalidArgumentError("Want a duration of 1s or more.");
+  throw new InvalidArgumentError("Want a duration of 15s or more.");
 }
 
 /** The names that are given take the place of the default, not a place beside it. */

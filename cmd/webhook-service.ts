@@ -152,11 +152,11 @@ function certificatesOf(
   );
 }
 
-const mostOverlapMs = 3_600_000;
+const overlaps = { leastMs: 3_000, mostMs: 3_600_000 } as const;
 
-/** An hour, or a twentieth of an authority's life when that is less. */
+/** An hour, or a twentieth of an authority's life when that is less; but time enough for replicas and API servers to hear of it. */
 function overlapOf({ authorityLifetime }: WebhookFlags): number {
-  return Math.min(mostOverlapMs, authorityLifetime / 20);
+  return Math.max(overlaps.leastMs, Math.min(overlaps.mostMs, authorityLifetime / 20));
 }
 
 function shown(host: string | undefined, port: number): string {

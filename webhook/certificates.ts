@@ -80,7 +80,8 @@ class CertificateKeeper implements Certificates {
   #written: KubeObject | undefined;
   #remembered: readonly TrustedAuthority[] = [];
   #served: SignedLeaf | undefined;
-  #trusted: { readonly authorityPem: string; readonly sinceMs: number } | undefined;
+  /** Since when each authority has been trusted, by its PEM text; also the next one's, so that it need not wait when it signs. */
+  #trusted: ReadonlyMap<string, number> = new Map();
   #lastComplaint = "";
 
   constructor(deps: CertificatesDeps, settings: SelfManagedSettings, signal: AbortSignal) {
@@ -264,7 +265,9 @@ class CertificateKeeper implements Certificates {
       ({ certificatePem, notAfterMs }) => ({ certificatePem, notAfterMs }),
     );
     const offered = { leaf, authorityPem: authority.certificatePem };
-    const trustedForMs = this.#trustedForMs(offered.authorityPem);
+    this.#noteTrust(this.#remembered);
+    const sinceMs = this.#trusted.get(offered.authorityPem);
+    const trustedForMs = sinceMs === undefined ? 0 : performance.now() - sinceMs;
     const nowMs = this.#clock.now();
     const view = { offered, served: this.#served, isTrusted: this.#isTrusted, trustedForMs, nowMs };
     if (!isBetter(view)) return Math.max(100, hearsayMs - trustedForMs);
@@ -275,13 +278,13 @@ class CertificateKeeper implements Certificates {
     return Number.POSITIVE_INFINITY;
   }
 
-  #trustedForMs(authorityPem: string): number {
+  #noteTrust(authorities: readonly TrustedAuthority[]): void {
     const nowMs = performance.now();
-    if (!this.#isTrusted(authorityPem)) this.#trusted = undefined;
-    else if (this.#trusted?.authorityPem !== authorityPem) {
-      this.#trusted = { authorityPem, sinceMs: nowMs };
-    }
-    return this.#trusted === undefined ? 0 : nowMs - this.#trusted.sinceMs;
+    this.#trusted = new Map(
+      authorities
+        .filter(({ certificatePem }) => this.#isTrusted(certificatePem))
+        .map(({ certificatePem }) => [certificatePem, this.#trusted.get(certificatePem) ?? nowMs]),
+    );
   }
 
   /** The same complaint is made once, until another one comes. */

@@ -34,6 +34,7 @@ interface Bench {
 
 const serverName = `${names.name}.${names.namespace}.svc`;
 const settleMs = 12_000;
+const secret = { apiVersion: "v1", kind: "Secret", namespace: names.namespace, name: names.secret };
 
 /** Starts a hub and measures; about 7 minutes, with `isQuick` about 2. */
 export async function measureWebhook(
@@ -96,15 +97,9 @@ async function measureRotations(bench: Bench): Promise<WebhookResult["rotations"
   const { hub, say, isQuick } = bench;
   const wanted = isQuick ? { leaves: 10, authorities: 2 } : { leaves: 100, authorities: 10 };
   say(`Webhook: ${wanted.leaves} new certificates and ${wanted.authorities} new authorities`);
-  const secret = {
-    apiVersion: "v1",
-    kind: "Secret",
-    namespace: names.namespace,
-    name: names.secret,
-  };
   await hub.admin.remove(secret);
   await using balancer = await startBalancer();
-  const short = { ...bench, flags: [...bench.flags, "--authority-lifetime=15s"] };
+  const short = { ...bench, flags: [...bench.flags, "--authority-lifetime=18s"] };
   await using first = start(short);
   await using second = start(short);
   await Promise.all([first, second].map((replica) => balancer.add(replica)));
@@ -136,6 +131,8 @@ async function measureRestarts(bench: Bench): Promise<WebhookResult["restarts"]>
   const { hub, say, isQuick } = bench;
   const rounds = isQuick ? 2 : 10;
   say(`Webhook: ${rounds} rolling restarts of two replicas`);
+  // Its authority would end soon: it was made for a life of seconds.
+  await hub.admin.remove(secret);
   await using balancer = await startBalancer();
   await using opened = new AsyncDisposableStack();
   const draining = { ...bench, flags: [...bench.flags, "--drain-period=3s"] };
