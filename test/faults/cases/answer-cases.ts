@@ -133,7 +133,7 @@ export const answerCases: readonly FaultCase[] = [
   {
     id: "C12",
     fault: "409 for every second write to hub and spoke, during an install and a repair",
-    isQuick: false,
+    isQuick: true,
     async harm(trial) {
       const { hubProxy } = trial.bench;
       const { proxy, spoke } = trial.target;
