@@ -43,18 +43,21 @@ export async function startBalancer(): Promise<Balancer> {
     async add(replica) {
       const [url, port] = await Promise.all([replica.healthUrl(), replica.port()]);
       await replica.ready();
-      ready.set(replica.pid, port);
+      const end = new AbortController();
+      void replica.exited.then(() => end.abort());
       const probe = async () => {
-        while (!stop.signal.aborted) {
+        while (!stop.signal.aborted && !end.signal.aborted) {
           const isReady = await fetch(`${url}/readyz`).then(
             ({ ok }) => ok,
             () => false,
           );
-          if (!isReady) break;
+          if (isReady) ready.set(replica.pid, port);
+          else ready.delete(replica.pid);
           await delay(probeMs);
         }
         ready.delete(replica.pid);
       };
+      ready.set(replica.pid, port);
       void probe();
     },
     async [Symbol.asyncDispose]() {

@@ -9,6 +9,8 @@ export interface LoadFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly callsPerSecond: number;
+  /** Why calls failed, each with how often. */
+  readonly failures: Readonly<Record<string, number>>;
 }
 
 /** Where calls go, and what they say. */
@@ -42,7 +44,7 @@ export class WebhookLoad implements Disposable {
     const latencies: number[] = [];
     const startedAt = performance.now();
     const running = new Set<Promise<void>>();
-    let failed = 0;
+    const failures: Failures = new Map();
     let sent = 0;
     while (!until()) {
       const dueMs = (sent * 1_000) / rate;
@@ -53,7 +55,7 @@ export class WebhookLoad implements Disposable {
       }
       sent += 1;
       const one = async (): Promise<void> => {
-        if (!(await this.#call())) failed += 1;
+        note(failures, await this.#call());
         latencies.push(performance.now() - startedAt - dueMs);
       };
       const call = one();
@@ -61,47 +63,46 @@ export class WebhookLoad implements Disposable {
       void call.finally(() => running.delete(call));
     }
     await Promise.all(running);
-    return figuresOf(latencies, failed, performance.now() - startedAt);
+    return figuresOf(latencies, failures, performance.now() - startedAt);
   }
 
   /** Calls without a pause on each connection. */
   async flatOut(durationMs: number): Promise<LoadFigures> {
     const latencies: number[] = [];
     const startedAt = performance.now();
-    let failed = 0;
+    const failures: Failures = new Map();
     const worker = async () => {
       while (performance.now() - startedAt < durationMs) {
         const began = performance.now();
-        if (!(await this.#call())) failed += 1;
+        note(failures, await this.#call());
         latencies.push(performance.now() - began);
       }
     };
     await Promise.all(Array.from({ length: this.#target.connections }, worker));
-    return figuresOf(latencies, failed, performance.now() - startedAt);
+    return figuresOf(latencies, failures, performance.now() - startedAt);
   }
 
   [Symbol.dispose](): void {
     this.#agent?.destroy();
   }
 
-  #call(): Promise<boolean> {
+  /** Undefined, or why there was no answer. */
+  #call(): Promise<string | undefined> {
     const { port, serverName: servername, path, body } = this.#target;
     const headers = {
       "content-type": "application/json",
       "content-length": String(Buffer.byteLength(body)),
     };
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const options = { host: "127.0.0.1", port, servername, path, method: "POST", headers };
     const call = request({ ...options, agent: this.#agentNow(), timeout: 10_000 }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-      response.on("end", () =>
-        resolve(text.includes('"allowed":') && !text.includes('"code":500')),
-      );
-      response.on("error", () => resolve(false));
+      response.on("end", () => resolve(problemIn(text)));
+      response.on("error", (error) => resolve(error.message));
     });
     call.on("timeout", () => call.destroy(new Error("No answer")));
-    call.on("error", () => resolve(false));
+    call.on("error", (error) => resolve(error.message));
     call.end(body);
     return promise;
   }
@@ -120,12 +121,28 @@ export class WebhookLoad implements Disposable {
   }
 }
 
-function figuresOf(latencies: readonly number[], failed: number, elapsedMs: number): LoadFigures {
+type Failures = Map<string, number>;
+
+function note(failures: Failures, problem: string | undefined): void {
+  if (problem !== undefined) failures.set(problem, (failures.get(problem) ?? 0) + 1);
+}
+
+function problemIn(answer: string): string | undefined {
+  const isDecided = answer.includes('"allowed":') && !answer.includes('"code":500');
+  return isDecided ? undefined : answer.slice(0, 300);
+}
+
+function figuresOf(
+  latencies: readonly number[],
+  failures: Failures,
+  elapsedMs: number,
+): LoadFigures {
   const sorted = latencies.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
   return {
     calls: sorted.length,
-    failed,
+    failed: [...failures.values()].reduce((sum, count) => sum + count, 0),
+    failures: Object.fromEntries(failures),
     p50Ms: at(0.5),
     p99Ms: at(0.99),
     callsPerSecond: (sorted.length * 1_000) / elapsedMs,

@@ -52,11 +52,12 @@ export async function measureWebhook(
   const flags = [`--release-dir=${await releaseDir()}`, `--controller-user=${controllerUser}`];
   const bench = { hub, kubeconfig, flags, isQuick, say };
   const alone = await measureAlone(bench);
-  return {
-    ...alone,
-    rotations: await measureRotations(bench),
-    restarts: await measureRestarts(bench),
-  };
+  const rotations = await measureRotations(bench);
+  const restarts = await measureRestarts(bench);
+  for (const { failures } of [alone.steady, alone.saturated, rotations, restarts]) {
+    for (const [why, count] of Object.entries(failures)) say(`Webhook: ${count} failed: ${why}`);
+  }
+  return { ...alone, rotations, restarts };
 }
 
 async function measureAlone(bench: Bench): Promise<Omit<WebhookResult, "rotations" | "restarts">> {
