@@ -38,7 +38,7 @@ export function componentReview(sources: FactSources): Review {
 }
 
 /** All that the rules say. */
-export function rulingOn(subject: Subject, facts: ComponentFacts): Ruling {
+function rulingOn(subject: Subject, facts: ComponentFacts): Ruling {
   const violations: Violation[] = [];
   for (const [rule, { code, check }] of Object.entries(componentRules)) {
     const found = check(subject, facts);
