@@ -10,7 +10,7 @@ describe("a guard as a policy", () => {
     const owner = { hubId, hubUser: "system:serviceaccount:knfleet-system:hub" };
     const made = guardPolicyOf(guard, owner);
     expect(made).toEqual(guardPolicyOf(guard, owner));
-    await expect(JSON.stringify(made, undefined, 2)).toMatchFileSnapshot(`golden/${guard}.json`);
+    await expect(JSON.stringify(made, undefined, 2)).toMatchFileSnapshot(`golden/${guard}.golden`);
   });
 
   test.each([
