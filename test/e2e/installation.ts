@@ -1,4 +1,4 @@
-import { componentUidLabel } from "../../api/anchor.ts";
+import { componentUidLabel, guardAnnotations } from "../../api/anchor.ts";
 import { componentKinds, operatorApiVersion, type ComponentKind } from "../../api/component.ts";
 import {
   identityOf,
@@ -124,6 +124,14 @@ export async function condition(
 
 export function ready(hub: Cluster, kind: ComponentKind, timeoutMs = 60_000): Promise<KubeObject> {
   return condition(hub, kind, ["Ready", { status: "True" }, timeoutMs]);
+}
+
+/** Deletes a guarded object as somebody who knows what they do: with the confirmation that the guard asks for. */
+export async function removeConfirmed({ admin }: Cluster, key: ObjectKey): Promise<void> {
+  const uid = (await admin.get(key))?.metadata.uid ?? "";
+  const annotations = { [guardAnnotations.confirmDeletion]: uid };
+  await admin.patch(key, { metadata: { annotations } });
+  await admin.remove(key);
 }
 
 /**

@@ -13,7 +13,8 @@ import { create, installed, ready } from "./installation.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: 1 });
+// Without the guard, which would have each deletion of the root or a namespace confirmed first.
+const scene = useScene({ spokes: 1 }, ["--anchor-protection=None"]);
 const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 const kinds = [
   "Certificate",
