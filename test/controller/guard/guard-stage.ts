@@ -110,6 +110,14 @@ export async function openGuardStage(cluster: Cluster, hubId: string): Promise<G
   const otherHubId = randomUUID();
   const namespace = "guard-plain";
   await send("masters", "POST", "/api/v1/namespaces", { metadata: { name: namespace } });
+  // The role `admin` is empty until the controller manager has put it together.
+  await waitFor("the role of the tenants", async () => {
+    const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`;
+    const users = ["tenant", "editor", "breaker"] as const;
+    const metadata = { name: "may-i" };
+    const replies = await Promise.all(users.map((user) => send(user, "POST", path, { metadata })));
+    return replies.every(({ status }) => status === 201);
+  });
   let count = 0;
   const newName = () => `row-${(count += 1)}`;
   const markers = (hub = hubId) => ({
