@@ -99,9 +99,8 @@ describe("two components on one spoke", () => {
         ({ verb, resource }) => verb === "deletecollection" && !resource.includes("webhookconf"),
       );
       expect(webhooks).toBeLessThan(others);
-      const sent = requests.map(({ verb, uri }) => `${verb} ${uri}`);
       const anchor = requests.findLastIndex(({ verb }) => verb === "delete");
-      expect(anchor + 1, sent.join("\n")).toBe(expected);
+      expect(anchor + 1).toBe(expected);
       // Whether it is gone is asked once, or twice when its watch asks too.
       expect(requests.slice(anchor + 1).map(({ verb }) => verb)).toSatisfy(
         (verbs: readonly string[]) => verbs.length <= 2 && verbs.every((verb) => verb === "get"),
