@@ -140,11 +140,13 @@ describe("a component of the hub itself that upstream installed", () => {
   });
 });
 
-/** The commands of a part of a page. */
+/** The commands of a part of a page, block after block. */
 async function shellOf(page: string, heading: string): Promise<string> {
   const text = await readFile(page, "utf8");
   const part = text.slice(text.indexOf(`\n${heading}\n`));
-  return /```sh\n([^]*?)```/.exec(part)?.[1] ?? "exit 1";
+  const blocks = Array.from(part.matchAll(/```sh\n([^]*?)```/g), ([, block = ""]) => block);
+  expect(blocks).toHaveLength(2);
+  return blocks.join("");
 }
 
 async function run(script: string): Promise<void> {
@@ -152,6 +154,7 @@ async function run(script: string): Promise<void> {
   const env = {
     PATH: `${dirname(kubectl)}:/usr/bin:/bin`,
     KUBECONFIG: fleet().spoke(0).adminKubeconfigPath,
+    HUB_KUBECONFIG: fleet().hub.adminKubeconfigPath,
     HOME: fleet().spoke(0).folder,
   };
   await promisify(execFile)("sh", ["-euc", script], { env });
