@@ -164,7 +164,12 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
   const inventory = { ...unionOf(ours, theirs), adopting: true };
-  if (before?.isMarked !== true) await deps.gate?.ready(signal);
+  if (before?.isMarked !== true && deps.gate !== undefined) {
+    const total = desired.objects.length;
+    const waiting = [{ message: "the proof that the anchor is protected", count: total }];
+    deps.onProgress?.({ done: 0, total, waiting, failed: 0 });
+    await deps.gate.ready(signal);
+  }
   const root = await writtenRoot(work, { before, inventory }, signal);
   const next = begun({ ...work, root, mayExist: true });
   const { requests } = next;
@@ -184,7 +189,12 @@ async function withIntent(
 ): Promise<Root> {
   const { memory, desired, deps } = work;
   // Only what was protected before it was made is an anchor that nobody can delete by accident.
-  if (before?.isMarked !== true) await deps.gate?.ready(signal);
+  if (before?.isMarked !== true && deps.gate !== undefined) {
+    const total = desired.objects.length;
+    const waiting = [{ message: "the proof that the anchor is protected", count: total }];
+    deps.onProgress?.({ done: 0, total, waiting, failed: 0 });
+    await deps.gate.ready(signal);
+  }
   const named = new Set(before?.inventory?.entries.map(identityOf));
   const isNamed =
     before?.isMarked === true &&
