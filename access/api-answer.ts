@@ -1,7 +1,8 @@
+import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { ApiError, type StatusCause } from "./api-error.ts";
 import { foreignText } from "./foreign-text.ts";
-import { isRecord, parseJson } from "./json.ts";
+import { parseJson } from "./json.ts";
 import { retryAfterMs } from "./retry.ts";
 import type { TransportAnswer } from "./transport.ts";
 

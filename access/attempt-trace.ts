@@ -2,8 +2,10 @@ import { FleetError } from "../api/errors.ts";
 import type { ConnectTimes } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import {
+  epochMs,
   type OpenSpan,
   PathTraces,
+  type SpanAttributes,
   type SpanParent,
   type StepName,
   type Times,
@@ -13,7 +15,7 @@ import type { ResolvedAccess } from "./resolved-access.ts";
 /** Traces what one connection to a spoke does: each attempt to connect, and the plugins and connections of later. */
 export class AttemptTrace {
   readonly #traces: PathTraces;
-  readonly #attributes: { readonly [name: string]: string };
+  readonly #attributes: SpanAttributes;
   readonly #plugin: string;
   readonly #opening: StepName;
   readonly #hasTls: boolean;
@@ -56,7 +58,7 @@ export class AttemptTrace {
       span.end(failureCode(error));
       throw error;
     } finally {
-      this.#readyMs = performance.timeOrigin + performance.now();
+      this.#readyMs = epochMs();
     }
   }
 
@@ -76,15 +78,15 @@ export class AttemptTrace {
 
   /** The first request of an attempt; what came before it is not counted. */
   async request(work: () => Promise<{ readonly status: number }>): Promise<{ status: number }> {
-    const startMs = performance.timeOrigin + performance.now();
-    const record = (attributes: { readonly [name: string]: string | number }, code?: string) => {
+    const startMs = epochMs();
+    const record = (attributes: SpanAttributes, code?: string) => {
       if (this.#attempt === undefined) return;
       this.#traces.record(
         {
           name: "spoke.request",
           attributes: { ...this.#attributes, ...attributes },
           startMs: Math.max(startMs, this.#readyMs),
-          endMs: performance.timeOrigin + performance.now(),
+          endMs: epochMs(),
           ...(code === undefined ? {} : { code }),
         },
         this.#attempt,
@@ -110,7 +112,7 @@ export class AttemptTrace {
 export function spokeAttributes(
   profile: { readonly namespace: string; readonly name: string },
   provider?: string,
-): { readonly [name: string]: string } {
+): SpanAttributes {
   const spoke = `${profile.namespace}/${profile.name}`;
   return {
     "knfleet.clusterprofile": spoke,

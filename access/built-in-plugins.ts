@@ -1,4 +1,5 @@
 import { FleetError } from "../api/errors.ts";
+import { isRecord } from "../api/fields.ts";
 import type { Code } from "../api/reasons.ts";
 import { knownResource } from "../api/resources.ts";
 import { ApiError } from "./api-error.ts";
@@ -7,7 +8,6 @@ import { parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import type { PluginSurroundings } from "./exec-plugin.ts";
 import { foldedKey } from "./folded-key.ts";
-import { isRecord } from "./json.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { kubeconfigUser, KubeconfigUserError } from "./kubeconfig-user.ts";
 import { secretNamespace } from "./secret-namespace.ts";

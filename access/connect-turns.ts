@@ -1,5 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { Window } from "./window.ts";
 
 export interface ConnectTurnsOptions {
@@ -38,15 +36,11 @@ export class ConnectTurns {
     using places = new DisposableStack();
     if (isRepeat) places.use(await this.#repeats.enter(signal));
     places.use(await this.#all.enter(signal));
-    const ended = new AbortController();
-    void delay(this.#options.holdMs, undefined, { signal: ended.signal, ref: false }).then(
-      () => places.dispose(),
-      () => undefined,
-    );
+    const late = setTimeout(() => places.dispose(), this.#options.holdMs).unref();
     try {
       return await work();
     } finally {
-      ended.abort();
+      clearTimeout(late);
     }
   }
 }

@@ -67,9 +67,8 @@ export function connectorOf(options: ConnectorOptions): buildConnector.connector
     } catch (error) {
       return done(asError(error), null);
     }
-    const isDirect = endpoint.proxy === undefined && options.mayGoOn === undefined;
-    if (isDirect || (endpoint.proxy === undefined && target.protocol === "http:"))
-      return connect(target, done);
+    const isUnguarded = options.mayGoOn === undefined || target.protocol === "http:";
+    if (endpoint.proxy === undefined && isUnguarded) return connect(target, done);
     return void connectOver(endpoint.proxy, target);
     async function connectOver(
       proxy: EndpointProxy | undefined,

@@ -4,10 +4,10 @@ import { createSecureContext } from "node:tls";
 import { parseAllDocuments } from "yaml";
 
 import { FleetError } from "../api/errors.ts";
+import { isRecord } from "../api/fields.ts";
 import type { ClientCertificate } from "./connector.ts";
 import type { Credential } from "./credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
-import { isRecord } from "./json.ts";
 import { Secret } from "./secret.ts";
 
 // Clocks differ; a credential that ended a moment ago may still be good at the server.

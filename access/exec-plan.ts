@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 
 import type { AccessCluster, ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
+import { isRecord } from "../api/fields.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { isRecord } from "./json.ts";
 import type { EnvironmentVariable, ExecApiVersion, Provider } from "./provider-config.ts";
 import { allowsVariable, type ProviderRules, refusedConfig } from "./provider-rules.ts";
 

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 
 import { FleetError } from "../api/errors.ts";
+import { isRecord } from "../api/fields.ts";
 import type { Credential } from "./credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import { runExecPlugin } from "./exec-plugin.ts";
-import { isRecord } from "./json.ts";
 import type { HubConfig } from "./kubeconfig.ts";
 import { execApiVersions } from "./provider-config.ts";
 import { Secret } from "./secret.ts";

@@ -34,8 +34,3 @@ function exactInteger(
   const source = context?.source ?? "";
   return /^-?\d+$/.test(source) ? JSON.rawJSON(source) : value;
 }
-
-/** True for an object that is neither null nor an array. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

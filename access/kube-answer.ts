@@ -1,7 +1,7 @@
+import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 import { isKubeObject } from "./api-answer.ts";
-import { isRecord } from "./json.ts";
 
 /** One page of a list. */
 export interface ListPage {

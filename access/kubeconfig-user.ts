@@ -1,6 +1,6 @@
 import { parseDocument } from "yaml";
 
-import { isRecord } from "./json.ts";
+import { isRecord } from "../api/fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

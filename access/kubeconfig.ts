@@ -4,7 +4,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { parseDocument } from "yaml";
 
 import { FleetError } from "../api/errors.ts";
-import { isRecord } from "./json.ts";
+import { isRecord } from "../api/fields.ts";
 
 /** Where to look for the hub. */
 export interface KubeconfigSource {

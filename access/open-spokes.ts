@@ -256,9 +256,8 @@ function outlookOf(profile: ClusterProfile, providers: ProviderFile | undefined)
 
 function withFileNote(outlook: Outlook, isFileValid: boolean): Outlook {
   if (isFileValid || outlook.kind !== "error") return outlook;
-  const { reason, code, message, cause } = outlook.error;
-  const plain = code === undefined ? message : message.replace(`[${code}] `, "");
-  const text = `${plain}; the provider file was changed and is not usable, the last good one is in use`;
+  const { reason, code, sentence, cause } = outlook.error;
+  const text = `${sentence}; the provider file was changed and is not usable, the last good one is in use`;
   const options = { ...(code === undefined ? {} : { code }), cause };
   return { ...outlook, error: new FleetError(reason, text, options) };
 }

@@ -35,7 +35,7 @@ interface Weariness {
  */
 export class PluginPace {
   readonly #options: PluginPaceOptions;
-  /** By profile; in the order of its last run. */
+  /** By profile. */
   readonly #weary = new Map<string, Weariness>();
 
   constructor(options: PluginPaceOptions = usual) {
@@ -59,7 +59,6 @@ export class PluginPace {
       const known = this.#weary.get(profile);
       const waitMs = known === undefined ? 0 : this.#waitMs(known, now);
       if (waitMs <= 0) {
-        this.#weary.delete(profile);
         this.#weary.set(profile, this.#wearier(known, isFirst, now));
         return;
       }

@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from "ajv";
 
 import { FleetError } from "../api/errors.ts";
-import { isRecord } from "./json.ts";
+import { isRecord } from "../api/fields.ts";
 import { ContentError, providerDocument } from "./provider-document.ts";
 import { canonicalKeys } from "./provider-keys.ts";
 import { impossibleRule, type ProviderRules, providerRules } from "./provider-rules.ts";

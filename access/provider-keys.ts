@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
 
+import { isRecord } from "../api/fields.ts";
 import { foldedKey } from "./folded-key.ts";
-import { isRecord } from "./json.ts";
 import { ContentError, type ProviderDocument } from "./provider-document.ts";
 import type { KeySchema } from "./provider-schema.ts";
 

@@ -1,6 +1,7 @@
 import { isAlias, isMap, isNode, isScalar, isSeq } from "yaml";
 
-import { isRecord } from "./json.ts";
+import { isRecord } from "../api/fields.ts";
+import { foldedKey } from "./folded-key.ts";
 import { ContentError, providerDocument, type ProviderDocument } from "./provider-document.ts";
 import { canonicalKeys } from "./provider-keys.ts";
 import { providerFileKeys } from "./provider-schema.ts";
@@ -55,7 +56,7 @@ function oddNodes({ document, positionOf }: ProviderDocument): readonly string[]
       const name = isScalar(key) ? String(key.value) : "";
       const problem = keyProblem(name, seen);
       if (problem !== undefined) found.push(`${problem} (${positionOf(key)})`);
-      seen.add(folded(name));
+      seen.add(foldedKey(name));
       if (isNode(value)) rest.push([value, depth + 1]);
     }
   }
@@ -64,12 +65,8 @@ function oddNodes({ document, positionOf }: ProviderDocument): readonly string[]
 
 function keyProblem(name: string, seen: ReadonlySet<string>): string | undefined {
   if (treacherous.includes(name)) return `the key ${name} is not allowed`;
-  if (!seen.has(folded(name))) return undefined;
+  if (!seen.has(foldedKey(name))) return undefined;
   return `the key ${usualKeys.test(name) ? name : "(a key)"} occurs more than once`;
-}
-
-function folded(key: string): string {
-  return key.toUpperCase().toLowerCase();
 }
 
 type Problem = readonly [field: string, what: string];

@@ -1,7 +1,7 @@
 import type { AccessProvider, ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
+import { isRecord } from "../api/fields.ts";
 import { describe } from "../api/kubernetes.ts";
-import { isRecord } from "./json.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
 import { refusedProfile } from "./provider-rules.ts";
 

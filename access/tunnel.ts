@@ -1,6 +1,6 @@
 import * as http from "node:http";
 import * as https from "node:https";
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { rootCertificates, type SecureContextOptions } from "node:tls";
 
 import type { AddressGuard } from "./address-guard.ts";
@@ -32,9 +32,9 @@ export async function openTunnel(
   const guard = limits.guard?.proxy ?? limits.guard;
   try {
     guard?.check(proxy.host);
-    if (proxy.protocol !== "socks5:") return await openHttpTunnel(proxy, authority, limits);
-    const lookup = guard === undefined ? {} : { lookup: guard.lookup };
-    return await openSocksTunnel(proxy, { host, port: target.port }, { ...limits, ...lookup });
+    const way = { ...limits, ...(guard === undefined ? {} : { lookup: guard.lookup }) };
+    if (proxy.protocol !== "socks5:") return await openHttpTunnel(proxy, authority, way);
+    return await openSocksTunnel(proxy, { host, port: target.port }, way);
   } catch (error) {
     const who = `The proxy of ${authority}`;
     if (!(error instanceof SocksError)) throw connectionErrorOf(error, who);
@@ -45,9 +45,8 @@ export async function openTunnel(
 async function openHttpTunnel(
   proxy: EndpointProxy,
   authority: string,
-  limits: TunnelLimits,
+  limits: Omit<TunnelLimits, "guard"> & { readonly lookup?: LookupFunction },
 ): Promise<Socket> {
-  const guard = limits.guard?.proxy ?? limits.guard;
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const request = (proxy.protocol === "https:" ? https : http).request({
     host: proxy.host,
@@ -56,7 +55,7 @@ async function openHttpTunnel(
     path: authority,
     agent: false,
     ...trustOf(limits.endpoint?.caPem),
-    ...(guard === undefined ? {} : { lookup: guard.lookup }),
+    ...(limits.lookup === undefined ? {} : { lookup: limits.lookup }),
     timeout: limits.connectTimeoutMs,
     signal: limits.signal,
     headers: { host: authority, ...loginOf(proxy) },

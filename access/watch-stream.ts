@@ -1,6 +1,7 @@
+import { isRecord } from "../api/fields.ts";
 import { apiErrorOf, emptyError, statusError } from "./api-answer.ts";
 import { ApiError, ConnectionError } from "./api-error.ts";
-import { isRecord, parseJson } from "./json.ts";
+import { parseJson } from "./json.ts";
 import { storedObject } from "./kube-answer.ts";
 import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
 import { collectionPath } from "./kube-path.ts";

@@ -21,4 +21,9 @@ export class FleetError extends Error {
     this.reason = reason;
     this.code = options.code;
   }
+
+  /** The message without the code in front of it, for who says the code elsewhere or gives the sentence another one. */
+  get sentence(): string {
+    return this.code === undefined ? this.message : this.message.slice(`[${this.code}] `.length);
+  }
 }

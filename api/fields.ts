@@ -37,6 +37,7 @@ function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-function isRecord(value: unknown): value is Fields {
+/** True for an object that is neither null nor an array. */
+export function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "./fields.ts";
 import { groupOf, type Manifest } from "./kubernetes.ts";
 
 /** Where objects of one kind live in the API: enough to build every path without discovery. */
@@ -155,10 +156,6 @@ function namesOfDefinition(
     return undefined;
   }
   return { group, kind, plural, namespaced: scope !== "Cluster" };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function pluralOf(kind: string): string {

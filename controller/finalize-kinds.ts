@@ -1,6 +1,6 @@
 import { ApiError } from "../access/api-error.ts";
-import { isRecord } from "../access/json.ts";
 import type { KubeClient } from "../access/kube-client.ts";
+import { isRecord } from "../api/fields.ts";
 import type { ObjectKey } from "../api/kubernetes.ts";
 import { knownResource, tableResource, type ResourceType } from "../api/resources.ts";
 

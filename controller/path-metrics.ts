@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { PathMetrics, SpokeGauge } from "../access/path-metrics.ts";
+import { addLiveGauge } from "./live-gauge.ts";
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -26,7 +27,12 @@ export function addPathMetrics(registry: Registry, path: PathMetrics): void {
     durations.observe({ provider }, durationMs / 1_000);
   });
   addSpokeGauges(registers, path);
-  addSharingGauge(registers, path);
+  const sharing = {
+    name: "knfleet_spokes_sharing_token",
+    help: "Spokes whose token is sent to the server of another spoke, too",
+    labels: {},
+  };
+  addLiveGauge(registry, sharing, () => path.tokens.count());
   const valid = new Gauge({
     name: "knfleet_provider_file_valid",
     help: "1 when the provider file on disk is in use, 0 when it is not usable and the last good one is",
@@ -60,17 +66,6 @@ function addSpokeGauges(registers: Registry[], path: PathMetrics): void {
         const left = secondsLeft(gauge);
         if (left !== undefined) expiries.set(labelsOf(key), left);
       }
-    },
-  });
-}
-
-function addSharingGauge(registers: Registry[], path: PathMetrics): void {
-  const sharing = new Gauge({
-    name: "knfleet_spokes_sharing_token",
-    help: "Spokes whose token is sent to the server of another spoke, too",
-    registers,
-    collect() {
-      sharing.set(path.tokens.count());
     },
   });
 }

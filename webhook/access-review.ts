@@ -1,5 +1,5 @@
-import { isRecord } from "../access/json.ts";
 import type { KubeClient } from "../access/kube-client.ts";
+import { isRecord } from "../api/fields.ts";
 import type { UserInfo } from "./review.ts";
 
 /** What somebody wants to do to which object; fields of `SubjectAccessReview.spec.resourceAttributes`. */

@@ -1,4 +1,4 @@
-import { isRecord } from "../access/json.ts";
+import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 
 /** The Service by which API servers reach the webhook. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
-import { isRecord } from "../access/json.ts";
+import { isRecord } from "../api/fields.ts";
 import type { KeyPair } from "./issue-certificate.ts";
 
 /** A certificate with its key and its times in milliseconds of Unix time. */

@@ -1,11 +1,10 @@
 import type { AllowedSource } from "../access/manifest-url.ts";
-import { selectProvider } from "../access/select-provider.ts";
-import type { ClusterProfile } from "../api/cluster-profile.ts";
 import { componentKinds } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import type { AccessReviews } from "./access-review.ts";
 import type { HubFacts } from "./hub-facts.ts";
 import { pluginProblemOf } from "./plugin-problem.ts";
+import { providerFor } from "./provider-for.ts";
 import type { RenderCheck } from "./render-check.ts";
 import type { AdmissionRequest } from "./review.ts";
 import type { ComponentFacts } from "./rules/component-facts.ts";
@@ -96,19 +95,11 @@ async function clusterFacts(
   const providers = known.length === 0 ? undefined : known;
   if (typeof profile !== "object")
     return { profile: profile ?? "absent", providers, pluginProblem: undefined };
-  const provider = providers?.flatMap((file) => selected(profile, file))[0];
+  const tried = providers?.map((file) => providerFor(profile, file));
+  const provider = tried?.flatMap((one) => (one instanceof FleetError ? [] : [one]))[0];
   const pluginProblem =
     provider === undefined || pluginRoots === undefined
       ? undefined
       : await pluginProblemOf(provider, pluginRoots);
   return { profile, providers, pluginProblem };
-}
-
-function selected(profile: ClusterProfile, file: Parameters<typeof selectProvider>[1]) {
-  try {
-    return [selectProvider(profile, file).provider];
-  } catch (error) {
-    if (error instanceof FleetError) return [];
-    throw error;
-  }
 }

@@ -1,10 +1,10 @@
 import type { ProviderFile } from "../access/provider-config.ts";
-import { selectProvider } from "../access/select-provider.ts";
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { isSameJson, recordAt, textAt } from "../api/fields.ts";
 import { describe } from "../api/kubernetes.ts";
 import type { HubFacts } from "./hub-facts.ts";
+import { providerFor } from "./provider-for.ts";
 import { providerDataOf, providerTextsIn } from "./provider-maps.ts";
 import { createProviderReader, type ProviderReader } from "./provider-reader.ts";
 import type { ProviderReading } from "./provider-reading.ts";
@@ -175,11 +175,5 @@ async function profileOf(
 /** Whether a file has a way to a profile; to one that nobody knows: any way at all. */
 function serves(file: ProviderFile, profile: ClusterProfile | undefined): boolean {
   if (profile === undefined) return file.providers.some(({ exec }) => exec !== undefined);
-  try {
-    selectProvider(profile, file);
-    return true;
-  } catch (error) {
-    if (error instanceof FleetError) return false;
-    throw error;
-  }
+  return !(providerFor(profile, file) instanceof FleetError);
 }

@@ -1,4 +1,4 @@
-import { isRecord } from "../access/json.ts";
+import { isRecord } from "../api/fields.ts";
 
 /** Who sent the request that is reviewed, as the API server authenticated it. */
 export interface UserInfo {

@@ -1,8 +1,8 @@
-type Fields = Readonly<Record<string, unknown>>;
+import { isRecord } from "../../api/fields.ts";
 
 /** The value below a path of field names, or undefined where a step is not an object. */
 function valueAt(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, field) => (isFields(at) ? at[field] : undefined), value);
+  return path.reduce<unknown>((at, field) => (isRecord(at) ? at[field] : undefined), value);
 }
 
 /** The string below a path; null for anything else, also for the empty string. */
@@ -21,8 +21,4 @@ export function numberAt(value: unknown, ...path: readonly string[]): number | n
 export function itemsAt(value: unknown, ...path: readonly string[]): readonly unknown[] {
   const found = valueAt(value, ...path);
   return Array.isArray(found) ? found : [];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

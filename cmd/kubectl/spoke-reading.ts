@@ -23,8 +23,7 @@ export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
   if (error instanceof FleetError) {
     const state = stateOfCode[error.code ?? ""] ?? "NoAccess";
     // The code is told as the reason; in front of the message it would be told twice.
-    const message = error.message.replace(`[${error.code}] `, "");
-    return { kind: "unread", state, reason: error.code ?? error.reason, message };
+    return { kind: "unread", state, reason: error.code ?? error.reason, message: error.sentence };
   }
   if (error instanceof ConnectionError) {
     const reason = error.failure === "untrusted" ? "TLSUntrusted" : "Unreachable";

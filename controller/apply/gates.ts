@@ -1,5 +1,5 @@
+import { isRecord } from "../../api/fields.ts";
 import { groupOf } from "../../api/kubernetes.ts";
-import { isFields } from "../render/fields.ts";
 import type { Prepared } from "./prepare.ts";
 
 /** An object with its place in the order of an apply. */
@@ -61,6 +61,6 @@ export function kindOf({ key }: Prepared): string {
 export function definedKind({ key, id, manifest }: Prepared): readonly [string, string][] {
   if (key.kind !== "CustomResourceDefinition") return [];
   const spec = manifest["spec"];
-  if (!isFields(spec) || !isFields(spec["names"])) return [];
+  if (!isRecord(spec) || !isRecord(spec["names"])) return [];
   return [[`${String(spec["group"])}/${String(spec["names"]["kind"])}`, id]];
 }

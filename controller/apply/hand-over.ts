@@ -1,5 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { changeField, isFields } from "../render/fields.ts";
+import { changeField } from "../render/fields.ts";
 import { type FieldSet, hasField, stepsAt } from "./field-set.ts";
 import { isFilledByOthers } from "./stripped.ts";
 
@@ -120,14 +121,14 @@ function withOwnScale(manifest: Manifest, owned: unknown): Manifest {
       itemKey(container),
       "f:env",
     ]);
-    if (!isFields(container) || !Array.isArray(container["env"])) return container;
+    if (!isRecord(container) || !Array.isArray(container["env"])) return container;
     const variables: readonly unknown[] = container["env"];
     return { ...container, env: variables.map((variable) => ownVariable(variable, own)) };
   });
 }
 
 function ownVariable(variable: unknown, own: unknown): unknown {
-  if (!isFields(variable) || !handedOverVariable.test(String(variable["name"]))) return variable;
+  if (!isRecord(variable) || !handedOverVariable.test(String(variable["name"]))) return variable;
   const fields = at(own, [itemKey(variable)]);
   const isOwn = ["f:value", "f:valueFrom"].some((field) => at(fields, [field]) !== undefined);
   // The name stays ours whoever writes the value; to leave it out would remove the variable.
@@ -136,17 +137,17 @@ function ownVariable(variable: unknown, own: unknown): unknown {
 
 // How fieldsV1 names an item of a list whose key is the name.
 function itemKey(item: unknown): string {
-  return `k:${JSON.stringify({ name: isFields(item) ? item["name"] : undefined })}`;
+  return `k:${JSON.stringify({ name: isRecord(item) ? item["name"] : undefined })}`;
 }
 
 function at(fields: unknown, path: readonly string[]): unknown {
   let value = fields;
-  for (const field of path) value = isFields(value) ? value[field] : undefined;
+  for (const field of path) value = isRecord(value) ? value[field] : undefined;
   return value;
 }
 
 function keeping(value: unknown, wanted: (field: string) => boolean): unknown {
-  if (!isFields(value) || Object.keys(value).every(wanted)) return value;
+  if (!isRecord(value) || Object.keys(value).every(wanted)) return value;
   return Object.fromEntries(Object.entries(value).filter(([field]) => wanted(field)));
 }
 

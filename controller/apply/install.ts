@@ -164,12 +164,7 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
   const inventory = { ...unionOf(ours, theirs), adopting: true };
-  if (before?.isMarked !== true && deps.gate !== undefined) {
-    const total = desired.objects.length;
-    const waiting = [{ message: "the proof that the anchor is protected", count: total }];
-    deps.onProgress?.({ done: 0, total, waiting, failed: 0 });
-    await deps.gate.ready(signal);
-  }
+  await protectedAhead(before, work, signal);
   const root = await writtenRoot(work, { before, inventory }, signal);
   const next = begun({ ...work, root, mayExist: true });
   const { requests } = next;
@@ -181,20 +176,27 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   return carriedOut(await planned(work, signal), next, signal);
 }
 
+/** Waits before an anchor is made: only what was protected by then is one that nobody can delete by accident. */
+async function protectedAhead(
+  before: Root | undefined,
+  { desired, deps }: Work,
+  signal: AbortSignal,
+): Promise<void> {
+  if (before?.isMarked === true || deps.gate === undefined) return;
+  const total = desired.objects.length;
+  const waiting = [{ message: "the proof that the anchor is protected", count: total }];
+  deps.onProgress?.({ done: 0, total, waiting, failed: 0 });
+  await deps.gate.ready(signal);
+}
+
 /** Makes the root name everything that is about to be written, so that a crash orphans nothing. */
 async function withIntent(
   before: Root | undefined,
   work: Work,
   signal: AbortSignal,
 ): Promise<Root> {
-  const { memory, desired, deps } = work;
-  // Only what was protected before it was made is an anchor that nobody can delete by accident.
-  if (before?.isMarked !== true && deps.gate !== undefined) {
-    const total = desired.objects.length;
-    const waiting = [{ message: "the proof that the anchor is protected", count: total }];
-    deps.onProgress?.({ done: 0, total, waiting, failed: 0 });
-    await deps.gate.ready(signal);
-  }
+  const { memory, desired } = work;
+  await protectedAhead(before, work, signal);
   const named = new Set(before?.inventory?.entries.map(identityOf));
   const isNamed =
     before?.isMarked === true &&

@@ -1,3 +1,4 @@
+import { isRecord } from "../../api/fields.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 
 /** One object of an installation, as it was last sent. */
@@ -85,8 +86,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { anchorAnnotations, anchorLabels, anchorNameOf, managedByValue } from "../../api/anchor.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import {
   describe,
   type KubeObject,
@@ -8,7 +9,6 @@ import {
   type ObjectKey,
   type OwnerReference,
 } from "../../api/kubernetes.ts";
-import { isFields } from "../render/fields.ts";
 import type { Target } from "./target.ts";
 
 /** What a root belongs to. */
@@ -59,7 +59,7 @@ export function rootManifest(owner: RootOwner, inventory: string): Manifest {
 /** Text of the inventory in a root; empty when there is none. */
 export function inventoryTextOf(object: Manifest): string {
   const data = object["data"];
-  const text = isFields(data) ? data[inventoryField] : undefined;
+  const text = isRecord(data) ? data[inventoryField] : undefined;
   return typeof text === "string" ? text : "";
 }
 

@@ -1,5 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
-import { changeField, isFields, without } from "../render/fields.ts";
+import { changeField, without } from "../render/fields.ts";
 import { withUniqueEntries } from "./unique-entries.ts";
 
 type Strip = (manifest: Manifest) => Manifest;
@@ -74,7 +75,7 @@ const withoutAssignedAddresses: Strip = (manifest) => {
   if (!isOf(manifest, "", ["Service"])) return manifest;
   return changeField(manifest, ["spec"], (spec) =>
     // A headless Service says so with its address.
-    isFields(spec) && spec["clusterIP"] === "None"
+    isRecord(spec) && spec["clusterIP"] === "None"
       ? spec
       : without(spec, ["clusterIP", "clusterIPs"]),
   );
@@ -108,8 +109,8 @@ export function scaledAmong(manifests: readonly Manifest[]): (manifest: Manifest
 function targetOfScaler(manifest: Manifest): readonly string[] {
   if (!isOf(manifest, "autoscaling", ["HorizontalPodAutoscaler"])) return [];
   const spec = manifest["spec"];
-  const target = isFields(spec) ? spec["scaleTargetRef"] : undefined;
-  if (!isFields(target)) return [];
+  const target = isRecord(spec) ? spec["scaleTargetRef"] : undefined;
+  if (!isRecord(target)) return [];
   return [workloadId(target["kind"], manifest.metadata.namespace, target["name"])];
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/api-error.ts";
+import { isRecord } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
-import { isFields } from "../render/fields.ts";
 import { webhookIn } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Desired, Prepared } from "./prepare.ts";
@@ -111,5 +111,5 @@ async function isCleared(
 function namesOf({ kind, webhooks }: { readonly kind: string; readonly webhooks?: unknown }) {
   const isOne = kind.endsWith("WebhookConfiguration") && Array.isArray(webhooks);
   const entries: readonly unknown[] = isOne ? webhooks : [];
-  return entries.map((entry) => (isFields(entry) ? String(entry["name"]) : ""));
+  return entries.map((entry) => (isRecord(entry) ? String(entry["name"]) : ""));
 }

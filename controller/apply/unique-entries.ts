@@ -1,5 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { changeField, isFields } from "../render/fields.ts";
+import { changeField } from "../render/fields.ts";
 import { isWorkload } from "../render/pod-template.ts";
 
 const podSpec = ["spec", "template", "spec"];
@@ -25,5 +26,5 @@ function uniqueByName(value: unknown): unknown {
 }
 
 function nameOf(entry: unknown): unknown {
-  return isFields(entry) ? entry["name"] : entry;
+  return isRecord(entry) ? entry["name"] : entry;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { isFields } from "../render/fields.ts";
 
 /**
  * Hash of the fields that our server-side apply owns on an object, or undefined when it owns none: it changes exactly when somebody
@@ -22,7 +22,7 @@ export function fingerprintOf(object: Manifest, fieldManager: string): string | 
 /** JSON text with sorted keys: equal values give equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, field: unknown) =>
-    isFields(field)
+    isRecord(field)
       ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : field,
   );

@@ -1,4 +1,4 @@
-import { isRecord } from "../../access/json.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 
 // The first two take turns, and a message must not.

@@ -1,4 +1,4 @@
-import { isRecord } from "../../access/json.ts";
+import { isRecord } from "../../api/fields.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { causeOfRefusal, conditionOf } from "./pod-cause.ts";
 

@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/api-error.ts";
-import { isRecord } from "../../access/json.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
+import { isRecord } from "../../api/fields.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { type Clock, limited } from "../clock.ts";

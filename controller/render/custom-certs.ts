@@ -1,8 +1,9 @@
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { changeField, type Fields, invalidManifest, isFields } from "./fields.ts";
+import { changeField, type Fields, invalidManifest } from "./fields.ts";
 import { appendToPod, isWorkload, listIn } from "./pod-template.ts";
 import type { Transform } from "./transform.ts";
 
@@ -35,7 +36,7 @@ function mounted(manifest: Manifest, volume: string, source: Fields): Manifest {
   const path = ["spec", "template", "spec", "containers"];
   const result = changeField(withVolume, path, (containers) => {
     const [first, ...rest]: readonly unknown[] = Array.isArray(containers) ? containers : [];
-    return isFields(first) ? [withMount(first, volume, manifest), ...rest] : containers;
+    return isRecord(first) ? [withMount(first, volume, manifest), ...rest] : containers;
   });
   if (result !== withVolume) return result;
   throw invalidManifest(manifest, "has no container to mount certificates in");

@@ -1,9 +1,10 @@
 import { parse, stringify } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { Config } from "./config-maps.ts";
-import { isFields, setEntries } from "./fields.ts";
+import { setEntries } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 import { yaml11 } from "./yaml-options.ts";
 
@@ -31,7 +32,7 @@ export function defaultBroker(brokerClass: string | undefined, config: Config): 
 }
 
 function textOf({ data }: Manifest): string {
-  const entries = isFields(data) ? data : {};
+  const entries = isRecord(data) ? data : {};
   const text = Object.hasOwn(entries, key) ? entries[key] : undefined;
   if (typeof text === "string" && text !== "") return text;
   const all = Object.entries(entries).map(([name, value]) => `${name}:${String(value)}`);
@@ -40,11 +41,11 @@ function textOf({ data }: Manifest): string {
 
 function withClass(text: string, brokerClass: string): string {
   const defaults = parsed(text);
-  if (!isFields(defaults) || !isFields(defaults["clusterDefault"])) {
+  if (!isRecord(defaults) || !isRecord(defaults["clusterDefault"])) {
     throw invalid(`Key ${key} of ConfigMap ${mapName} has no clusterDefault`);
   }
   const { namespaceDefaults, ...rest } = defaults;
-  const hasNamespaces = isFields(namespaceDefaults) && Object.keys(namespaceDefaults).length > 0;
+  const hasNamespaces = isRecord(namespaceDefaults) && Object.keys(namespaceDefaults).length > 0;
   const clusterDefault = { ...defaults["clusterDefault"], brokerClass };
   // In the form in which upstream writes it, so that a change of operators changes nothing.
   const form = {

@@ -1,15 +1,11 @@
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import { describe, keyOf, type Manifest } from "../../api/kubernetes.ts";
 
 /** An object whose fields are not known. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 type Change = (value: unknown) => unknown;
-
-/** Whether a value is an object, not a list and not null. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /**
  * The manifest with a field changed wherever the path leads to one; `*` stands for every item of a list. Missing and null
@@ -35,7 +31,7 @@ export function setEntries(manifest: Manifest, path: readonly string[], entries:
 
 /** The object without some of its fields; the same one when it has none of them, anything else as it is. */
 export function without(value: unknown, names: readonly string[]): unknown {
-  if (!isFields(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
+  if (!isRecord(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
@@ -86,7 +82,7 @@ function merged(
 }
 
 function fieldsOf(value: unknown, field: string | undefined, manifest: Manifest): Fields {
-  if (isFields(value)) return value;
+  if (isRecord(value)) return value;
   const where = field === undefined ? "has a map" : `has something above its field ${field}`;
   throw invalidManifest(manifest, `${where} that is not an object`);
 }

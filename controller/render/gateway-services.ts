@@ -1,8 +1,9 @@
 import { parse } from "yaml";
 
+import { isRecord } from "../../api/fields.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
 import type { Config } from "./config-maps.ts";
-import { changeField, isFields } from "./fields.ts";
+import { changeField } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
 type IstioOptions = NonNullable<NonNullable<KnativeServingSpec["ingress"]>["istio"]>;
@@ -68,7 +69,7 @@ function listedNamespace(text: string): string | undefined {
   if (!Array.isArray(gateways)) return undefined;
   const list: readonly unknown[] = gateways;
   for (const gateway of list) {
-    if (!isFields(gateway) || gateway["name"] !== localGateway) continue;
+    if (!isRecord(gateway) || gateway["name"] !== localGateway) continue;
     const { namespace } = gateway;
     if (typeof namespace === "string" && namespace !== "") return namespace;
   }

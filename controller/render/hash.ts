@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { isFields } from "./fields.ts";
+import { isRecord } from "../../api/fields.ts";
 
 /** SHA-256 of a JSON value, in hexadecimal; the order of fields does not count, absent and undefined are the same. */
 export function hashOf(value: unknown): string {
@@ -11,7 +11,7 @@ export function hashOf(value: unknown): string {
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  if (!isFields(value)) return value;
+  if (!isRecord(value)) return value;
   const names = Object.keys(value).toSorted();
   return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
 }

@@ -1,6 +1,7 @@
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { changeField, type Fields, isFields, setEntries } from "./fields.ts";
+import { changeField, type Fields, setEntries } from "./fields.ts";
 import { appendToPod, changeContainers, isWorkload, listIn } from "./pod-template.ts";
 import type { Transform } from "./transform.ts";
 
@@ -38,7 +39,7 @@ function inWorkload(manifest: Manifest, registry: Registry): Manifest {
 function withVariables(container: Fields, manifest: Manifest, registry: Registry): Fields {
   const env = listIn(container, "env", manifest);
   const after = env.map((variable) => {
-    const name = isFields(variable) ? variable["name"] : undefined;
+    const name = isRecord(variable) ? variable["name"] : undefined;
     const value = typeof name === "string" ? overrideOf(name, registry) : undefined;
     return value === undefined ? variable : { name, value };
   });
@@ -49,7 +50,7 @@ function withVariables(container: Fields, manifest: Manifest, registry: Registry
 
 function inCachedImage(manifest: Manifest, registry: Registry): Manifest {
   const fallback = manifest.metadata.name ?? "";
-  const image = isFields(manifest["spec"]) ? manifest["spec"]["image"] : undefined;
+  const image = isRecord(manifest["spec"]) ? manifest["spec"]["image"] : undefined;
   const wanted = imageFor([fallback], { image, fallback }, registry);
   const pulled =
     wanted === undefined ? manifest : setEntries(manifest, ["spec"], { image: wanted });
@@ -58,7 +59,7 @@ function inCachedImage(manifest: Manifest, registry: Registry): Manifest {
     secrets.length === 0
       ? pulled
       : changeField(pulled, ["spec"], (spec) => {
-          if (!isFields(spec)) return spec;
+          if (!isRecord(spec)) return spec;
           const imagePullSecrets = [...listIn(spec, "imagePullSecrets", manifest), ...secrets];
           return { ...spec, imagePullSecrets };
         });

@@ -1,5 +1,6 @@
 import type { KnativeServing } from "../../api/component.ts";
-import { isFields, setEntries } from "./fields.ts";
+import { isRecord } from "../../api/fields.ts";
+import { setEntries } from "./fields.ts";
 import { ingressesOf } from "./parts.ts";
 import type { Transform } from "./transform.ts";
 
@@ -18,7 +19,7 @@ export function ingressClass(spec: KnativeServing["spec"]): Transform {
     if (apiVersion !== "v1" || kind !== "ConfigMap" || metadata.name !== "config-network") {
       return manifest;
     }
-    const isNamed = isFields(data) && keys.some((key) => Object.hasOwn(data, key));
+    const isNamed = isRecord(data) && keys.some((key) => Object.hasOwn(data, key));
     return isNamed ? manifest : setEntries(manifest, ["data"], entry);
   };
 }

@@ -1,7 +1,8 @@
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import { groupOf } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { type Fields, isFields, setEntries } from "./fields.ts";
+import { type Fields, setEntries } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
 type IstioOptions = NonNullable<NonNullable<KnativeServingSpec["ingress"]>["istio"]>;
@@ -85,7 +86,7 @@ function filled(fields: Fields): Fields {
 
 function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
-  return isFields(value) ? false : [undefined, null, "", 0, false].some((empty) => empty === value);
+  return isRecord(value) ? false : [undefined, null, "", 0, false].some((empty) => empty === value);
 }
 
 function invalid(path: string, value: string | number): FleetError {

@@ -1,5 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import { type Manifest, groupOf } from "../../api/kubernetes.ts";
-import { isFields, setEntries } from "./fields.ts";
+import { setEntries } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
 const sidecarLabel = "sidecar.istio.io/inject";
@@ -18,7 +19,7 @@ export function jobs(short: "serving" | "eventing", version: string): Transform 
       metadata: { ...manifest.metadata, name: `${base}${short}-${version}` },
     };
     const labels = templateLabelsOf(manifest);
-    const decided = isFields(labels) && (labels[sidecarLabel] ?? "") !== "";
+    const decided = isRecord(labels) && (labels[sidecarLabel] ?? "") !== "";
     return decided
       ? named
       : setEntries(named, ["spec", "template", "metadata", "labels"], { [sidecarLabel]: "false" });
@@ -39,7 +40,7 @@ function isJob(manifest: Manifest): boolean {
 function templateLabelsOf(manifest: Manifest): unknown {
   let value: unknown = manifest;
   for (const field of ["spec", "template", "metadata", "labels"]) {
-    if (!isFields(value)) return undefined;
+    if (!isRecord(value)) return undefined;
     value = value[field];
   }
   return value;

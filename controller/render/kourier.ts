@@ -1,7 +1,8 @@
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { changeField, isFields, setEntries } from "./fields.ts";
+import { changeField, setEntries } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
 export type KourierOptions = NonNullable<NonNullable<KnativeServingSpec["ingress"]>["kourier"]>;
@@ -30,7 +31,7 @@ export function kourier(options: KourierOptions, namespace: string): Transform {
 function withGatewayNamespace(manifest: Manifest, namespace: string): Manifest {
   const path = ["spec", "template", "spec", "containers", "*", "env", "*"];
   return changeField(manifest, path, (variable) => {
-    if (!isFields(variable) || variable["name"] !== "KOURIER_GATEWAY_NAMESPACE") return variable;
+    if (!isRecord(variable) || variable["name"] !== "KOURIER_GATEWAY_NAMESPACE") return variable;
     const { valueFrom: _, ...rest } = variable;
     return { ...rest, value: namespace };
   });
@@ -46,7 +47,7 @@ function withBootstrap(manifest: Manifest, options: KourierOptions): Manifest {
   const name = options["bootstrap-configmap"] ?? "";
   if (name === "") return manifest;
   return changeField(manifest, ["spec", "template", "spec", "volumes", "*"], (volume) => {
-    if (!isFields(volume) || !isFields(volume["configMap"])) {
+    if (!isRecord(volume) || !isRecord(volume["configMap"])) {
       // Upstream crashes (D-37).
       throw optionError(
         "cannot take bootstrap-configmap, a volume of the gateway is",
@@ -63,7 +64,7 @@ function withServiceOptions(manifest: Manifest, options: KourierOptions): Manife
   const wanted = options["service-type"] ?? "";
   const typed =
     wanted === "" ? manifest : setEntries(manifest, ["spec"], { type: serviceTypeOf(wanted) });
-  const type = isFields(typed["spec"]) ? typed["spec"]["type"] : undefined;
+  const type = isRecord(typed["spec"]) ? typed["spec"]["type"] : undefined;
   const address = options["service-load-balancer-ip"] ?? "";
   const http = options["http-port"] ?? 0;
   const https = options["https-port"] ?? 0;
@@ -73,7 +74,7 @@ function withServiceOptions(manifest: Manifest, options: KourierOptions): Manife
   const addressed =
     address === "" ? typed : setEntries(typed, ["spec"], { loadBalancerIP: address });
   return changeField(addressed, ["spec", "ports", "*"], (port) => {
-    if (!isFields(port)) return port;
+    if (!isRecord(port)) return port;
     const nodePort = port["name"] === "https" ? https : http;
     return nodePort > 0 ? { ...port, nodePort } : port;
   });

@@ -1,6 +1,7 @@
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { groupOf } from "../../api/kubernetes.ts";
-import { changeField, isFields } from "./fields.ts";
+import { changeField } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
 const usual = "knative-eventing";
@@ -55,7 +56,7 @@ function inNames(manifest: Manifest, namespace: string): Manifest {
 function inVariables(manifest: Manifest, namespace: string): Manifest {
   const path = ["spec", "template", "spec", "containers", "*", "env", "*"];
   return changeField(manifest, path, (variable) =>
-    isFields(variable) &&
+    isRecord(variable) &&
     kafkaVariables.includes(String(variable["name"])) &&
     variable["value"] === usual
       ? { ...variable, value: namespace }
@@ -68,7 +69,7 @@ function inSelectors(manifest: Manifest, namespace: string): Manifest {
   const renamed = (value: unknown): unknown => (value === usual ? namespace : value);
   const inLabels = changeField(manifest, [...selector, "matchLabels", namespaceLabel], renamed);
   return changeField(inLabels, [...selector, "matchExpressions", "*"], (expression) => {
-    if (!isFields(expression) || expression["key"] !== namespaceLabel) return expression;
+    if (!isRecord(expression) || expression["key"] !== namespaceLabel) return expression;
     const { values } = expression;
     return Array.isArray(values) && values.includes(usual)
       ? { ...expression, values: values.map(renamed) }

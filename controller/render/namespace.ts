@@ -1,7 +1,8 @@
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { groupOf } from "../../api/kubernetes.ts";
 import type { resourceFinder } from "../../api/resources.ts";
-import { changeField, isFields } from "./fields.ts";
+import { changeField } from "./fields.ts";
 import type { Transform } from "./transform.ts";
 
 const webhookKinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
@@ -46,7 +47,7 @@ function withReferences(manifest: Manifest, namespace: string): Manifest {
         : manifest;
     case "rbac.authorization.k8s.io":
       return changeField(manifest, ["subjects", "*"], (subject) =>
-        isFields(subject) && Object.hasOwn(subject, "namespace")
+        isRecord(subject) && Object.hasOwn(subject, "namespace")
           ? { ...subject, namespace }
           : subject,
       );

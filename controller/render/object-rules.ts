@@ -1,6 +1,6 @@
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import { describe, groupOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
-import { isFields } from "./fields.ts";
 
 /**
  * Throws FleetError ManifestInvalid for an object that no user's manifest may bring. Either it would be created with the controller's
@@ -37,12 +37,12 @@ function forbiddenIn(manifest: Manifest): string | undefined {
 
 function bindingProblemOf(manifest: Manifest): string | undefined {
   const { roleRef, subjects } = manifest;
-  if (manifest.kind === "ClusterRoleBinding" && isFields(roleRef)) {
+  if (manifest.kind === "ClusterRoleBinding" && isRecord(roleRef)) {
     if (roleRef["name"] === "cluster-admin")
       return "is not allowed: it binds the role cluster-admin";
   }
   const bound: readonly unknown[] = Array.isArray(subjects) ? subjects : [];
-  return bound.some((subject) => isFields(subject) && subject["name"] === "system:masters")
+  return bound.some((subject) => isRecord(subject) && subject["name"] === "system:masters")
     ? "is not allowed: it binds the group system:masters"
     : undefined;
 }

@@ -1,12 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
-import {
-  changeField,
-  type Fields,
-  invalidManifest,
-  isFields,
-  setEntries,
-  without,
-} from "./fields.ts";
+import { changeField, type Fields, invalidManifest, setEntries, without } from "./fields.ts";
 
 /** Kinds whose objects hold a pod template at `spec.template`. */
 export type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet" | "Job";
@@ -50,7 +44,7 @@ export function changeContainers(
   return lists.reduce(
     (current, list) =>
       changeField(current, [...podSpec, list, "*"], (container) =>
-        isFields(container) ? change(container) : container,
+        isRecord(container) ? change(container) : container,
       ),
     manifest,
   );
@@ -64,7 +58,7 @@ export function appendToPod(
 ): Manifest {
   if (entries.length === 0) return manifest;
   return changeField(manifest, podSpec, (spec) =>
-    isFields(spec) ? { ...spec, [list]: [...listIn(spec, list, manifest), ...entries] } : spec,
+    isRecord(spec) ? { ...spec, [list]: [...listIn(spec, list, manifest), ...entries] } : spec,
   );
 }
 
@@ -78,6 +72,6 @@ export function listIn(fields: Fields, name: string, manifest: Manifest): readon
 /** The map in a field, empty where the field is absent or null. Throws FleetError ManifestInvalid for anything else. */
 export function mapIn(fields: Fields, name: string, manifest: Manifest): Fields {
   const value = fields[name] ?? {};
-  if (isFields(value)) return value;
+  if (isRecord(value)) return value;
   throw invalidManifest(manifest, `has no map in its field ${name}`);
 }

@@ -1,5 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { type Fields, invalidManifest, isFields, without } from "./fields.ts";
+import { type Fields, invalidManifest, without } from "./fields.ts";
 import { changeContainers } from "./pod-template.ts";
 import type { WorkloadOverride } from "./scaling.ts";
 
@@ -24,7 +25,7 @@ export function withProbes(
     const settings = settingsOf(override);
     if (Object.keys(settings).length === 0) return withoutField(container, field);
     const probe = container[field];
-    if (!isFields(probe) || !handlers.some((handler) => isFields(probe[handler]))) {
+    if (!isRecord(probe) || !handlers.some((handler) => isRecord(probe[handler]))) {
       const problem = `has no ${field} in its container ${override.container} that could be changed`;
       throw invalidManifest(manifest, problem);
     }
@@ -42,5 +43,5 @@ function settingsOf(override: ProbeOverrides[number]): Fields {
 
 function withoutField(container: Fields, field: string): Fields {
   const rest = without(container, [field]);
-  return isFields(rest) ? rest : container;
+  return isRecord(rest) ? rest : container;
 }

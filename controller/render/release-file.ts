@@ -3,8 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { parse } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { isFields } from "./fields.ts";
 
 /**
  * The objects of one release file, in order and deeply frozen. `seen` holds the texts of the documents that were read
@@ -55,9 +55,9 @@ function parseYaml(text: string, where: string): unknown {
 }
 
 function isManifest(value: unknown): value is Manifest {
-  if (!isFields(value)) return false;
+  if (!isRecord(value)) return false;
   const { apiVersion, kind, metadata } = value;
-  if (typeof apiVersion !== "string" || typeof kind !== "string" || !isFields(metadata))
+  if (typeof apiVersion !== "string" || typeof kind !== "string" || !isRecord(metadata))
     return false;
   const { name, generateName, namespace } = metadata;
   const named = [name, generateName].some((one) => typeof one === "string" && one !== "");

@@ -1,6 +1,7 @@
+import { isRecord } from "../../api/fields.ts";
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { invalidManifest, isFields, setEntries } from "./fields.ts";
+import { invalidManifest, setEntries } from "./fields.ts";
 
 /** One entry of `spec.workloads` or `spec.deployments`. */
 export type WorkloadOverride = NonNullable<KnativeServingSpec["workloads"]>[number];
@@ -51,7 +52,7 @@ export function withLeastReplicas(manifest: Manifest, replicas: number): Manifes
 }
 
 function numberIn(manifest: Manifest, name: string): number | undefined {
-  const value = isFields(manifest["spec"]) ? manifest["spec"][name] : undefined;
+  const value = isRecord(manifest["spec"]) ? manifest["spec"][name] : undefined;
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number") return value;
   throw invalidManifest(manifest, `has no number in its field ${name}`);

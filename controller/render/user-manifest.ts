@@ -3,8 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { parseDocument } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { isFields } from "./fields.ts";
 import { assertAllowed } from "./object-rules.ts";
 import { deepFrozen } from "./release-file.ts";
 import { plainYaml11 } from "./yaml-options.ts";
@@ -82,7 +82,7 @@ function itemsOf(value: unknown, where: string): readonly unknown[] {
 }
 
 function isList(value: unknown): value is { readonly items?: unknown } {
-  return isFields(value) && value["apiVersion"] === "v1" && value["kind"] === "List";
+  return isRecord(value) && value["apiVersion"] === "v1" && value["kind"] === "List";
 }
 
 function manifestOf(value: unknown, where: string): Manifest {
@@ -96,12 +96,12 @@ function manifestOf(value: unknown, where: string): Manifest {
 }
 
 function isManifest(value: unknown): value is Manifest {
-  if (!isFields(value)) return false;
+  if (!isRecord(value)) return false;
   const { apiVersion, kind, metadata } = value;
   if (!matches(apiVersion, /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[a-z][a-z0-9]{0,62}$/)) {
     return false;
   }
-  if (!matches(kind, /^[A-Za-z][A-Za-z0-9]{0,62}$/) || !isFields(metadata)) return false;
+  if (!matches(kind, /^[A-Za-z][A-Za-z0-9]{0,62}$/) || !isRecord(metadata)) return false;
   const { name, generateName, namespace, labels, annotations } = metadata;
   const isNamed = isName(name) || (name === undefined && kind === "Job" && isName(generateName));
   const isPlaced = namespace === undefined || matches(namespace, /^[a-z0-9](?:[a-z0-9-]{0,62})$/);
@@ -120,7 +120,7 @@ function isName(value: unknown): boolean {
 
 function isTexts(value: unknown): boolean {
   if (value === undefined || value === null) return true;
-  return isFields(value) && Object.values(value).every((text) => typeof text === "string");
+  return isRecord(value) && Object.values(value).every((text) => typeof text === "string");
 }
 
 function invalid(where: string, problem: string, cause?: unknown): FleetError {

@@ -1,5 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { type Fields, isFields } from "./fields.ts";
+import { type Fields } from "./fields.ts";
 import { listIn } from "./pod-template.ts";
 
 /** An environment variable of a container: its name, and its value or where that comes from. */
@@ -25,7 +26,7 @@ export function withVariables(
  */
 export function withVariable(container: Fields, variable: Variable, manifest: Manifest): Fields {
   const env = listIn(container, "env", manifest);
-  const isIt = (entry: unknown): boolean => isFields(entry) && entry["name"] === variable.name;
+  const isIt = (entry: unknown): boolean => isRecord(entry) && entry["name"] === variable.name;
   const after = env.some(isIt)
     ? env.map((entry) => (isIt(entry) ? variable : entry))
     : [...env, variable];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 import type { ComponentKind } from "../../api/component.ts";
-import { isFields } from "../../controller/render/fields.ts";
+import { isRecord } from "../../api/fields.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
 import { medianOf } from "./figures.ts";
 import type { RenderLoad } from "./render-load.ts";
@@ -59,5 +59,5 @@ async function loadOf(dir: string, kind: ComponentKind): Promise<RenderLoad> {
 
 function isLoad(value: unknown): value is RenderLoad {
   const fields = ["components", "sets", "elapsedMs", "cpuMs", "grownBytes"];
-  return isFields(value) && fields.every((field) => typeof value[field] === "number");
+  return isRecord(value) && fields.every((field) => typeof value[field] === "number");
 }

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-import { isRecord, parseExactJson } from "../../access/json.ts";
+import { parseExactJson } from "../../access/json.ts";
+import { isRecord } from "../../api/fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

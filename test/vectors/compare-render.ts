@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 
 import { parse } from "yaml";
 
+import { isRecord } from "../../api/fields.ts";
 import { groupOf, identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
-import { type Fields, isFields } from "../../controller/render/fields.ts";
+import { type Fields } from "../../controller/render/fields.ts";
 import {
   errorDifference,
   type FieldDifference,
@@ -146,7 +147,7 @@ function comparableForm(object: Manifest): Manifest {
   const isJob = object.kind === "Job" && groupOf(object.apiVersion) === "batch";
   const form: Manifest = isJob ? { ...object, metadata } : withoutWrongNamespace(object);
   // Upstream writes this text anew, with sorted fields.
-  if (metadata.name !== "config-br-defaults" || !isFields(form["data"])) return form;
+  if (metadata.name !== "config-br-defaults" || !isRecord(form["data"])) return form;
   const { "default-br-config": text, ...data } = form["data"];
   return { ...form, data: { ...data, "default-br-config": parse(String(text)) } };
 }
@@ -196,10 +197,10 @@ function leafDifferences(
 }
 
 function partsOf(value: unknown): Fields | undefined {
-  if (isFields(value)) return value;
+  if (isRecord(value)) return value;
   if (!Array.isArray(value)) return undefined;
   const items: readonly unknown[] = value;
-  const names = items.map((item) => (isFields(item) ? item["name"] : undefined));
+  const names = items.map((item) => (isRecord(item) ? item["name"] : undefined));
   const named =
     names.every((name) => typeof name === "string") && new Set(names).size === names.length;
   return Object.fromEntries(

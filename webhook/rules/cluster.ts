@@ -1,8 +1,9 @@
-import { isHealthy, selectProvider } from "../../access/select-provider.ts";
+import { isHealthy } from "../../access/select-provider.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
+import { providerFor } from "../provider-for.ts";
 import type { ComponentFacts } from "./component-facts.ts";
-import { type Check, type Problem, type Subject } from "./rule.ts";
+import type { Check, Subject } from "./rule.ts";
 
 const path = "spec.clusterProfileRef";
 
@@ -34,17 +35,12 @@ export const profileUsable: Check = (subject, facts) => {
 export const providerThere: Check = (subject, facts) => {
   const found = profileOf(subject, facts);
   if (found === undefined || facts.providers === undefined) return [];
-  const problems = facts.providers.map((file): Problem | undefined => {
-    try {
-      selectProvider(found, file);
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof FleetError)) throw error;
-      return { path, message: error.message };
-    }
-  });
+  const tried = facts.providers.map((file) => providerFor(found, file));
+  const problems = tried.filter((one) => one instanceof FleetError);
   const [first] = problems;
-  return first === undefined || problems.includes(undefined) ? [] : [first];
+  return first === undefined || problems.length < tried.length
+    ? []
+    : [{ path, message: first.message }];
 };
 
 /** The plugin of the provider is there. */

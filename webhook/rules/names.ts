@@ -1,4 +1,5 @@
-import { isFields, type Problem, below, shown } from "./rule.ts";
+import { isRecord } from "../../api/fields.ts";
+import { type Problem, below, shown } from "./rule.ts";
 
 const label = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const subdomain = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
@@ -39,7 +40,7 @@ export function annotationProblems(annotations: unknown, path: string): readonly
 
 /** The entries of a map whose values are texts. */
 export function textsOf(map: unknown): readonly (readonly [string, string])[] {
-  if (!isFields(map)) return [];
+  if (!isRecord(map)) return [];
   return Object.entries(map).flatMap(([key, value]) =>
     typeof value === "string" ? [[key, value] as const] : [],
   );

@@ -1,11 +1,10 @@
-import { recordAt } from "../../api/fields.ts";
+import { isRecord, recordAt } from "../../api/fields.ts";
 import { isSubdomain } from "./names.ts";
 import {
   below,
   type Check,
   entriesOf,
   type Fields,
-  isFields,
   type Problem,
   recordFields,
   shown,
@@ -80,7 +79,7 @@ function misfit(
 /** Certificates come from a named ConfigMap or Secret. Spec: knative-operator.md 3.15. */
 export const customCertificates: Check = ({ kind, spec }) => {
   const certs = spec["controller-custom-certs"];
-  if (kind !== "KnativeServing" || !isFields(certs)) return [];
+  if (kind !== "KnativeServing" || !isRecord(certs)) return [];
   const { type, name } = certs;
   if (type === "" && name === "") return [];
   const path = "spec.controller-custom-certs";
@@ -148,7 +147,7 @@ export const variables: Check = ({ spec }) =>
         const list = recordFields(entry)["envVars"];
         const vars: readonly unknown[] = Array.isArray(list) ? list : [];
         return vars.flatMap((variable, at) =>
-          isFields(variable)
+          isRecord(variable)
             ? variableProblems(variable, below(path, "env", index, "envVars", at))
             : [],
         );
@@ -178,7 +177,7 @@ function variableProblems({ name, value, valueFrom }: Fields, path: string): rea
 /** An ingress section that switches nothing on. */
 export const noIngress: Check = ({ kind, spec }) => {
   const { ingress } = spec;
-  if (kind !== "KnativeServing" || !isFields(ingress)) return [];
+  if (kind !== "KnativeServing" || !isRecord(ingress)) return [];
   const isOn = Object.values(ingress).some((one) => recordFields(one)["enabled"] === true);
   const message =
     "no ingress is enabled, so none is installed; leave the section out for Istio, or set enabled: true in one of them";

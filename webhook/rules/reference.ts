@@ -1,16 +1,16 @@
 import type { ClusterProfileRef } from "../../api/component.ts";
-import { isSameJson } from "../../api/fields.ts";
+import { isRecord, isSameJson } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { ComponentFacts, StoredComponent } from "./component-facts.ts";
 import { isLabelName, isSubdomain } from "./names.ts";
-import { type Check, type Fields, isFields, type Problem, shown, type Subject } from "./rule.ts";
+import { type Check, type Fields, type Problem, shown, type Subject } from "./rule.ts";
 
 const path = "spec.clusterProfileRef";
 
 /** The reference of a spec when both of its parts can be names; undefined also when there is none. */
 export function refOf(spec: Fields): ClusterProfileRef | undefined {
   const ref = spec["clusterProfileRef"];
-  if (!isFields(ref)) return undefined;
+  if (!isRecord(ref)) return undefined;
   const { name, namespace } = ref;
   if (typeof name !== "string" || typeof namespace !== "string") return undefined;
   return isSubdomain(name) && isLabelName(namespace) ? { name, namespace } : undefined;
@@ -19,7 +19,7 @@ export function refOf(spec: Fields): ClusterProfileRef | undefined {
 /** The parts of the reference have to be names. Security: T-07. */
 export const referenceSyntax: Check = ({ spec }) => {
   const ref = spec["clusterProfileRef"];
-  if (!isFields(ref)) return [];
+  if (!isRecord(ref)) return [];
   const { name, namespace } = ref;
   const problems: Problem[] = [];
   if (typeof name === "string" && !isSubdomain(name)) {
@@ -100,7 +100,7 @@ function twinOf(
   { components, mayUse }: ComponentFacts,
 ): StoredComponent | undefined {
   const { kind, namespace, name, ref, spec } = subject;
-  const isHidden = ref === undefined ? isFields(spec["clusterProfileRef"]) : mayUse !== true;
+  const isHidden = ref === undefined ? isRecord(spec["clusterProfileRef"]) : mayUse !== true;
   if (isHidden || components === "unknown") return undefined;
   return components.find(
     (other) =>

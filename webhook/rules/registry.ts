@@ -1,5 +1,6 @@
+import { isRecord } from "../../api/fields.ts";
 import { isSubdomain, textsOf } from "./names.ts";
-import { below, type Check, isFields, recordFields, shown } from "./rule.ts";
+import { below, type Check, recordFields, shown } from "./rule.ts";
 
 const field = "spec.registry";
 // The grammar of image references: registry with port, path of lower-case parts, tag, digest.
@@ -23,7 +24,7 @@ export const registry: Check = ({ spec }) => {
         : [{ path: below(field, "override", key), message: `${problem} (is ${shown(image)})` }];
     }),
     ...secrets.flatMap((entry, index) => {
-      const name = isFields(entry) ? entry["name"] : undefined;
+      const name = isRecord(entry) ? entry["name"] : undefined;
       if (typeof name !== "string" || name === "" || isSubdomain(name)) return [];
       const message = `must be the name of a Secret (is ${shown(name)})`;
       return [{ path: below(field, "imagePullSecrets", index, "name"), message }];

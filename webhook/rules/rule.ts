@@ -1,4 +1,5 @@
 import type { ClusterProfileRef, Component, ComponentKind } from "../../api/component.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { Violation } from "../review.ts";
 import type { ComponentFacts } from "./component-facts.ts";
 
@@ -56,11 +57,6 @@ export function below(path: string, ...parts: readonly (string | number)[]): str
   }, path);
 }
 
-/** True for an object that is neither null nor a list. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The elements of a list that are objects, with their paths. */
 export function entriesOf(
   spec: Fields,
@@ -69,11 +65,11 @@ export function entriesOf(
   const list = spec[field];
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown, index) =>
-    isFields(entry) ? [[entry, below("spec", field, index)] as const] : [],
+    isRecord(entry) ? [[entry, below("spec", field, index)] as const] : [],
   );
 }
 
 /** The value itself when it is an object, else an empty one. */
 export function recordFields(value: unknown): Fields {
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

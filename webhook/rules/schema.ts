@@ -1,10 +1,11 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 
 import { type Component, type ComponentKind, operatorApiVersion } from "../../api/component.ts";
+import { isRecord } from "../../api/fields.ts";
 import type { KnativeEventingSpec, KnativeServingSpec } from "../../api/schema/component-spec.ts";
 import { eventingSpec } from "../../api/schema/eventing-spec.ts";
 import { servingSpec } from "../../api/schema/serving-spec.ts";
-import { below, type Fields, isFields, type Problem, shown } from "./rule.ts";
+import { below, type Fields, type Problem, shown } from "./rule.ts";
 
 /** A component of the right shape, or what is wrong with its shape. */
 export type Shaped =
@@ -59,9 +60,9 @@ function rangeOf(format: keyof typeof limits) {
 
 /** The schema with a number or text as a union, so that a wrong value is one error and not three. */
 function plain(schema: unknown): object {
-  const fields = Object.entries(isFields(schema) ? schema : {}).map(([key, value]) => [
+  const fields = Object.entries(isRecord(schema) ? schema : {}).map(([key, value]) => [
     key,
-    isFields(value) ? plain(value) : value,
+    isRecord(value) ? plain(value) : value,
   ]);
   const { anyOf, ...rest }: Fields = Object.fromEntries(fields);
   if (rest["x-kubernetes-int-or-string"] !== true) {

@@ -1,4 +1,5 @@
-import { type Check, type Fields, isFields, type Problem } from "./rule.ts";
+import { isRecord } from "../../api/fields.ts";
+import { type Check, type Fields, type Problem } from "./rule.ts";
 
 /** Security: T-62. */
 const limits = { bytes: 1024 * 1024, items: 4_096, values: 16_384, depth: 64 } as const;
@@ -62,7 +63,7 @@ function hasMoreThan(limit: number, value: unknown): boolean {
     const next = rest.pop();
     count += 1;
     if (Array.isArray(next)) rest.push(...next.slice(0, limit + 1));
-    else if (isFields(next)) rest.push(...Object.values(next).slice(0, limit + 1));
+    else if (isRecord(next)) rest.push(...Object.values(next).slice(0, limit + 1));
   }
   return count > limit;
 }

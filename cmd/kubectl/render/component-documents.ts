@@ -1,6 +1,7 @@
 import { type Component, type ComponentKind, componentKinds } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
 import { groupOf } from "../../../api/kubernetes.ts";
-import { type Fields, isFields } from "../../../controller/render/fields.ts";
+import { type Fields } from "../../../controller/render/fields.ts";
 import type { ComponentCheck } from "./component-schema.ts";
 import { InputError } from "./input-error.ts";
 import type { InputDocument } from "./yaml-documents.ts";
@@ -54,7 +55,7 @@ function readDocument({ where, value }: InputDocument, rules: Rules): ReadDocume
     where,
     problems: problems.map((problem) => `${where}: ${problem}`),
   });
-  if (!isFields(value)) return refused(["document: must be object"]);
+  if (!isRecord(value)) return refused(["document: must be object"]);
   const { apiVersion, kind } = value;
   const isOurs =
     isKind(kind) ||
@@ -74,7 +75,7 @@ function isKind(kind: unknown): kind is ComponentKind {
 }
 
 function namespaceProblems(value: Fields, wanted: string | undefined): readonly string[] {
-  if (!isFields(value["metadata"])) return [];
+  if (!isRecord(value["metadata"])) return [];
   const { namespace } = value["metadata"];
   if (namespace === undefined) {
     return wanted === undefined ? ["metadata.namespace: is required, here or with -n"] : [];
@@ -85,7 +86,7 @@ function namespaceProblems(value: Fields, wanted: string | undefined): readonly 
 
 /** With the fields that an API server gives to every object. */
 function completed(value: Fields, namespace: string | undefined): Fields {
-  const metadata = isFields(value["metadata"]) ? value["metadata"] : {};
+  const metadata = isRecord(value["metadata"]) ? value["metadata"] : {};
   const made = { namespace, uid: "", resourceVersion: "" };
   return { ...value, metadata: { ...made, ...metadata } };
 }

@@ -1,11 +1,11 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 
 import { type ComponentKind, operatorApiVersion } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
 import { componentStatus } from "../../../api/schema/component-status.ts";
 import { eventingSpec } from "../../../api/schema/eventing-spec.ts";
 import { stringMap } from "../../../api/schema/primitives.ts";
 import { servingSpec } from "../../../api/schema/serving-spec.ts";
-import { isFields } from "../../../controller/render/fields.ts";
 
 /** Says what is wrong with a component, each problem as `path: what`; fills in the schema's defaults. */
 export type ComponentCheck = (value: unknown) => readonly string[];
@@ -68,11 +68,11 @@ function schemaOf(kind: ComponentKind): object {
 /** The schema with no other fields than its own; a number or text as a union, so that a wrong value is one error and not three. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
-  if (!isFields(schema)) return schema;
+  if (!isRecord(schema)) return schema;
   const inner = Object.fromEntries(
     Object.entries(schema).map(([field, value]) => [
       field,
-      field === "properties" && isFields(value) ? mapped(value) : closed(value),
+      field === "properties" && isRecord(value) ? mapped(value) : closed(value),
     ]),
   );
   if (inner["x-kubernetes-int-or-string"] === true) {

@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 
+import { isRecord } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { isFields } from "../../../controller/render/fields.ts";
 import { InputError } from "./input-error.ts";
 import { yamlDocuments } from "./yaml-documents.ts";
 
@@ -54,7 +54,7 @@ export function objectsOf(text: string, source: string): readonly Manifest[] {
 /** Environment variables of a JSON text: one object, all values text. Throws InputError. */
 export function environmentOf(text: string, source: string): Readonly<Record<string, string>> {
   const value = jsonOf(text, source);
-  if (!isFields(value)) throw new InputError([`${source}: must be object`]);
+  if (!isRecord(value)) throw new InputError([`${source}: must be object`]);
   const variables: Record<string, string> = {};
   const problems: string[] = [];
   for (const [name, one] of Object.entries(value)) {
@@ -74,7 +74,7 @@ function jsonOf(text: string, source: string): unknown {
 }
 
 function isManifest(value: unknown): value is Manifest {
-  if (!isFields(value) || !isFields(value["metadata"])) return false;
+  if (!isRecord(value) || !isRecord(value["metadata"])) return false;
   const { apiVersion, kind, metadata } = value;
   const { name, namespace } = metadata;
   return (

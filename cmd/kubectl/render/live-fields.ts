@@ -1,5 +1,6 @@
+import { isRecord } from "../../../api/fields.ts";
 import { groupOf, identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { changeField, type Fields, isFields } from "../../../controller/render/fields.ts";
+import { changeField, type Fields } from "../../../controller/render/fields.ts";
 
 /**
  * Shows an object with the fields that the cluster fills in and the controller leaves to it: rules of aggregated ClusterRoles, replicas and
@@ -52,14 +53,14 @@ const kept = new Set([
 const containersPath = ["spec", "template", "spec", "containers"];
 
 function withScaleOf(manifest: Manifest, live: Manifest): Manifest {
-  const replicas = isFields(live["spec"]) ? live["spec"]["replicas"] : undefined;
+  const replicas = isRecord(live["spec"]) ? live["spec"]["replicas"] : undefined;
   const scaled =
     replicas === undefined
       ? manifest
-      : changeField(manifest, ["spec"], (spec) => (isFields(spec) ? { ...spec, replicas } : spec));
+      : changeField(manifest, ["spec"], (spec) => (isRecord(spec) ? { ...spec, replicas } : spec));
   const liveContainers = namedItems(valueAt(live, containersPath));
   return changeField(scaled, [...containersPath, "*"], (container) => {
-    if (!isFields(container)) return container;
+    if (!isRecord(container)) return container;
     const found = liveContainers.find(({ name }) => name === container["name"]);
     if (found === undefined) return container;
     const running = namedItems(found["env"]).filter(({ name }) => kept.has(String(name)));
@@ -70,9 +71,9 @@ function withScaleOf(manifest: Manifest, live: Manifest): Manifest {
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce((at: unknown, field) => (isFields(at) ? at[field] : undefined), value);
+  return path.reduce((at: unknown, field) => (isRecord(at) ? at[field] : undefined), value);
 }
 
 function namedItems(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isFields) : [];
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

@@ -1,6 +1,6 @@
 import { LineCounter, parseDocument } from "yaml";
 
-import { isFields } from "../../../controller/render/fields.ts";
+import { isRecord } from "../../../api/fields.ts";
 import { yaml11 } from "../../../controller/render/yaml-options.ts";
 import { InputError } from "./input-error.ts";
 
@@ -125,7 +125,7 @@ function isStackEnd(message: string): boolean {
 
 function itemsOf(document: InputDocument): readonly InputDocument[] {
   const { value, where } = document;
-  if (!isFields(value) || !Array.isArray(value["items"])) return [document];
+  if (!isRecord(value) || !Array.isArray(value["items"])) return [document];
   if (typeof value["kind"] !== "string" || !value["kind"].endsWith("List")) return [document];
   const items: readonly unknown[] = value["items"];
   return items.map((item, index) => ({ where: `${where}, item ${index + 1}`, value: item }));

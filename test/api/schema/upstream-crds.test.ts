@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import type { ComponentKind } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
 import { crdOf } from "../../../api/schema/component-crd.ts";
 import { mirrorOf } from "../../../cmd/release-files.ts";
-import { isFields } from "../../../controller/render/fields.ts";
 
 const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
 const mirror = await mirrorOf(process.env);
@@ -117,7 +117,7 @@ function version(crd: unknown): unknown {
 function at(value: unknown, path: readonly string[]): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return value;
-  return isFields(value) ? at(value[first], rest) : undefined;
+  return isRecord(value) ? at(value[first], rest) : undefined;
 }
 
 interface Field {
@@ -140,7 +140,7 @@ function fieldsOf(crd: unknown): readonly Field[] {
 }
 
 function below(path: string, schema: unknown, required: boolean): readonly Field[] {
-  if (!isFields(schema)) return [];
+  if (!isRecord(schema)) return [];
   const { description, properties, items, additionalProperties, required: names, ...rest } = schema;
   const { type, "x-kubernetes-validations": _, ...facts } = rest;
   const extra = Object.keys(facts).length === 0 ? "" : ` ${JSON.stringify(sorted(facts))}`;
@@ -153,7 +153,7 @@ function below(path: string, schema: unknown, required: boolean): readonly Field
   const needed: readonly unknown[] = Array.isArray(names) ? names : [];
   return [
     own,
-    ...Object.entries(isFields(properties) ? properties : {}).flatMap(([name, property]) =>
+    ...Object.entries(isRecord(properties) ? properties : {}).flatMap(([name, property]) =>
       below(`${path}.${name}`, property, needed.includes(name)),
     ),
     ...below(`${path}[]`, items, false),

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 
+import { isRecord } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { isFields } from "../../../controller/render/fields.ts";
 
 const junk: fc.Arbitrary<unknown> = fc.constantFrom<unknown>(
   null,
@@ -29,7 +29,7 @@ export function malformed(manifests: readonly Manifest[]): fc.Arbitrary<Manifest
     .map(([manifest, changes]) => {
       const { apiVersion, kind, metadata, ...content } = structuredClone(manifest);
       const result = changes.reduce<unknown>((value, [at, by]) => spoiled(value, at, by), content);
-      return { ...(isFields(result) ? result : {}), apiVersion, kind, metadata };
+      return { ...(isRecord(result) ? result : {}), apiVersion, kind, metadata };
     });
 }
 
@@ -53,5 +53,5 @@ function replaced(value: unknown, [first, ...rest]: readonly string[], by: unkno
   if (Array.isArray(value)) {
     return value.map((item, index) => (String(index) === first ? replaced(item, rest, by) : item));
   }
-  return isFields(value) ? { ...value, [first]: replaced(value[first], rest, by) } : value;
+  return isRecord(value) ? { ...value, [first]: replaced(value[first], rest, by) } : value;
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 
-import { isFields } from "../../../controller/render/fields.ts";
+import { isRecord } from "../../../api/fields.ts";
 
 /**
  * Values that a schema of a CRD admits, for its keywords that our schemas use. Texts and keys come from `words`, so that names
@@ -8,7 +8,7 @@ import { isFields } from "../../../controller/render/fields.ts";
  */
 export function valuesOf(schema: unknown, words: readonly string[]): fc.Arbitrary<unknown> {
   const word = fc.constantFrom(...words);
-  if (!isFields(schema)) return fc.constant(undefined);
+  if (!isRecord(schema)) return fc.constant(undefined);
   if (Array.isArray(schema["enum"])) return fc.constantFrom<unknown>(...schema["enum"]);
   if (Array.isArray(schema["anyOf"])) return fc.oneof(fc.integer({ min: 0, max: 9 }), word);
   switch (schema["type"]) {
@@ -29,11 +29,11 @@ function objectsOf(
   { properties, required, additionalProperties }: Readonly<Record<string, unknown>>,
   words: readonly string[],
 ): fc.Arbitrary<unknown> {
-  if (isFields(additionalProperties)) {
+  if (isRecord(additionalProperties)) {
     const values = valuesOf(additionalProperties, words);
     return fc.dictionary(fc.constantFrom(...words), values, { maxKeys: 3 });
   }
-  const entries = Object.entries(isFields(properties) ? properties : {});
+  const entries = Object.entries(isRecord(properties) ? properties : {});
   const model = Object.fromEntries(entries.map(([name, part]) => [name, valuesOf(part, words)]));
   const requiredKeys = Array.isArray(required) ? required.map(String) : [];
   return fc.record(model, { requiredKeys });

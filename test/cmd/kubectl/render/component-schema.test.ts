@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { type ComponentKind, operatorApiVersion } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { isRecord } from "../../../../api/fields.ts";
 import { eventingSpec } from "../../../../api/schema/eventing-spec.ts";
 import { servingSpec } from "../../../../api/schema/serving-spec.ts";
 import { componentDocuments } from "../../../../cmd/kubectl/render/component-documents.ts";
 import { componentCheck } from "../../../../cmd/kubectl/render/component-schema.ts";
 import { InputError } from "../../../../cmd/kubectl/render/input-error.ts";
 import { sampleDirOf } from "../../../../cmd/release-files.ts";
-import { isFields } from "../../../../controller/render/fields.ts";
 import { openReleases, type Releases } from "../../../../controller/render/release.ts";
 import { render } from "../../../../controller/render/render.ts";
 import { valuesOf } from "./schema-values.ts";
@@ -119,11 +119,11 @@ describe.each(kinds)("a spec of $kind", ({ kind, schema }) => {
 
 /** Without the fields that refuse nearly every random value, and with what the sample release has, so that the rest is rendered. */
 function installable(spec: unknown): unknown {
-  if (!isFields(spec)) return spec;
+  if (!isRecord(spec)) return spec;
   const refused = ["version", "manifests", "additionalManifests", "source"];
   const rest = Object.entries(spec).filter(([name]) => !refused.includes(name));
   const { ingress } = spec;
-  const kourier = isFields(ingress) && isFields(ingress["kourier"]) ? ingress["kourier"] : {};
+  const kourier = isRecord(ingress) && isRecord(ingress["kourier"]) ? ingress["kourier"] : {};
   return { ...Object.fromEntries(rest), ingress: { kourier: { ...kourier, enabled: true } } };
 }
 

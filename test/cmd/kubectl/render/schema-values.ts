@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 
-import { isFields } from "../../../../controller/render/fields.ts";
+import { isRecord } from "../../../../api/fields.ts";
 
 const names = [
   "activator",
@@ -28,7 +28,7 @@ const mostFields = 4;
 
 /** Values that a schema accepts; with `wrong` also such in which some parts are anything. */
 export function valuesOf(schema: unknown, wrong: boolean): fc.Arbitrary<unknown> {
-  const right = isFields(schema) ? rightValues(schema, wrong) : garbage;
+  const right = isRecord(schema) ? rightValues(schema, wrong) : garbage;
   return wrong
     ? fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: garbage })
     : right;
@@ -50,7 +50,7 @@ function rightValues(
     return fc.constantFrom(...names, ...(minLength === undefined ? texts : []));
   }
   if (type === "array") return fc.array(valuesOf(items, wrong), { maxLength: 2 });
-  if (isFields(properties)) {
+  if (isRecord(properties)) {
     return fieldsOf(properties, Array.isArray(required) ? required.map(String) : [], wrong);
   }
   return fc.dictionary(fc.constantFrom(...names), valuesOf(additionalProperties, wrong), {
