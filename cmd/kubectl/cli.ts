@@ -11,9 +11,9 @@ import type { Terminal } from "./terminal.ts";
  */
 export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.fine;
-  const program = createProgram(terminal, async (load, input) => {
+  const program = createProgram(terminal, async (entry, input) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(input.flags.timeoutMs)]);
-    const action = await load();
+    const action = await entry.load();
     exitCode = await action(input, deadline);
     return exitCode;
   });

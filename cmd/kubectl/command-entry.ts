@@ -3,7 +3,7 @@ import type { Option } from "commander";
 import type { Action } from "./action.ts";
 import type { Examples } from "./help.ts";
 
-/** A command before it is loaded: what help shows, and how to get at the code. */
+/** A command before it is loaded: what help, docs/cli.md and completion show, and how to get at the code. */
 export interface CommandEntry {
   readonly name: string;
   readonly args: string;
@@ -11,5 +11,9 @@ export interface CommandEntry {
   readonly text: string;
   readonly examples: Examples;
   readonly options: readonly Option[];
+  /** `kind` of the documents that the command prints as JSON and YAML; absent: it prints something else. */
+  readonly kind?: string;
+  /** What completion offers for arguments; absent: nothing. */
+  readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands";
   readonly load: () => Promise<Action<object>>;
 }
