@@ -1,0 +1,150 @@
+/** Codes of findings about ClusterProfiles, access providers, exec plugins and credentials. */
+export const accessCodes = {
+  KNF2001: {
+    name: "ProfilesNotServed",
+    meaning: "The hub serves no ClusterProfiles: the CRD of the Cluster Inventory API is missing.",
+    next: "Install the CRD of the Cluster Inventory API on the hub.",
+  },
+  KNF2002: {
+    name: "ClusterProfileNotFound",
+    meaning: "The ClusterProfile that the component names does not exist.",
+    next: "Create the ClusterProfile, or delete the component and create it with the right spec.clusterProfileRef.",
+  },
+  KNF2003: {
+    name: "ClusterProfileUnhealthy",
+    meaning: "The cluster manager says that the control plane of the cluster is not healthy.",
+    next: "Look at the condition ControlPlaneHealthy of the ClusterProfile, and at its cluster manager.",
+  },
+  KNF2004: {
+    name: "ClusterProfileHealthUnknown",
+    meaning:
+      "The ClusterProfile has no condition ControlPlaneHealthy, which counts as not healthy.",
+    next: "Look whether the cluster manager runs; by hand, write the condition into the status.",
+  },
+  KNF2005: {
+    name: "ClusterProfileUnreadable",
+    meaning: "The ClusterProfile exists perhaps, but could not be read.",
+    next: "Ask for the right to get ClusterProfiles, or look at the hub's API server.",
+  },
+  KNF2006: {
+    name: "EndpointInvalid",
+    meaning:
+      "Server, CA, TLS name or proxy in the ClusterProfile cannot be used, or the provider does not allow it.",
+    next: "Correct the field of status.accessProviders that the message names.",
+  },
+  KNF2007: {
+    name: "EndpointOdd",
+    meaning:
+      "The ClusterProfile's way in works but says something that is ignored or will end soon.",
+    next: "Correct the field that the message names.",
+  },
+  KNF2008: {
+    name: "ExtensionInvalid",
+    meaning: "The ClusterProfile's extension data for the exec plugin cannot be used.",
+    next: "Correct the extension in status.accessProviders that the message names.",
+  },
+  KNF3001: {
+    name: "ProviderFileNotNamed",
+    meaning:
+      "No provider file was named and none was found at the controller, so spokes cannot be reached.",
+    next: "Name it with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE; start the controller with the flag, too.",
+  },
+  KNF3002: {
+    name: "ProviderFileUnreadable",
+    meaning: "The provider file cannot be read.",
+    next: "Check the path and the mode of the file.",
+  },
+  KNF3003: {
+    name: "ProviderFileInvalid",
+    meaning: "The provider file is not what it should be; the message names the place.",
+    next: "Correct the file at the place that the message names.",
+  },
+  KNF3004: {
+    name: "NoMatchingProvider",
+    meaning: "No provider of the file is offered by the ClusterProfile.",
+    next: "Add a provider of one of the offered names to the provider file.",
+  },
+  KNF3005: {
+    name: "ProviderInvalid",
+    meaning: "Every provider that matches the ClusterProfile is unusable; the message says why.",
+    next: "Correct the provider's entry in the provider file.",
+  },
+  KNF3006: {
+    name: "PluginNotFound",
+    meaning: "The exec plugin's command does not exist.",
+    next: "Install the plugin where the provider file says, or correct the command.",
+  },
+  KNF3007: {
+    name: "PluginNotExecutable",
+    meaning: "The exec plugin's command is a file that may not be run.",
+    next: "Make the file executable: chmod 755.",
+  },
+  KNF3008: {
+    name: "PluginNotAllowed",
+    meaning:
+      "A rule of this machine forbids the exec plugin: a plugin root, its digest, its mode, or the policy of kuberc.",
+    next: "Allow the plugin where the message says, or use the one that is allowed.",
+  },
+  KNF3009: {
+    name: "PluginFailed",
+    meaning: "The exec plugin ended with an error.",
+    next: "Read what it said on standard error; run it by hand as shown.",
+  },
+  KNF3010: {
+    name: "PluginTimeout",
+    meaning:
+      "The exec plugin did not end within its time. The upstream operator would wait for ever.",
+    next: "Find out what the plugin waits for; run it by hand as shown.",
+  },
+  KNF3011: {
+    name: "PluginOutputInvalid",
+    meaning: "The exec plugin printed something other than a usable ExecCredential.",
+    next: "Run the plugin by hand as shown and look at what it prints, but not where others see it.",
+  },
+  KNF3012: {
+    name: "PluginInputTooLarge",
+    meaning: "What the exec plugin is to be given is too large for a process.",
+    next: "Make the CA bundle in the ClusterProfile smaller.",
+  },
+  KNF3013: {
+    name: "PluginNotRun",
+    meaning: "The exec plugin was not run, because its command came from the cluster.",
+    next: "Run again with --exec and --plugin-root FOLDER, or name a provider file of this machine.",
+  },
+  KNF3014: {
+    name: "CredentialExpired",
+    meaning: "The credential that the exec plugin gave has expired.",
+    next: "Renew the credential that the provider hands out.",
+  },
+  KNF3015: {
+    name: "SecretNotFound",
+    meaning: "The Secret that holds the credential does not exist on the hub.",
+    next: "Create the Secret as docs/access.md says.",
+  },
+  KNF3016: {
+    name: "SecretKeyMissing",
+    meaning: "The Secret exists but does not have the key that the exec plugin reads.",
+    next: "Store the credential under the key that the message names.",
+  },
+  KNF3017: {
+    name: "SecretForbidden",
+    meaning: "The identity that the exec plugin has on the hub may not read the Secret.",
+    next: "Give that identity the right to get this Secret and no other.",
+  },
+  KNF3018: {
+    name: "SecretInOtherNamespace",
+    meaning:
+      "The Secret is not where the exec plugin looks, but one of the same name is in another namespace.",
+    next: "Name the namespace with --plugin-namespace; in the controller it is its own, or POD_NAMESPACE.",
+  },
+  KNF3019: {
+    name: "ProviderPassedOver",
+    meaning: "A provider that comes earlier in the file matches too, but cannot be used.",
+    next: "Correct the earlier provider, or remove it.",
+  },
+  KNF3020: {
+    name: "CredentialEndsSoon",
+    meaning: "The credential works and expires soon, and nobody may renew it before.",
+    next: "See that the credential is renewed before it ends.",
+  },
+} as const;
