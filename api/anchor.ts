@@ -19,6 +19,8 @@ export const anchorAnnotations = {
   anchor: "operator.knative.dev/anchor",
   protected: "operator.knative.dev/protected",
   description: "operator.knative.dev/description",
+  /** The whole name of the component where the label of this name holds a shortened one. */
+  componentName: "operator.knative.dev/cr-name",
   componentUid: "operator.knative.dev/cr-uid",
   hubId: "operator.knative.dev/hub-id",
   finalizing: "operator.knative.dev/finalizing",

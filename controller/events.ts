@@ -133,7 +133,8 @@ function nameOf({ metadata }: Component, happening: Happening): string {
   const said = isCombined(happening) ? "" : message;
   const id = [metadata.uid, type, reason, said].join("|");
   const digest = createHash("sha256").update(id).digest("hex").slice(0, 16);
-  return `${metadata.name.slice(0, 200)}.${digest}`;
+  // A part of a name ends with a letter or digit, also where it is cut.
+  return `${metadata.name.slice(0, 200).replace(/[-.]+$/, "")}.${digest}`;
 }
 
 function countOf(event: Readonly<Record<string, unknown>> | undefined): number {

@@ -9,6 +9,7 @@ import {
   type ObjectKey,
   type OwnerReference,
 } from "../../api/kubernetes.ts";
+import { nameLabelOf } from "./name-label.ts";
 import type { Target } from "./target.ts";
 
 /** What a root belongs to. */
@@ -38,16 +39,18 @@ export function rootManifest(owner: RootOwner, inventory: string): Manifest {
   const { component, target } = owner;
   const { apiVersion, kind, namespace, name } = rootKeyOf(owner);
   const { uid, name: componentName } = component.metadata;
+  const nameLabel = nameLabelOf(componentName);
   const isAnchor = target.profile !== undefined;
   const metadata = {
     namespace,
     name,
     labels: {
       [anchorLabels.managedBy]: managedByValue,
-      [anchorLabels.componentName]: componentName,
+      [anchorLabels.componentName]: nameLabel,
     },
     annotations: {
       ...(isAnchor ? protection(component) : {}),
+      ...(nameLabel === componentName ? {} : { [anchorAnnotations.componentName]: componentName }),
       [anchorAnnotations.componentUid]: uid,
       [anchorAnnotations.hubId]: target.hubId,
     },
@@ -102,7 +105,8 @@ export function assertOurs(
   if (uid !== undefined && uid !== component.metadata.uid) {
     throw conflict("belongs to another component of this name");
   }
-  if (hub !== undefined || uid !== undefined || name === component.metadata.name) return;
+  const isNamed = name === nameLabelOf(component.metadata.name);
+  if (hub !== undefined || uid !== undefined || isNamed) return;
   if (name === undefined && isWrittenBy(target.fieldManager, object)) return;
   throw conflict("exists and is not an anchor of this component");
 }

@@ -41,6 +41,13 @@ test("an Event names its component and comes from where upstream's come from", a
   ]);
 });
 
+test("an Event on a component with a long name has a name that an Event can have", async () => {
+  const name = `${"a".repeat(198)}-.${"b".repeat(20)}`;
+  await recorder.record(serving({ metadata: { name } }), ready, signal);
+  const [event] = hub.all("Event");
+  expect(event?.metadata.name).toMatch(/^a{198}\.[0-9a-f]{16}$/);
+});
+
 test("what is said again is counted up", async () => {
   await recorder.record(component, ready, signal);
   await clock.advance(60_000);

@@ -2,14 +2,16 @@ import { expect, test } from "vitest";
 
 import {
   anchorAnnotations,
+  anchorLabels,
   anchorNameOf,
   guardAnnotations,
   guardLabels,
 } from "../../api/anchor.ts";
-import type { ObjectKey } from "../../api/kubernetes.ts";
+import { keyOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventsOf } from "./history.ts";
-import { condition, create, gone, installed, ready, remove } from "./installation.ts";
+import { componentOf, condition, create, gone, installed, ready, remove } from "./installation.ts";
 import { guardRequestsTo, requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -25,6 +27,11 @@ const anchor: ObjectKey = {
   name: anchorNameOf({ kind, name: namespace }),
 };
 const house: ObjectKey = { apiVersion: "v1", kind: "Namespace", name: namespace };
+
+/** Waits as long as a busy machine may take. */
+function until<T>(what: string, check: () => Promise<T | false>): Promise<T> {
+  return waitFor(what, check, { timeoutMs: 90_000 });
+}
 
 async function bindings(): Promise<readonly string[]> {
   const found = await scene()
@@ -82,7 +89,7 @@ test("a binding that is deleted is there again, is told of, and proven anew", as
   await condition(hub, kind, ["AnchorProtected", { status: "False", reason: "BindingMissing" }]);
   await condition(hub, kind, ["AnchorProtected", { status: "True", reason: "Enforced" }]);
   expect(await bindings()).toContain(name);
-  await waitFor("the Event", async () =>
+  await until("the Event", async () =>
     (await eventsOf(hub, kind, uid)).some((event) => event.startsWith("BindingMissing:")),
   );
 });
@@ -96,7 +103,7 @@ test("a policy that somebody weakened is put right in place", async () => {
   await admin.patch(key, {
     spec: { matchConditions: [{ name: "nothing", expression: "false" }] },
   });
-  await waitFor("the policy to be right", async () => {
+  await until("the policy to be right", async () => {
     const after = await admin.get(key);
     return JSON.stringify(after?.["spec"]) === JSON.stringify(before?.["spec"]);
   });
@@ -115,23 +122,19 @@ test("an anchor that is deleted with a confirmation comes back with all that it 
   );
   await admin.patch(anchor, { metadata: { annotations: confirm } });
   await admin.remove(anchor);
-  const uid = await waitFor("another anchor", async () => {
+  const uid = await until("another anchor", async () => {
     const found = (await admin.get(anchor))?.metadata.uid;
     return found !== undefined && found !== old && found;
   });
   const component = await condition(hub, kind, ["InstallSucceeded", { status: "True" }]);
-  await waitFor(
-    "everything to be owned by it",
-    async () => {
-      const objects = await installed(fleet.spoke(0), component.metadata.uid);
-      const owned = objects.filter(({ metadata }) => metadata.namespace === namespace);
-      const owners = owned.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
-      const ofAnchors = owners.filter((owner) => owner.name === anchor.name);
-      const isAllThere = owned.length > 30 && ofAnchors.every((owner) => owner.uid === uid);
-      return isAllThere && ofAnchors.length === owned.length;
-    },
-    { timeoutMs: 90_000 },
-  );
+  await until("everything to be owned by it", async () => {
+    const objects = await installed(fleet.spoke(0), component.metadata.uid);
+    const owned = objects.filter(({ metadata }) => metadata.namespace === namespace);
+    const owners = owned.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
+    const ofAnchors = owners.filter((owner) => owner.name === anchor.name);
+    const isAllThere = owned.length > 30 && ofAnchors.every((owner) => owner.uid === uid);
+    return isAllThere && ofAnchors.length === owned.length;
+  });
   await ready(hub, kind, 90_000);
   const events = await eventsOf(hub, kind, component.metadata.uid);
   expect(events.filter((event) => event.startsWith("AnchorLost:"))).toHaveLength(1);
@@ -149,3 +152,25 @@ test("with the component the label of its namespace and the guard go", async () 
   expect(left?.metadata.labels?.[guardLabels.namespace]).toBeUndefined();
   expect(left?.metadata.annotations?.[anchorAnnotations.componentUid]).toBeDefined();
 });
+
+test("T-60: a component whose name has 226 characters is installed, guarded and removed", async () => {
+  const { hub, fleet, profiles } = scene();
+  const wanted = componentOf({ kind, on: profiles[0] });
+  const name = `${"long-name.".repeat(23).slice(0, 225)}z`;
+  const component = await hub.admin.create({ ...wanted, metadata: { ...wanted.metadata, name } });
+  const { uid } = component.metadata;
+  const stored = () => hub.admin.get(keyOf(component));
+  for (const type of ["Ready", "AnchorProtected"]) {
+    await until(type, async () => conditionOf(await stored(), type)?.status === "True");
+  }
+  const key = { ...anchor, name: anchorNameOf({ kind, name }) };
+  const root = await fleet.spoke(0).admin.get(key);
+  expect(root?.metadata.labels?.[anchorLabels.componentName]).toHaveLength(63);
+  expect(root?.metadata.annotations?.[anchorAnnotations.componentName]).toBe(name);
+  await until("an Event", async () => (await eventsOf(hub, kind, uid)).length > 0);
+
+  await hub.admin.remove(keyOf(component));
+  await until("the component to be gone", async () => (await stored()) === undefined);
+  expect(await installed(fleet.spoke(0), uid)).toEqual([]);
+  expect(await bindings()).toEqual([]);
+}, 240_000);

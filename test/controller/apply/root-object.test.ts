@@ -49,6 +49,25 @@ test("an anchor has upstream's name, labels and annotations, and says whose it i
   expect(rootManifest(remote, "").metadata.ownerReferences).toBeUndefined();
 });
 
+test("T-60 an anchor keeps a long name whole in an annotation, and is known by what its label holds", () => {
+  const long = `a${"b".repeat(99)}`;
+  const metadata = { ...component.metadata, name: long };
+  const owner = { ...remote, component: { ...component, metadata } };
+  const { labels, annotations, name: anchorName } = rootManifest(owner, "").metadata;
+  expect(anchorName).toBe(`knativeserving-${long}-root-owner`);
+  expect(labels?.["operator.knative.dev/cr-name"]).toHaveLength(63);
+  expect(annotations?.["operator.knative.dev/cr-name"]).toBe(long);
+  expect(rootManifest(remote, "").metadata.annotations).not.toHaveProperty([
+    "operator.knative.dev/cr-name",
+  ]);
+  const stripped = {
+    ...live({}, owner),
+    metadata: live({ labels, annotations: {} }, owner).metadata,
+  };
+  expect(assertOurs(stripped, owner)).toBeUndefined();
+  expect(() => assertOurs(stripped, remote)).toThrow("is not an anchor of this component");
+});
+
 test("the root on the hub itself belongs to the component and is not protected", () => {
   const { annotations, ownerReferences } = rootManifest(local, "").metadata;
   expect(ownerReferences).toMatchObject([{ kind: "KnativeServing", uid: "component-uid" }]);
