@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 import { bodyOf } from "./api-answer.ts";
 import { ApiError } from "./api-error.ts";
-import { listedObjects, storedObject } from "./kube-answer.ts";
+import { listedObjects, remainsOf, storedObject } from "./kube-answer.ts";
 import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
 import type { Requester } from "./requester.ts";
@@ -171,7 +171,8 @@ function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection
       const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy, preconditions };
       const path = objectPath(ref, undefined, {});
       const request = { method: "DELETE", path, verb: "delete", accept: json, body } as const;
-      return (await unlessNotFound(call(request, signal))) !== undefined;
+      const answer = await call(request, signal).catch(absentIfNotFound);
+      return answer === absent ? absent : (remainsOf(answer, ref.resource) ?? "gone");
     },
     removeCollection: async (ref, { propagationPolicy }, signal) => {
       if (ref.labelSelector.trim() === "") {
@@ -188,6 +189,13 @@ function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection
       return deleted === undefined ? [] : listedObjects(deleted, ref.resource).items;
     },
   };
+}
+
+const absent = "absent";
+
+function absentIfNotFound(error: unknown): typeof absent {
+  if (error instanceof ApiError && error.status === 404) return absent;
+  throw error;
 }
 
 async function unlessNotFound(answer: Promise<unknown>): Promise<unknown> {

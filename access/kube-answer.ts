@@ -22,6 +22,19 @@ export function storedObject(body: unknown, resource: ResourceType): KubeObject 
   return object;
 }
 
+/**
+ * The object that the answer to a DELETE shows when something still holds it: a finalizer, or the time that it is given to end. Servers also
+ * answer with objects of which nothing is left.
+ */
+export function remainsOf(body: unknown, resource: ResourceType): KubeObject | undefined {
+  const { apiVersion, kind } = resource;
+  const object: unknown = isRecord(body) ? { ...body, apiVersion, kind } : body;
+  if (!isKubeObject(object)) return undefined;
+  const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
+  const isHeld = finalizers.length > 0 || deletionGracePeriodSeconds > 0;
+  return deletionTimestamp !== undefined && isHeld ? object : undefined;
+}
+
 /** A page out of the answer to a LIST or a collection DELETE; `items: null` is what an empty metadata list says. */
 export function listedObjects(body: unknown, resource: ResourceType): ListPage {
   const items = isRecord(body) ? (body["items"] ?? []) : undefined;

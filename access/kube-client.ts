@@ -32,6 +32,9 @@ export interface RemoveOptions {
   readonly resourceVersion?: string;
 }
 
+/** What a DELETE found and left: no such object, nothing of it any more, or the object while its deletion goes on. */
+export type Removal = "absent" | "gone" | KubeObject;
+
 export interface KubeList {
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
@@ -112,8 +115,8 @@ export interface KubeClient {
     options: { readonly subresource?: "status" },
     signal: AbortSignal,
   ): Promise<KubeObject>;
-  /** DELETE of one object; false when it did not exist. */
-  remove(ref: ObjectRef, options: RemoveOptions, signal: AbortSignal): Promise<boolean>;
+  /** DELETE of one object. */
+  remove(ref: ObjectRef, options: RemoveOptions, signal: AbortSignal): Promise<Removal>;
   /** DELETE of a collection; refuses an empty label selector (plain Error). Returns the deleted objects' metadata. */
   removeCollection(
     ref: CollectionRef & { readonly labelSelector: string },

@@ -1,6 +1,9 @@
 import { componentUidLabel } from "../api/anchor.ts";
+import { type Component, componentKinds } from "../api/component.ts";
 import { describe, identityOf, keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
+import type { Root } from "./apply/anchor.ts";
+import type { Target } from "./apply/target.ts";
 
 /** A collection to delete in or to look into. */
 export interface Place {
@@ -28,6 +31,18 @@ export interface Belonging {
   readonly componentLabel: string;
   readonly fieldManager: string;
   readonly namespace: string;
+}
+
+/** What marks the objects of one installation besides our label. */
+export function belongingOf(
+  { owner }: Root,
+  {
+    component,
+    target: { fieldManager, namespace },
+  }: { readonly component: Component; readonly target: Target },
+): Belonging {
+  const componentLabel = componentKinds[component.kind].label;
+  return { ownerUid: owner.uid, componentLabel, fieldManager, namespace };
 }
 
 const nameLabel = "app.kubernetes.io/name";

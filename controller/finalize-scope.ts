@@ -1,4 +1,4 @@
-import { componentKinds, type Component } from "../api/component.ts";
+import type { Component } from "../api/component.ts";
 import type { Root } from "./apply/anchor.ts";
 import type { Inventory } from "./apply/inventory.ts";
 import type { Target } from "./apply/target.ts";
@@ -10,6 +10,7 @@ import {
   servedKinds,
   staysBehind,
 } from "./finalize-kinds.ts";
+import { belongingOf } from "./finalize-plan.ts";
 import type { SweepScope } from "./finalize-sweep.ts";
 import type { Observation } from "./observe/observation.ts";
 import { kindIdOf } from "./observe/sighting.ts";
@@ -40,12 +41,7 @@ export async function sweepScopeOf(
     return { labelSelector, resources, unproven, inventory: [], belonging: undefined };
   }
   const inventory = root.inventory.entries.filter((entry) => !staysBehind(entry));
-  const belonging = {
-    ownerUid: root.owner.uid,
-    componentLabel: componentKinds[component.kind].label,
-    fieldManager: target.fieldManager,
-    namespace: target.namespace,
-  };
+  const belonging = belongingOf(root, { component, target });
   const seen = seenKinds(inventory, observation);
   if (seen !== undefined) {
     const unproven = new Set<string>();

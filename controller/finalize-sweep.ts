@@ -112,12 +112,12 @@ export class Sweep {
     const kinds = new Map(
       [...this.#scope.resources.values()].map((kind) => [kindIdOf(kind), kind]),
     );
-    return [...view.objects().values()].flatMap(({ key, uid, deleting }) => {
+    return [...view.objects().values()].flatMap(({ key, uid, deleting, finalizers = [] }) => {
       const resource = kinds.get(kindIdOf(key));
       if (resource === undefined) return [];
       // What was deleted is on its way out, though the word of it may come later than the answer.
       const isGoing = deleting || this.#removedUids.has(uid);
-      return [{ resource, key, uid, deleting: isGoing, unlabelled: false, finalizers: [] }];
+      return [{ resource, key, uid, deleting: isGoing, unlabelled: false, finalizers }];
     });
   }
 
@@ -175,7 +175,8 @@ export class Sweep {
     const ref = namespace === undefined ? { resource, name } : { resource, namespace, name };
     const options = { propagationPolicy: "Background", uid } as const;
     try {
-      if (await this.#client.remove(ref, options, signal)) this.#remember(uid, key);
+      const removal = await this.#client.remove(ref, options, signal);
+      if (removal !== "absent") this.#remember(uid, key);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.#log.debug({ object: key, err: error }, "An object was not deleted");

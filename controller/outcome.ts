@@ -52,7 +52,7 @@ type Progression =
       readonly version: string;
       readonly paths: readonly string[];
       readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed"> &
-        Partial<Pick<ChangeSet, "contested">>;
+        Partial<Pick<ChangeSet, "contested" | "lingering">>;
       readonly readiness: Pick<Readiness, "available" | "message">;
     }
   | { readonly kind: "failed"; readonly steps: Steps; readonly error: FleetError };
@@ -119,7 +119,8 @@ function withProtection(
 
 /** Whether everything is applied and available. */
 function isComplete({ changes, readiness }: Extract<Outcome, { kind: "applied" }>): boolean {
-  return changes.failed.length === 0 && changes.parked.length === 0 && readiness.available;
+  const { failed, parked, lingering = [] } = changes;
+  return failed.length + parked.length + lingering.length === 0 && readiness.available;
 }
 
 type Entry = Omit<Condition, "lastTransitionTime">;
@@ -213,10 +214,11 @@ function installOf(
   current: readonly Condition[],
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly Entry[] {
-  const { failed, parked } = outcome.changes;
+  const { failed, parked, lingering = [] } = outcome.changes;
   if (failed.length > 0) return [installFailed(sumOf(failed))];
   const progress = progressMessage(progressAfter(outcome.changes));
-  if (parked.length > 0) return [installing(`${progress}: ${sumOf(parked)}`)];
+  const waiting = [...parked, ...lingering];
+  if (waiting.length > 0) return [installing(`${progress}: ${sumOf(waiting)}`)];
   const before = current.find(({ type }) => type === "InstallSucceeded");
   if (isComplete(outcome)) {
     const dependencies = current.find(({ type }) => type === "DependenciesInstalled");

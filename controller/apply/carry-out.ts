@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/api-error.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
+import { belongingOf } from "../finalize-plan.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { sightingOf } from "../observe/sighting.ts";
 import type { EngineRequests } from "./apply-requests.ts";
@@ -11,7 +12,7 @@ import { type Begun, contestsOf, watchAll, type Work, writtenRoot } from "./inst
 import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import type { Prepared } from "./prepare.ts";
-import { prune } from "./prune.ts";
+import { prune, type PruneDeps } from "./prune.ts";
 import { unblock } from "./unblock.ts";
 
 /** Sends what differs, prunes what is obsolete when all of it was accepted, and records how far that came. */
@@ -20,7 +21,7 @@ export async function carriedOut(
   work: Begun,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const { desired, observation, memory, target } = work;
+  const { desired, memory } = work;
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, work, corrected);
   await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
@@ -30,10 +31,12 @@ export async function carriedOut(
   await unblockAmong(sent.parked, work, signal);
   const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
   const accepted = parked.length + sent.failed.length === 0;
-  const { resourceOf } = desired;
-  const cleanup = { client: target.client, resourceOf, observed: observation.objects() };
-  const { pruned, failed } = await prune(accepted ? plan.prune : [], cleanup, signal);
-  const stuck = new Set(failed.map(({ key }) => identityOf(key)));
+  const { pruned, failed, lingering } = await prune(
+    accepted ? plan.prune : [],
+    pruneDeps(work),
+    signal,
+  );
+  const stuck = new Set([...failed, ...lingering].map(({ key }) => identityOf(key)));
   const left = plan.prune.filter((entry) => !accepted || stuck.has(identityOf(entry)));
   const complete = memory.inventoryOf(desired, accepted && left.length === 0);
   const inventory = unionOf(complete, { ...complete, entries: left });
@@ -47,7 +50,19 @@ export async function carriedOut(
     parked,
     failed: sorted([...sent.failed, ...failed]),
     pruned,
+    lingering: sorted(lingering),
     contested: contestsOf(work),
+  };
+}
+
+function pruneDeps(work: Begun): PruneDeps {
+  const { component, target, desired, observation, root } = work;
+  return {
+    client: target.client,
+    resourceOf: desired.resourceOf,
+    observed: observation.objects(),
+    componentUid: component.metadata.uid,
+    belonging: belongingOf(root, work),
   };
 }
 

@@ -215,6 +215,7 @@ function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeS
     parked: [],
     failed: [],
     pruned: [],
+    lingering: [],
     contested,
   };
 }

@@ -1,27 +1,42 @@
 import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { foreignText } from "../../access/foreign-text.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
+import { componentUidLabel } from "../../api/anchor.ts";
+import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { isWebhookConfiguration } from "../finalize-plan.ts";
+import { type Belonging, isStray, isWebhookConfiguration } from "../finalize-plan.ts";
 import { missingRightIn } from "../missing-right.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import type { Trouble } from "./change-set.ts";
 import type { InventoryEntry } from "./inventory.ts";
 
 export interface PruneDeps {
-  readonly client: Pick<KubeClient, "remove">;
+  readonly client: Pick<KubeClient, "get" | "remove">;
   readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => ResourceType;
   readonly observed: ReadonlyMap<string, ObservedObject>;
+  readonly componentUid: string;
+  /** What makes an object ours that lost our label. */
+  readonly belonging: Belonging;
 }
 
-/** Obsolete objects that need no more thought, and those that could not be deleted. */
+/** Obsolete objects that need no more thought, those that could not be deleted, and those whose deletion goes on. */
 export interface Pruned {
   readonly pruned: readonly ObjectKey[];
   readonly failed: readonly Trouble[];
+  readonly lingering: readonly Trouble[];
+}
+
+/** What became of one object. */
+type Fate = "pruned" | "failed" | "lingering";
+
+interface Result {
+  readonly key: ObjectKey;
+  readonly fate: Fate;
+  readonly message: string;
 }
 
 /**
- * Deletes obsolete objects, and only those that were seen with our label: what somebody else has made of a name since is left alone. Webhook
+ * Deletes obsolete objects, and only those that are ours: what somebody else has made of a name since is left alone. Webhook
  * configurations go first: whoever answered for them goes next, and without an answer they refuse what they cover. Spec: engine-facts.md 9.
  */
 export async function prune(
@@ -29,42 +44,77 @@ export async function prune(
   deps: PruneDeps,
   signal: AbortSignal,
 ): Promise<Pruned> {
-  const present = obsolete.flatMap((entry) => {
-    const record = deps.observed.get(identityOf(entry));
-    return record === undefined ? [] : [record];
-  });
-  const first = present.filter(({ key }) => isWebhookConfiguration(key));
-  const results: (Trouble | undefined)[] = [];
-  for (const group of [first, present.filter((record) => !first.includes(record))]) {
-    results.push(...(await Promise.all(group.map((record) => removed(record, deps, signal)))));
+  const first = obsolete.filter((entry) => isWebhookConfiguration(entry));
+  const results: (Result | undefined)[] = [];
+  for (const group of [first, obsolete.filter((entry) => !first.includes(entry))]) {
+    results.push(...(await Promise.all(group.map((entry) => removed(entry, deps, signal)))));
   }
-  const failed = results.filter((result) => result !== undefined);
-  const stuck = new Set(failed.map(({ key }) => identityOf(key)));
+  const having = (wanted: Fate): readonly Trouble[] =>
+    results.flatMap((result) => {
+      if (result?.fate !== wanted) return [];
+      return [{ key: result.key, message: result.message }];
+    });
   return {
-    pruned: present.map(({ key }) => key).filter((key) => !stuck.has(identityOf(key))),
-    failed,
+    pruned: having("pruned").map(({ key }) => key),
+    failed: having("failed"),
+    lingering: having("lingering"),
   };
 }
 
+/** Undefined for an object that is not there, or not ours. */
 async function removed(
-  { key, uid, deleting }: ObservedObject,
-  { client, resourceOf }: PruneDeps,
+  entry: InventoryEntry,
+  deps: PruneDeps,
   signal: AbortSignal,
-): Promise<Trouble | undefined> {
-  if (deleting) return undefined;
+): Promise<Result | undefined> {
+  const { client, resourceOf, observed } = deps;
+  const record = observed.get(identityOf(entry));
+  const key = record?.key ?? keyWithout(entry);
   const { namespace, name } = key;
   const resource = { ...resourceOf(key), namespaced: namespace !== undefined };
   const ref = namespace === undefined ? { resource, name } : { resource, namespace, name };
   try {
-    await client.remove(ref, { propagationPolicy: "Background", uid }, signal);
-    return undefined;
+    const found = record ?? (await unlabelled(ref, deps, signal));
+    if (found === undefined) return undefined;
+    if (found.deleting) return lingering(key, found.finalizers);
+    const options = { propagationPolicy: "Background", uid: found.uid } as const;
+    const removal = await client.remove(ref, options, signal);
+    if (typeof removal === "object") return lingering(key, removal.metadata.finalizers);
+    return { key, fate: "pruned", message: "" };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     // Another uid: created again by somebody else since it was seen.
-    if (error.status === 409) return undefined;
+    if (error.status === 409) return { key, fate: "pruned", message: "" };
     const right = missingRightIn(error.message);
     const lack = right === undefined ? "" : `: the controller lacks ${right}`;
     const message = `Obsolete, but its deletion is refused with status ${error.status}${lack}`;
-    return { key, message };
+    return { key, fate: "failed", message };
   }
+}
+
+/** What no watch shows may have lost the label by which it is watched. */
+async function unlabelled(
+  ref: ObjectRef,
+  { client, belonging, componentUid }: PruneDeps,
+  signal: AbortSignal,
+): Promise<Pick<ObservedObject, "uid" | "deleting" | "finalizers"> | undefined> {
+  const object = await client.get(ref, { metadataOnly: true }, signal);
+  if (object === undefined || !isOurs(object)) return undefined;
+  const { uid, deletionTimestamp, finalizers = [] } = object.metadata;
+  return { uid, deleting: deletionTimestamp !== undefined, finalizers };
+
+  function isOurs(found: KubeObject): boolean {
+    // With the label it is one that the watch has not told of yet.
+    return found.metadata.labels?.[componentUidLabel] === componentUid || isStray(found, belonging);
+  }
+}
+
+function lingering(key: ObjectKey, finalizers: readonly string[] = []): Result {
+  const names = finalizers.map((name) => foreignText(name, 100)).toSorted();
+  const holders = names.length === 0 ? "" : `, held by finalizer ${names.join(", ")}`;
+  return { key, fate: "lingering", message: `Obsolete and being deleted${holders}` };
+}
+
+function keyWithout({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
 }

@@ -11,6 +11,8 @@ export interface ObservedObject {
   readonly fingerprint: string | undefined;
   /** A deletion timestamp is set. */
   readonly deleting: boolean;
+  /** What its deletion waits for; absent while it is not being deleted. */
+  readonly finalizers?: readonly string[];
 }
 
 /** What happened on the spoke: an object of the installation changed or went, or a workload's readiness may have changed. */

@@ -4,13 +4,13 @@ import type { ObservedObject } from "./observation.ts";
 
 /** The compact record of an object that a watch, a list or an answer to our own write showed; needs its managedFields. */
 export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {
-  const { uid, resourceVersion, deletionTimestamp } = object.metadata;
+  const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
   return {
     key: keyOf(object),
     uid,
     resourceVersion,
     fingerprint: fingerprintOf(object, fieldManager),
-    deleting: deletionTimestamp !== undefined,
+    ...(deletionTimestamp === undefined ? { deleting: false } : { deleting: true, finalizers }),
   };
 }
 

@@ -89,7 +89,7 @@ describe("an object", () => {
     };
     expect(await client.get(refOf("none"), {}, soon())).toBeUndefined();
     expect(await client.get({ resource: unknown, name: "none" }, {}, soon())).toBeUndefined();
-    expect(await client.remove(refOf("none"), {}, soon())).toBe(false);
+    expect(await client.remove(refOf("none"), {}, soon())).toBe("absent");
   });
 
   test("is applied, read, patched, replaced and removed", async () => {
@@ -107,9 +107,15 @@ describe("an object", () => {
     const otherUid = client.remove(refOf("a"), { uid: "another" }, soon());
     expect(await errorOf(otherUid)).toMatchObject({ status: 409 });
     const { uid } = replaced.metadata;
-    expect(await client.remove(refOf("a"), { uid, propagationPolicy: "Background" }, soon())).toBe(
-      true,
-    );
+    const held = { metadata: { finalizers: ["example.com/hold"] } };
+    await client.patch(refOf("a"), held, {}, soon());
+    const remove = () =>
+      client.remove(refOf("a"), { uid, propagationPolicy: "Background" }, soon());
+    expect(await remove()).toMatchObject({ metadata: { uid, ...held.metadata } });
+    await client.patch(refOf("a"), { metadata: { finalizers: null } }, {}, soon());
+    expect(await remove()).toBe("absent");
+    const again = await apply("a", { a: "1" });
+    expect(await client.remove(refOf("a"), { uid: again.metadata.uid }, soon())).toBe("gone");
     expect(await client.get(refOf("a"), { metadataOnly: true }, soon())).toBeUndefined();
   });
 

@@ -147,6 +147,19 @@ describe("statusOf", () => {
     );
   });
 
+  test("an obsolete object that is held is named, and the version is not reached before it is gone", () => {
+    const message = "Obsolete and being deleted, held by finalizer a.b/c";
+    const lingering = [{ key: configMap, message }];
+    const changes = { applied: [], unchanged: 150, parked: [], failed: [], lingering };
+    const outcome = applied({ version: "1.24.0", changes });
+    const status = statusOf(after(applied()), outcome, now);
+    expect(status.version).toBe("1.23.0");
+    expect(lines(status)).toContain(
+      `Ready=Unknown | Installing | 150 of 150 objects applied: ConfigMap ns/a: ${message}`,
+    );
+    expect(nextOf(outcome, 10_000)).toEqual({ kind: "after", ms: 10_000 });
+  });
+
   test("refused objects fail the install and keep the version", () => {
     const refused = [{ key: configMap, message: "Forbidden" }];
     const changes = { applied: [], unchanged: 149, parked: [], failed: refused };

@@ -145,6 +145,35 @@ describe("KnativeEventing", () => {
     expect(await dumpOfComponent(scene().fleet.spoke(0), uid)).toEqual(before);
   });
 
+  test("an obsolete object that a finalizer holds is named, stays in the inventory over a restart, and is forgotten when it is gone", async () => {
+    const { hub, fleet, controller } = scene();
+    const { admin } = fleet.spoke(0);
+    const { uid } = component.metadata;
+    const accounts = await namesOf(uid, "ServiceAccount");
+    await changed("KnativeEventing", { source: { ceph: { enabled: true } } });
+    const added = (await namesOf(uid, "ServiceAccount")).filter((one) => !accounts.includes(one));
+    const [name = ""] = added;
+    const key = { apiVersion: "v1", kind: "ServiceAccount", namespace: "knative-eventing", name };
+    await admin.patch(key, { metadata: { finalizers: ["example.com/hold"] } });
+    await change(hub, "KnativeEventing", { source: { ceph: null } });
+    const held = new RegExp(
+      `ServiceAccount knative-eventing/${name}: Obsolete and being deleted, held by finalizer example.com/hold`,
+    );
+    await condition(hub, "KnativeEventing", [
+      "InstallSucceeded",
+      { status: "Unknown", message: held },
+    ]);
+    await controller.kill();
+    scene().controller = await scene().startController();
+    await change(hub, "KnativeEventing", { config: { tracing: { backend: "none" } } });
+    await observed(hub, "KnativeEventing");
+    await condition(hub, "KnativeEventing", ["Ready", { status: "Unknown", message: held }]);
+    await admin.patch(key, { metadata: { finalizers: null } });
+    await ready(hub, "KnativeEventing");
+    expect(await admin.get(key)).toBeUndefined();
+    await changed("KnativeEventing", { config: null });
+  });
+
   test("a registry that concerns one image restarts that Deployment alone", async () => {
     const { uid } = component.metadata;
     const before = await generationsOf(uid);

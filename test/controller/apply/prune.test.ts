@@ -6,6 +6,12 @@ import { knownResource } from "../../../api/resources.ts";
 import { prune, type PruneDeps } from "../../../controller/apply/prune.ts";
 import type { ObservedObject } from "../../../controller/observe/observation.ts";
 
+const belonging = {
+  ownerUid: "uid-of-root",
+  componentLabel: "knative-eventing",
+  fieldManager: "knfleet-test",
+  namespace: "ns",
+};
 const { signal } = new AbortController();
 const configMap = keyOf("v1", "ConfigMap", "one");
 const webhook = keyOf("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "hook");
@@ -24,9 +30,12 @@ function seen(key: ObjectKey, deleting = false): ObservedObject {
 function deps(
   observed: readonly ObservedObject[],
   remove: PruneDeps["client"]["remove"],
+  get: PruneDeps["client"]["get"] = () => Promise.resolve(undefined),
 ): PruneDeps {
   return {
-    client: { remove },
+    client: { get, remove },
+    componentUid: "component",
+    belonging,
     resourceOf: ({ apiVersion, kind }) => knownResource(apiVersion, kind),
     observed: new Map(observed.map((record) => [identityOf(record.key), record])),
   };
@@ -47,7 +56,7 @@ describe("obsolete objects", () => {
         log.push(`${ref.resource.kind} ${uid}`);
         await Promise.resolve();
         log.push("answered");
-        return true;
+        return "gone" as const;
       }),
       signal,
     );
@@ -61,22 +70,57 @@ describe("obsolete objects", () => {
       "answered",
       "answered",
     ]);
-    expect(pruned).toEqual(keys);
+    expect(pruned).toEqual([webhook, mutating, configMap, role]);
     expect(failed).toEqual([]);
   });
 
-  test("that nobody sees with our label, or that go already, cost nothing", async () => {
-    const refused = deps([seen(role, true)], () => Promise.reject(new Error("asked")));
+  test("that are another's, or that go already, are not deleted; what goes is named with what holds it", async () => {
+    const going = { ...seen(role, true), finalizers: ["b.example/x", "a.example/x"] };
+    const refused = deps([going], () => Promise.reject(new Error("asked")));
+    const message = "Obsolete and being deleted, held by finalizer a.example/x, b.example/x";
     expect(await prune(obsolete([configMap, role]), refused, signal)).toEqual({
-      pruned: [role],
+      pruned: [],
       failed: [],
+      lingering: [{ key: role, message }],
     });
+  });
+
+  test("that a finalizer holds are named from the answer to their deletion", async () => {
+    const metadata = { name: "role", uid: "uid-role", resourceVersion: "2" };
+    const held = { ...role, metadata: { ...metadata, finalizers: ["a.example/x"] } };
+    const result = await prune(
+      obsolete([role]),
+      deps([seen(role)], () => Promise.resolve(held)),
+      signal,
+    );
+    const message = "Obsolete and being deleted, held by finalizer a.example/x";
+    expect(result).toEqual({ pruned: [], failed: [], lingering: [{ key: role, message }] });
+  });
+
+  test("that lost our label, so that no watch shows them, are found by name and deleted when our root owns them", async () => {
+    const removed: string[] = [];
+    const there = [ownedBy("one", belonging.ownerUid), ownedBy("other", "another-root")];
+    const result = await prune(
+      obsolete(there.map(({ metadata: { name } }) => keyOf("v1", "ConfigMap", name))),
+      deps(
+        [],
+        ({ name }, { uid }) => {
+          removed.push(`${name} ${uid}`);
+          return Promise.resolve("gone");
+        },
+        ({ name }) => Promise.resolve(there.find(({ metadata }) => metadata.name === name)),
+      ),
+      signal,
+    );
+    expect(removed).toEqual(["one uid-one"]);
+    expect(result).toEqual({ pruned: [configMap], failed: [], lingering: [] });
   });
 
   test("that cannot go are named and stay obsolete; one that is another's by now does not", async () => {
     const all = obsolete([role]);
     expect(await prune(all, deps([seen(role)], refusal(500)), signal)).toEqual({
       pruned: [],
+      lingering: [],
       failed: [{ key: role, message: "Obsolete, but its deletion is refused with status 500" }],
     });
     expect(await prune(all, deps([seen(role)], refusal(409)), signal)).toMatchObject({
@@ -84,6 +128,12 @@ describe("obsolete objects", () => {
     });
   });
 });
+
+function ownedBy(name: string, uid: string) {
+  const root = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid };
+  const metadata = { namespace: "ns", name, uid: `uid-${name}`, resourceVersion: "2" };
+  return { ...keyOf("v1", "ConfigMap", name), metadata: { ...metadata, ownerReferences: [root] } };
+}
 
 function refusal(status: number): () => Promise<never> {
   return () => Promise.reject(apiError(status));
