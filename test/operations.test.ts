@@ -70,7 +70,7 @@ function selectorsOf(
 const rules = listAt(parse(read("charts/knfleet/files/alerts.yaml")), "spec", "groups").flatMap(
   (group) => listAt(group, "rules"),
 );
-const dashboard: unknown = JSON.parse(read("charts/knfleet/dashboards/knfleet.json"));
+const dashboard: unknown = JSON.parse(read("charts/knfleet/files/dashboards/knfleet.json"));
 const panels = listAt(dashboard, "panels").filter((panel) => valueAt(panel, "type") !== "row");
 const expressions = [
   ...rules.map((rule) => ({

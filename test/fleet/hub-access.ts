@@ -15,7 +15,7 @@ export const spokeRoleFile = join(projectRoot, "docs", "spoke-role.yaml");
 const hubRoleFile = join(projectRoot, "docs", "hub-role.yaml");
 
 /** CRDs of this project's chart, generated from api/schema. */
-export const chartCrdFolder = join(projectRoot, "charts", "knfleet", "crds");
+export const chartCrdFolder = join(projectRoot, "charts", "knfleet", "files", "crds");
 
 /** Applies the manifests of a file. */
 export async function applyFile(cluster: Cluster, file: string): Promise<void> {
