@@ -15,6 +15,6 @@ export function deprecatedResources(
   const names = new Set(own.map(({ name }) => name));
   return (manifest) =>
     isWorkload(manifest, ["Deployment"]) && !names.has(manifest.metadata.name ?? "")
-      ? withResources(manifest, resources ?? [])
+      ? withResources(manifest, [resources])
       : manifest;
 }

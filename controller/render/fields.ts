@@ -25,8 +25,13 @@ export function setEntries(manifest: Manifest, path: readonly string[], entries:
   const [first, ...rest] = path;
   if (first === undefined || Object.keys(entries).length === 0) return manifest;
   const before = manifest[first];
-  const after = merged(before, rest, { manifest, entries });
+  const after = withEntries(before, rest, { manifest, entries });
   return after === before ? manifest : { ...manifest, [first]: after };
+}
+
+/** Several maps as one: of a key that more of them have the last value counts. */
+export function merged(maps: readonly Fields[]): Fields {
+  return Object.fromEntries(maps.flatMap((map) => Object.entries(map)));
 }
 
 /** The object without some of its fields; the same one when it has none of them, anything else as it is. */
@@ -64,7 +69,7 @@ function changedItems(value: unknown, path: readonly string[], step: Step): unkn
   return after.every((item, index) => item === items[index]) ? items : after;
 }
 
-function merged(
+function withEntries(
   value: unknown,
   path: readonly string[],
   step: { readonly manifest: Manifest; readonly entries: Fields },
@@ -72,7 +77,7 @@ function merged(
   const [first, ...rest] = path;
   const fields = value === undefined || value === null ? {} : fieldsOf(value, first, step.manifest);
   if (first !== undefined) {
-    const after = merged(fields[first], rest, step);
+    const after = withEntries(fields[first], rest, step);
     return after === fields[first] ? value : { ...fields, [first]: after };
   }
   const same = Object.entries(step.entries).every(

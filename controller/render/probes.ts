@@ -1,5 +1,6 @@
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
+import { byContainer } from "./by-container.ts";
 import { type Fields, invalidManifest, without } from "./fields.ts";
 import { changeContainers } from "./pod-template.ts";
 import type { WorkloadOverride } from "./scaling.ts";
@@ -7,35 +8,52 @@ import type { WorkloadOverride } from "./scaling.ts";
 type ProbeOverrides = NonNullable<WorkloadOverride["livenessProbes"]>;
 
 const handlers = ["exec", "grpc", "httpGet", "tcpSocket"];
+const numbers = [
+  "initialDelaySeconds",
+  "timeoutSeconds",
+  "periodSeconds",
+  "successThreshold",
+  "failureThreshold",
+] as const;
 
 /**
- * The workload with settings of probes changed; of several overrides of one container the first counts. Zero means "as it was",
- * but for the grace period; an override without any setting removes the probe. FleetError ManifestInvalid when a container has no
+ * The workload with settings of probes changed by one override after the other (`byContainer`). Zero means "as it was", but for the
+ * grace period; an override without any setting removes the probe. FleetError ManifestInvalid when a container has no
  * probe to change: upstream makes one that does nothing, which an API server refuses (D-39). Spec: knative-operator.md 3.9.
  */
 export function withProbes(
   manifest: Manifest,
   field: "readinessProbe" | "livenessProbe",
-  overrides: ProbeOverrides = [],
+  overrides: readonly (ProbeOverrides | undefined)[],
 ): Manifest {
-  if (overrides.length === 0) return manifest;
+  const own = byContainer(overrides);
+  if (own.size === 0) return manifest;
   return changeContainers(manifest, (container) => {
-    const override = overrides.find((one) => one.container === container["name"]);
-    if (override === undefined) return container;
-    const settings = settingsOf(override);
-    if (Object.keys(settings).length === 0) return withoutField(container, field);
-    const probe = container[field];
-    if (!isRecord(probe) || !handlers.some((handler) => isRecord(probe[handler]))) {
-      const problem = `has no ${field} in its container ${override.container} that could be changed`;
-      throw invalidManifest(manifest, problem);
+    const settings = own.get(container["name"])?.map(settingsOf);
+    if (settings === undefined) return container;
+    let probe: unknown = container[field];
+    for (const some of settings) {
+      if (Object.keys(some).length === 0) probe = undefined;
+      else if (isProbe(probe)) probe = { ...probe, ...some };
+      else {
+        const where = `its container ${String(container["name"])}`;
+        throw invalidManifest(manifest, `has no ${field} in ${where} that could be changed`);
+      }
     }
-    return { ...container, [field]: { ...probe, ...settings } };
+    return probe === undefined ? withoutField(container, field) : { ...container, [field]: probe };
   });
 }
 
+function isProbe(value: unknown): value is Fields {
+  return isRecord(value) && handlers.some((handler) => isRecord(value[handler]));
+}
+
 function settingsOf(override: ProbeOverrides[number]): Fields {
-  const { container: _, terminationGracePeriodSeconds, ...numbers } = override;
-  const set = Object.entries(numbers).filter(([, number]) => number !== 0);
+  const { terminationGracePeriodSeconds } = override;
+  const set = numbers.flatMap((name) => {
+    const number = override[name] ?? 0;
+    return number === 0 ? [] : [[name, number]];
+  });
   const grace =
     terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds };
   return { ...Object.fromEntries(set), ...grace };

@@ -7,28 +7,30 @@ import { listIn } from "./pod-template.ts";
 type Variable = Fields & { readonly name: string };
 
 /**
- * The container with variables set one after the other; one that has none gets the list as it is. Throws FleetError
- * ManifestInvalid. Spec: knative-operator.md 3.9.
+ * The container with the variables of lists set, one list after the other: each in place of those of its name, or as the last one. The
+ * first list becomes that of a container without any, as it is. Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.9.
  */
 export function withVariables(
   container: Fields,
-  variables: readonly Variable[],
+  lists: readonly (readonly Variable[])[],
   manifest: Manifest,
 ): Fields {
-  if (variables.length === 0) return container;
-  return listIn(container, "env", manifest).length === 0
-    ? { ...container, env: variables }
-    : variables.reduce((current, variable) => withVariable(current, variable, manifest), container);
+  const given = lists.filter(({ length }) => length > 0);
+  if (given.length === 0) return container;
+  const env = listIn(container, "env", manifest);
+  const [before = [], ...rest] = env.length === 0 ? given : [env, ...given];
+  const wanted = new Map(rest.flat().map((variable) => [nameOf(variable), variable]));
+  const names = new Set(before.map(nameOf));
+  const added = [...wanted].flatMap(([name, variable]) => (names.has(name) ? [] : [variable]));
+  const kept = before.map((entry) => wanted.get(nameOf(entry)) ?? entry);
+  return { ...container, env: [...kept, ...added] };
 }
 
-/**
- * The container with a variable in place of the one of that name, or as its last one. Throws FleetError ManifestInvalid.
- */
+/** The container with a variable set as `withVariables` does it. Throws FleetError ManifestInvalid. */
 export function withVariable(container: Fields, variable: Variable, manifest: Manifest): Fields {
-  const env = listIn(container, "env", manifest);
-  const isIt = (entry: unknown): boolean => isRecord(entry) && entry["name"] === variable.name;
-  const after = env.some(isIt)
-    ? env.map((entry) => (isIt(entry) ? variable : entry))
-    : [...env, variable];
-  return { ...container, env: after };
+  return withVariables(container, [[variable]], manifest);
+}
+
+function nameOf(entry: unknown): unknown {
+  return isRecord(entry) ? entry["name"] : undefined;
 }

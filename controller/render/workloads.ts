@@ -1,6 +1,7 @@
 import type { Manifest } from "../../api/kubernetes.ts";
+import { byContainer } from "./by-container.ts";
 import { withResources } from "./container-resources.ts";
-import { type Fields, setEntries } from "./fields.ts";
+import { type Fields, merged, setEntries } from "./fields.ts";
 import { changeContainers, isWorkload, setPodFields, withoutPodField } from "./pod-template.ts";
 import { withProbes } from "./probes.ts";
 import {
@@ -24,7 +25,8 @@ export function workloads(overrides: readonly WorkloadOverride[]): Transform {
     const name = addressOf(manifest);
     // An empty name would hit all Jobs without a generateName, as it does upstream (D-38).
     if (name === "") return manifest;
-    return overrides.filter((override) => override.name === name).reduce(overridden, manifest);
+    const own = overrides.filter((override) => override.name === name);
+    return own.length === 0 ? manifest : overridden(manifest, own);
   };
 }
 
@@ -45,19 +47,23 @@ function scaled(manifest: Manifest, overrides: readonly WorkloadOverride[]): Man
     );
 }
 
-function overridden(manifest: Manifest, override: WorkloadOverride): Manifest {
-  const { labels = {}, annotations = {}, resources = [], hostNetwork } = override;
-  let result = withReplicas(manifest, override);
+/** Field by field, each for all overrides at once: override by override the work would grow with the square of their number. */
+function overridden(manifest: Manifest, overrides: readonly WorkloadOverride[]): Manifest {
+  const valuesOf = <Field extends keyof WorkloadOverride>(field: Field) =>
+    overrides.map((override) => override[field]);
+  const labels = merged(valuesOf("labels").map((one = {}) => one));
+  const annotations = merged(valuesOf("annotations").map((one = {}) => one));
+  let result = overrides.reduce(withReplicas, manifest);
   for (const path of [["metadata"], ["spec", "template", "metadata"]]) {
     result = setEntries(result, [...path, "labels"], labels);
     result = setEntries(result, [...path, "annotations"], annotations);
   }
-  result = setPodFields(result, placementOf(override));
-  result = withResources(result, resources);
-  result = withEnv(result, override);
-  result = withProbes(result, "readinessProbe", override.readinessProbes);
-  result = withProbes(result, "livenessProbe", override.livenessProbes);
-  return withHostNetwork(result, hostNetwork);
+  result = setPodFields(result, merged(overrides.map(placementOf)));
+  result = withResources(result, valuesOf("resources"));
+  result = withEnv(result, valuesOf("env"));
+  result = withProbes(result, "readinessProbe", valuesOf("readinessProbes"));
+  result = withProbes(result, "livenessProbe", valuesOf("livenessProbes"));
+  return valuesOf("hostNetwork").reduce(withHostNetwork, result);
 }
 
 function withReplicas(manifest: Manifest, { name, replicas }: WorkloadOverride): Manifest {
@@ -82,12 +88,12 @@ function placementOf(override: WorkloadOverride): Fields {
   };
 }
 
-/** Of several overrides of one container the first counts. */
-function withEnv(manifest: Manifest, { env = [] }: WorkloadOverride): Manifest {
-  if (env.length === 0) return manifest;
+function withEnv(manifest: Manifest, overrides: readonly WorkloadOverride["env"][]): Manifest {
+  const own = byContainer(overrides);
+  if (own.size === 0) return manifest;
   return changeContainers(manifest, (container) => {
-    const override = env.find((one) => one.container === container["name"]);
-    return withVariables(container, override?.envVars ?? [], manifest);
+    const lists = own.get(container["name"])?.map(({ envVars = [] }) => envVars) ?? [];
+    return withVariables(container, lists, manifest);
   });
 }
 

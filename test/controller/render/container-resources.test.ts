@@ -33,7 +33,7 @@ describe("resources of a container", () => {
       after: before,
     },
   ])("with $overrides are $after", ({ overrides, after }) => {
-    expect(withResources(withContainer("a", { resources: before }), overrides)).toEqual(
+    expect(withResources(withContainer("a", { resources: before }), [overrides])).toEqual(
       withContainer("a", { resources: after }),
     );
   });
@@ -42,15 +42,28 @@ describe("resources of a container", () => {
     const limits = { cpu: "1" };
     for (const container of [{}, { resources: {} }, { resources: { limits: null } }]) {
       expect(
-        withResources(withContainer("a", container), [{ container: "c", limits, requests: {} }]),
+        withResources(withContainer("a", container), [[{ container: "c", limits, requests: {} }]]),
       ).toEqual(withContainer("a", { resources: { limits } }));
     }
   });
 
+  test("of several overrides are set one after the other", () => {
+    const overrides: readonly ResourceOverrides[] = [
+      [{ container: "c", limits: { cpu: "3", memory: "2Gi" } }],
+      [
+        { container: "c", limits: { cpu: "4" } },
+        { container: "c", limits: { cpu: "5" } },
+      ],
+    ];
+    expect(withResources(withContainer("a", { resources: before }), overrides)).toEqual(
+      withContainer("a", { resources: { ...before, limits: { cpu: "4", memory: "2Gi" } } }),
+    );
+  });
+
   test("without a change stay the same object, and take no claims", () => {
     const manifest = withContainer("a", {});
-    expect(withResources(manifest, [])).toBe(manifest);
-    expect(withResources(manifest, [{ container: "c", claims: [{ name: "x" }] }])).toBe(manifest);
+    expect(withResources(manifest, [undefined, []])).toBe(manifest);
+    expect(withResources(manifest, [[{ container: "c", claims: [{ name: "x" }] }]])).toBe(manifest);
   });
 });
 

@@ -42,17 +42,17 @@ describe("probes", () => {
       { container: "c", periodSeconds: 99 },
     ];
     expect(
-      withProbes(withContainer("a", { livenessProbe: probe }), "livenessProbe", overrides),
+      withProbes(withContainer("a", { livenessProbe: probe }), "livenessProbe", [overrides]),
     ).toEqual(withContainer("a", { livenessProbe: after }));
   });
 
   test.each([{}, { periodSeconds: 0 }])("with %j are removed", (settings) => {
     const manifest = withContainer("a", { livenessProbe: probe, readinessProbe: probe });
     const overrides = [{ container: "c", ...settings }];
-    expect(withProbes(manifest, "readinessProbe", overrides)).toEqual(
+    expect(withProbes(manifest, "readinessProbe", [overrides])).toEqual(
       withContainer("a", { livenessProbe: probe }),
     );
-    expect(withProbes(withContainer("a", {}), "readinessProbe", overrides)).toEqual(
+    expect(withProbes(withContainer("a", {}), "readinessProbe", [overrides])).toEqual(
       withContainer("a", {}),
     );
   });
@@ -61,7 +61,7 @@ describe("probes", () => {
     "of %j cannot be changed, which is said with the container's name (D-39)",
     (container) => {
       const overrides = [{ container: "c", periodSeconds: 5 }];
-      expect(() => withProbes(withContainer("a", container), "livenessProbe", overrides)).toThrow(
+      expect(() => withProbes(withContainer("a", container), "livenessProbe", [overrides])).toThrow(
         expect.objectContaining({
           reason: "ManifestInvalid",
           message: expect.stringContaining("Deployment a has no livenessProbe in its container c"),
@@ -73,7 +73,29 @@ describe("probes", () => {
   test("of other containers stay", () => {
     const manifest = withContainer("a", {});
     const overrides = [{ container: "other", periodSeconds: 5 }];
-    expect(withProbes(manifest, "livenessProbe", overrides)).toBe(manifest);
-    expect(withProbes(manifest, "livenessProbe")).toBe(manifest);
+    expect(withProbes(manifest, "livenessProbe", [overrides])).toBe(manifest);
+    expect(withProbes(manifest, "livenessProbe", [undefined, []])).toBe(manifest);
+  });
+
+  test("of several overrides are changed one after the other", () => {
+    const manifest = withContainer("a", { livenessProbe: probe });
+    const changed = withProbes(manifest, "livenessProbe", [
+      [{ container: "c", periodSeconds: 5, timeoutSeconds: 6 }],
+      undefined,
+      [{ container: "c", periodSeconds: 7 }],
+    ]);
+    const after = { ...probe, periodSeconds: 7, timeoutSeconds: 6 };
+    expect(changed).toEqual(withContainer("a", { livenessProbe: after }));
+  });
+
+  test("that an override removed cannot be changed by a later one, but by an earlier one", () => {
+    const manifest = withContainer("a", { livenessProbe: probe });
+    const [removal, change] = [[{ container: "c" }], [{ container: "c", periodSeconds: 5 }]];
+    expect(withProbes(manifest, "livenessProbe", [change, removal])).toEqual(
+      withContainer("a", {}),
+    );
+    expect(() => withProbes(manifest, "livenessProbe", [removal, change])).toThrow(
+      expect.objectContaining({ reason: "ManifestInvalid" }),
+    );
   });
 });

@@ -89,7 +89,7 @@ describe.each(kinds)("$kind", ({ kind, schema, make }) => {
       isHandled(make(Object(spec)), samples.get(kind) ?? []),
     );
     expect(fc.check(property, { numRuns: 150 })).toMatchObject({ failed: false });
-  });
+  }, 300_000);
 
   test("takes objects with junk in any place, or says which is wrong", () => {
     const workloads = (samples.get(kind) ?? []).filter(({ apiVersion }) => apiVersion !== "v1");
@@ -97,5 +97,5 @@ describe.each(kinds)("$kind", ({ kind, schema, make }) => {
       isHandled(make(Object(spec)), [manifest]),
     );
     expect(fc.check(property, { numRuns: 3000 })).toMatchObject({ failed: false });
-  });
+  }, 300_000);
 });
