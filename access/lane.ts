@@ -1,4 +1,6 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Socket } from "node:net";
+
+import { type buildConnector, type Dispatcher, Pool } from "undici";
 
 import { abortable } from "./abortable.ts";
 import { type ConnectTimes, timedConnector } from "./connect-times.ts";
@@ -28,6 +30,8 @@ export class Lane {
   /** The pool, with a last look at each request. */
   #sender: Dispatcher;
   #http2: boolean;
+  /** Every connection that is not closed yet, and when it is. */
+  readonly #sockets = new Map<Socket, Promise<void>>();
   /** Something that changes the cluster was let through: it may still be on its way out. */
   #hasWritten = false;
   /** Streams that run in it, counted by its owner. */
@@ -69,9 +73,15 @@ export class Lane {
     }
   }
 
-  /** Ends the connection at once. */
-  destroy(error: Error): Promise<void> {
-    return this.#pool.destroy(error);
+  /** Ends the connection at once, and waits until it is closed. */
+  async destroy(why: Error): Promise<void> {
+    const ends = [...this.#sockets.values()];
+    // Its promise is not waited for: undici listens for the end of a socket only after it has destroyed it, and a TLS socket whose
+    // connection broke a moment ago ends within that call.
+    void this.#pool.destroy(why);
+    // One that said GOAWAY belongs to no pool any more.
+    for (const socket of this.#sockets.keys()) socket.destroy(why);
+    await Promise.all(ends);
   }
 
   /** Ends the connection when what runs on it is done. */
@@ -115,10 +125,28 @@ export class Lane {
         connectionWindowSize: 16 * 1024 * 1024,
         pingInterval: 4_000,
       },
-      connect: timedConnector(
-        connectorOf({ ...this.#options, http2, ...this.#guard() }),
-        this.#options.onConnect,
+      connect: this.#known(
+        timedConnector(
+          connectorOf({ ...this.#options, http2, ...this.#guard() }),
+          this.#options.onConnect,
+        ),
       ),
     });
+  }
+
+  #known(connect: buildConnector.connector): buildConnector.connector {
+    return (target, callback) =>
+      connect(target, (...result) => {
+        const [error, socket] = result;
+        if (error === null) {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          socket.once("close", () => {
+            this.#sockets.delete(socket);
+            resolve();
+          });
+          this.#sockets.set(socket, promise);
+        }
+        return callback(...result);
+      });
   }
 }

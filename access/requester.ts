@@ -50,6 +50,8 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
   readonly server: string;
   readonly #options: RequesterOptions;
   #transport: Transport | undefined;
+  /** Those of earlier certificates, on which something still runs. */
+  readonly #draining = new Set<Transport>();
   #certificate: ClientCertificate | undefined;
   #closed = false;
 
@@ -94,7 +96,11 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    await this.#transport?.[Symbol.asyncDispose]();
+    const transports = [
+      ...this.#draining,
+      ...(this.#transport === undefined ? [] : [this.#transport]),
+    ];
+    await Promise.all(transports.map((transport) => transport[Symbol.asyncDispose]()));
   }
 
   async #attempt(
@@ -158,7 +164,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
       return this.#transport;
     }
     // The new certificate needs a new connection; what runs on the old one may finish.
-    void this.#transport?.drain(drainMs);
+    if (this.#transport !== undefined) void this.#drain(this.#transport);
     this.#certificate = certificate;
     const { credentials: _, onTrouble, ...options } = this.#options;
     this.#transport = new Transport({
@@ -167,6 +173,12 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
       ...(onTrouble === undefined ? {} : { onBroken: onTrouble }),
     });
     return this.#transport;
+  }
+
+  async #drain(transport: Transport): Promise<void> {
+    this.#draining.add(transport);
+    await transport.drain(drainMs);
+    this.#draining.delete(transport);
   }
 }
 

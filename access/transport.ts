@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 
+import { abortable } from "./abortable.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { ConnectionError } from "./api-error.ts";
 import type { ConnectTimes } from "./connect-times.ts";
@@ -18,7 +19,7 @@ import { type MayWrite, WriteRefusedError } from "./write-permit.ts";
 export interface TransportRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
   /** Kubernetes verb, for the counters. */
   readonly verb: string;
@@ -89,6 +90,8 @@ export class Transport implements AsyncDisposable {
   readonly #counted: Disposable;
   /** Ordinary requests take the first one; watches the first that has a place. */
   readonly #lanes: [Lane, ...Lane[]];
+  /** Those of requests that asked for one of their own. */
+  readonly #ownLanes = new Set<Lane>();
 
   constructor(options: TransportOptions) {
     mendHttp2Streams();
@@ -105,10 +108,8 @@ export class Transport implements AsyncDisposable {
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
-    const isAlone = request.ownConnection === true;
-    // Its end is no trouble of the others.
-    const lane = isAlone ? this.#newLane({}) : this.#lanes[0];
-    await using _end = { [Symbol.asyncDispose]: () => (isAlone ? destroyed(lane) : nothing) };
+    await using own = request.ownConnection === true ? this.#ownLane() : undefined;
+    const lane = own?.lane ?? this.#lanes[0];
     const answer = await this.#open(request, { lane, deadline, bodyTimeout: progressTimeoutMs });
     try {
       const text = await this.#readAll(request, answer.body);
@@ -153,15 +154,16 @@ export class Transport implements AsyncDisposable {
     // Without it the end would wait for a connection that is being made to a server that does not answer.
     this.#end.abort();
     this.#counted[Symbol.dispose]();
-    await Promise.all(this.#lanes.map(destroyed));
+    await Promise.all([...this.#lanes, ...this.#ownLanes].map(destroyed));
   }
 
   /** Takes no new requests and ends the connection when the running ones are done, at the latest after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
-    const late = setTimeout(() => void this[Symbol.asyncDispose](), timeoutMs);
-    await Promise.all(this.#lanes.map((lane) => lane.close())).catch(() => undefined);
+    const late = setTimeout(() => this.#end.abort(), timeoutMs);
+    const closed = Promise.all(this.#lanes.map((lane) => lane.close()));
+    await abortable(closed, this.#end.signal).catch(() => undefined);
     clearTimeout(late);
-    this.#counted[Symbol.dispose]();
+    await this[Symbol.asyncDispose]();
   }
 
   async #open(
@@ -220,6 +222,19 @@ export class Transport implements AsyncDisposable {
       if (!signal.aborted) tell("<error>");
       throw error;
     }
+  }
+
+  #ownLane(): AsyncDisposable & { readonly lane: Lane } {
+    // Its end is no trouble of the others.
+    const lane = this.#newLane({});
+    this.#ownLanes.add(lane);
+    return {
+      lane,
+      [Symbol.asyncDispose]: () => {
+        this.#ownLanes.delete(lane);
+        return destroyed(lane);
+      },
+    };
   }
 
   #laneForStream(): Lane {
@@ -286,8 +301,6 @@ export class Transport implements AsyncDisposable {
     return connectionErrorOf(error, this.#options.endpoint.server);
   }
 }
-
-const nothing = Promise.resolve();
 
 function destroyed(lane: Lane): Promise<void> {
   return lane.destroy(Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" }));
