@@ -8,12 +8,16 @@ import { isRecord } from "./json-record.ts";
 
 /** The manifests of a YAML file, in its order; empty documents are left out. */
 export async function readManifests(path: string): Promise<readonly Manifest[]> {
-  const text = await readFile(path, "utf8");
+  return manifestsIn(await readFile(path, "utf8"), path);
+}
+
+/** The manifests of a YAML text; `place` is for the error when it has something else. */
+export function manifestsIn(text: string, place: string): readonly Manifest[] {
   return [...parseAllDocuments(text)].flatMap((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0];
     const value: unknown = document.toJS();
     if (value === null) return [];
-    if (!isManifest(value)) throw new Error(`${path} has a document that is no Kubernetes object`);
+    if (!isManifest(value)) throw new Error(`${place} has a document that is no Kubernetes object`);
     return [value];
   });
 }

@@ -5,7 +5,7 @@ import { olderServers, serverBinaries } from "./binary-catalogue.ts";
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
 try {
-  const clients = ["kubectl", "secretreader", "kubeconfig-secretreader"] as const;
+  const clients = ["kubectl", "helm", "secretreader", "kubeconfig-secretreader"] as const;
   const servers = [...serverBinaries, ...Object.values(olderServers)];
   await ensureBinaries([...servers, ...clients], { log });
   await ensureInventoryCrds({ log });

@@ -1,0 +1,115 @@
+{{/* How plugins come into the controller's pod: ImageVolume or InitContainer. */}}
+{{- define "knfleet.pluginDelivery" -}}
+{{- $wanted := .Values.multicluster.pluginDelivery -}}
+{{- if ne $wanted "Auto" -}}
+{{- $wanted -}}
+{{- else if semverCompare ">=1.35.0-0" .Capabilities.KubeVersion.Version -}}
+ImageVolume
+{{- else -}}
+InitContainer
+{{- end -}}
+{{- end -}}
+
+{{/* Folders below which exec plugins have to be; one that does not exist where there are none, so that nothing else can be run. */}}
+{{- define "knfleet.pluginRoots" -}}
+{{- if .Values.multicluster.plugins -}}
+{{- range .Values.multicluster.plugins }}
+- --plugin-root={{ clean .mountPath }}
+{{- end -}}
+{{- else }}
+- --plugin-root=/plugins
+{{- end -}}
+{{- end -}}
+
+{{/* Refuses what the schema cannot: plugins and commands that do not fit together. */}}
+{{- define "knfleet.checkMulticluster" -}}
+{{- $multicluster := .Values.multicluster -}}
+{{- if and $multicluster.enabled (not $multicluster.accessProvidersConfig) -}}
+{{- fail "multicluster.accessProvidersConfig: is required with multicluster.enabled=true" -}}
+{{- end -}}
+{{- $roots := dict -}}
+{{- $names := dict -}}
+{{- range $index, $plugin := $multicluster.plugins -}}
+{{- $path := clean $plugin.mountPath -}}
+{{- if or (not (isAbs $path)) (eq $path "/") -}}
+{{- fail (printf "multicluster.plugins[%d].mountPath: must be an absolute path below / (is %q)" $index $plugin.mountPath) -}}
+{{- end -}}
+{{- if hasKey $names $plugin.name -}}
+{{- fail (printf "multicluster.plugins[%d].name: there are two plugins of the name %q" $index $plugin.name) -}}
+{{- end -}}
+{{- range $other, $_ := $roots -}}
+{{- if or (eq $path $other) (hasPrefix (printf "%s/" $other) $path) (hasPrefix (printf "%s/" $path) $other) -}}
+{{- fail (printf "multicluster.plugins[%d].mountPath: %q and %q are one in the other" $index $path $other) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $roots $path true -}}
+{{- $_ := set $names $plugin.name true -}}
+{{- if and (eq (include "knfleet.pluginDelivery" $) "InitContainer") (not $plugin.path) -}}
+{{- fail (printf "multicluster.plugins[%d].path: the file in %s is required where image volumes are missing (Kubernetes before 1.35, or multicluster.pluginDelivery=InitContainer)" $index $plugin.image) -}}
+{{- end -}}
+{{- end -}}
+{{- range $index, $provider := $multicluster.accessProvidersConfig.providers -}}
+{{- $command := dig "execConfig" "command" "" $provider -}}
+{{- if not (hasPrefix "builtin:" $command) -}}
+{{- $found := false -}}
+{{- range $root, $_ := $roots -}}
+{{- if hasPrefix (printf "%s/" $root) (clean $command) -}}{{- $found = true -}}{{- end -}}
+{{- end -}}
+{{- if not $found -}}
+{{- fail (printf "multicluster.accessProvidersConfig.providers[%d].execConfig.command: must be below the mountPath of one of multicluster.plugins, or builtin:secretreader or builtin:kubeconfig-secretreader (is %q)" $index $command) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "knfleet.pluginVolumes" -}}
+{{- if eq (include "knfleet.pluginDelivery" .) "ImageVolume" }}
+{{- range .Values.multicluster.plugins }}
+- name: {{ printf "plugin-%s" .name }}
+  image:
+    reference: {{ .image }}
+    pullPolicy: {{ default "IfNotPresent" .pullPolicy }}
+{{- end }}
+{{- else if .Values.multicluster.plugins }}
+- name: plugins
+  emptyDir:
+    sizeLimit: {{ printf "%dMi" (mul 256 (len .Values.multicluster.plugins)) }}
+{{- end }}
+{{- end -}}
+
+{{- define "knfleet.pluginMounts" -}}
+{{- $delivery := include "knfleet.pluginDelivery" . -}}
+{{- range .Values.multicluster.plugins }}
+- name: {{ if eq $delivery "ImageVolume" }}{{ printf "plugin-%s" .name }}{{ else }}plugins{{ end }}
+  mountPath: {{ clean .mountPath }}
+  readOnly: true
+  {{- if ne $delivery "ImageVolume" }}
+  subPath: {{ .name }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Copies each plugin to where its image would be mounted; the plugin's image has to have a shell and cp for that. */}}
+{{- define "knfleet.pluginCopies" -}}
+{{- range .Values.multicluster.plugins }}
+- name: {{ printf "copy-%s" .name }}
+  image: {{ .image }}
+  imagePullPolicy: {{ default "IfNotPresent" .pullPolicy }}
+  command:
+    - sh
+    - -ceu
+    # A folder that others cannot write to: the controller runs no plugin that everybody may replace.
+    - umask 022; mkdir -p "/copied/$1/$(dirname "$2")"; cp "$2" "/copied/$1/$2"
+    - copy
+    - {{ .name }}
+    - {{ clean (printf "/%s" .path) }}
+  securityContext:
+    {{- toYaml $.Values.securityContext | nindent 4 }}
+  resources:
+    requests: { cpu: 10m, memory: 32Mi }
+    limits: { memory: 128Mi }
+  volumeMounts:
+    - name: plugins
+      mountPath: /copied
+{{- end }}
+{{- end -}}

@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+import { ApiError } from "../access/api-error.ts";
+import { connectHub } from "../access/hub.ts";
+import { componentKinds, operatorApiVersion } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import packageJson from "../package.json" with { type: "json" };
+import { processProblem } from "./process-check.ts";
+import { runCommand } from "./run.ts";
+
+// What Helm runs before it uninstalls the chart: exit code 1, with what to do, while there are components on the hub.
+const limitMs = 120_000;
+
+const { env: environment, execArgv, stdout, stderr } = process;
+
+await runCommand(async (signal) => {
+  try {
+    const problem = processProblem({ environment, execArgv, inspectorUrl: undefined });
+    if (problem !== undefined) throw new FleetError("ConfigInvalid", problem);
+    const components = await componentsOf(AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));
+    if (components.length === 0) {
+      stdout.write("There are no components: knfleet can be uninstalled\n");
+      return 0;
+    }
+    stderr.write(refusalOf(components));
+  } catch (error) {
+    stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n`);
+  }
+  return 1;
+});
+
+/** `KIND NAMESPACE/NAME` of every component. */
+async function componentsOf(signal: AbortSignal): Promise<readonly string[]> {
+  const userAgent = `knfleet-uninstall-check/${packageJson.version}`;
+  await using hub = await connectHub({ environment, userAgent });
+  const lists = Object.entries(componentKinds).map(async ([kind, { plural }]) => {
+    const resource = { apiVersion: operatorApiVersion, kind, plural, namespaced: true };
+    try {
+      const { items } = await hub.client.list({ resource }, { metadataOnly: true }, signal);
+      return items.map(({ metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    } catch (error) {
+      // Where the CRD is gone there are none.
+      if (error instanceof ApiError && error.status === 404) return [];
+      throw error;
+    }
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+function refusalOf(components: readonly string[]): string {
+  return `Error: There are components, and without the controller nobody removes what they installed:
+${components.map((one) => `  ${one}\n`).join("")}Delete them first. To leave them and what they installed as it is: helm uninstall --no-hooks
+`;
+}

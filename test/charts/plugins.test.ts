@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { valueAt } from "../fleet/json-record.ts";
+import { Helm, type Values } from "./helm.ts";
+import { argumentsOf, listAt, podsIn } from "./rendered.ts";
+
+let helm: Helm;
+
+beforeAll(async () => {
+  helm = await Helm.open();
+}, 600_000);
+
+afterAll(async () => helm[Symbol.asyncDispose]());
+
+describe("plugins", () => {
+  const command = "/plugins/login/bin/login";
+  const plugin = { name: "login", image: "example.org/login:1", mountPath: "/plugins/login" };
+  const execConfig = { apiVersion: "client.authentication.k8s.io/v1", command };
+  const accessProvidersConfig = { providers: [{ name: "login", execConfig }] };
+  const multicluster = {
+    enabled: true,
+    accessProvidersConfig,
+    plugins: [{ ...plugin, path: "bin/login" }],
+  };
+
+  test.each([
+    { version: "1.34.9", delivery: "copied by an init container", kind: "emptyDir" },
+    { version: "1.35.0", delivery: "mounted as images", kind: "image" },
+  ])("on Kubernetes $version they are $delivery", async ({ version, kind }) => {
+    const objects = await helm.objects({ values: { multicluster } }, "--kube-version", version);
+    const pod = podsIn(objects).find(({ program }) => program === "controller");
+    if (pod === undefined) throw new Error("There is no controller");
+    const mounts = listAt(pod.spec, "containers", 0, "volumeMounts");
+    const mount = mounts.find((one) => valueAt(one, "mountPath") === "/plugins/login");
+    const volumes = listAt(pod.spec, "volumes");
+    const volume = volumes.find((one) => valueAt(one, "name") === valueAt(mount, "name"));
+    expect(valueAt(mount, "readOnly")).toBe(true);
+    expect(volume).toHaveProperty(kind);
+    expect(argumentsOf(pod)).toContain("--plugin-root=/plugins/login");
+    expect(listAt(pod.spec, "initContainers")).toHaveLength(kind === "image" ? 0 : 1);
+  });
+
+  test.each<{ readonly name: string; readonly values: Values; readonly says: RegExp }>([
+    {
+      name: "no providers",
+      values: { multicluster: { enabled: true } },
+      says: /accessProvidersConfig: is required/,
+    },
+    {
+      name: "a command elsewhere",
+      values: {
+        multicluster: { ...multicluster, plugins: [{ ...plugin, path: "a", mountPath: "/other" }] },
+      },
+      says: /providers\[0\]\.execConfig\.command: must be below/,
+    },
+    {
+      name: "a command that climbs out",
+      values: {
+        multicluster: {
+          ...multicluster,
+          accessProvidersConfig: {
+            providers: [
+              { name: "a", execConfig: { ...execConfig, command: "/plugins/login/../../bin/sh" } },
+            ],
+          },
+        },
+      },
+      says: /command: must be below/,
+    },
+    {
+      name: "the root as a mount path",
+      values: { multicluster: { ...multicluster, plugins: [{ ...plugin, mountPath: "/.." }] } },
+      says: /mountPath: must be an absolute path below/,
+    },
+    {
+      name: "two plugins of a name",
+      values: {
+        multicluster: {
+          ...multicluster,
+          plugins: [...multicluster.plugins, { ...plugin, path: "a", mountPath: "/b" }],
+        },
+      },
+      says: /two plugins of the name "login"/,
+    },
+    {
+      name: "one mount path in the other",
+      values: {
+        multicluster: {
+          ...multicluster,
+          plugins: [
+            ...multicluster.plugins,
+            { ...plugin, path: "a", name: "b", mountPath: "/plugins/login/b" },
+          ],
+        },
+      },
+      says: /are one in the other/,
+    },
+    {
+      name: "a copy without the path",
+      values: {
+        multicluster: { ...multicluster, plugins: [plugin], pluginDelivery: "InitContainer" },
+      },
+      says: /plugins\[0\]\.path: the file in example\.org\/login:1 is required/,
+    },
+  ])("refused: $name", async ({ values, says }) => {
+    const { code, stderr } = await helm.template({ values });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(says);
+  });
+});
