@@ -120,12 +120,59 @@ async function byClientNode({ cluster, user }: HubConfig): Promise<Credential> {
   return authorization === undefined ? {} : { authorization: new Secret(authorization) };
 }
 
+/** The headers of an impersonation; kubectl's rule that groups, uid and extra need a user stands. */
 function impersonation(user: Fields): Readonly<Record<string, string>> | undefined {
-  if (user["as-groups"] !== undefined || user["as-user-extra"] !== undefined) {
-    throw invalid("The kubeconfig impersonates groups, which is not supported; use `as` alone");
-  }
   const name = textOf(user["as"]);
-  return name === "" ? undefined : { "impersonate-user": name };
+  const uid = textOf(user["as-uid"]);
+  const groups = textsOf(user["as-groups"]);
+  const extra = Object.entries(isRecord(user["as-user-extra"]) ? user["as-user-extra"] : {});
+  if (name === "") {
+    if (uid === "" && groups.length + extra.length === 0) return undefined;
+    throw invalid(
+      "Groups, a uid or extra fields are impersonated without a user; name one with as",
+    );
+  }
+  return {
+    "impersonate-user": name,
+    ...(uid === "" ? {} : { "impersonate-uid": uid }),
+    ...repeated("impersonate-group", groups),
+    ...Object.assign(
+      {},
+      ...extra.map(([key, values]) => repeated(extraHeader(key), textsOf(values))),
+    ),
+  };
+}
+
+/**
+ * One header for each value. The API server reads a list with commas as one value, and undici joins values of one header over HTTP/2: every
+ * value gets a spelling of its own, which are one name on the wire.
+ */
+function repeated(name: string, values: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(values.map((value, at) => [spelling(name, at), value]));
+}
+
+/** The letters of a name, upper case where the bits of the number say so. */
+function spelling(name: string, number: number): string {
+  let bits = number;
+  return name.replaceAll(/[a-z]/g, (letter) => {
+    const isUpper = bits % 2 === 1;
+    bits = Math.floor(bits / 2);
+    return isUpper ? letter.toUpperCase() : letter;
+  });
+}
+
+// A key may be anything, a header's name may not: other characters are written as in a URL.
+function extraHeader(key: string): string {
+  const escaped = encodeURIComponent(key.toLowerCase()).replaceAll(/[()]/g, escapeOf);
+  return `impersonate-extra-${escaped}`;
+}
+
+function escapeOf(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 
 /** A PEM text that a kubeconfig holds as base64 (`…-data`) or names as a file. */

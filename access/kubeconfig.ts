@@ -12,11 +12,25 @@ export interface KubeconfigSource {
   readonly kubeconfig?: string;
   /** Context named by a flag; default: `current-context`. */
   readonly context?: string;
+  /** What flags say besides; wins over the files. */
+  readonly overrides?: HubOverrides;
   /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are looked at. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** Parts of a kubeconfig that flags set, with kubectl's meaning of each. */
+export interface HubOverrides {
+  /** Name of an entry of `clusters`, in place of that of the context. */
+  readonly cluster?: string;
+  /** Name of an entry of `users`, in place of that of the context. */
+  readonly user?: string;
+  /** `server`, `tls-server-name`, `certificate-authority` and `insecure-skip-tls-verify` of the cluster. */
+  readonly clusterFields?: Fields;
+  /** `token`, `client-certificate`, `client-key`, `as`, `as-uid`, `as-groups` and `as-user-extra` of the user. */
+  readonly userFields?: Fields;
+}
 
 /** One context with the cluster and the user that it names. */
 export interface HubConfig {
@@ -44,8 +58,58 @@ export function loadKubeconfig(source: KubeconfigSource): HubConfig {
     if (content === undefined) throw invalid(`The kubeconfig ${file} cannot be read`);
     return [withAbsolutePaths(parsed(content, file), dirname(resolve(file)))];
   });
+  return overridden(configOf(documents, { files, source }), source.overrides);
+}
+
+function configOf(
+  documents: readonly Fields[],
+  { files, source }: { readonly files: readonly string[]; readonly source: KubeconfigSource },
+): HubConfig {
+  const { context, overrides = {} } = source;
+  if (overrides.clusterFields?.["server"] !== undefined && !namesContext(documents, context)) {
+    // As kubectl: a server is enough, without any kubeconfig.
+    return { context: "flags", namespace: "default", cluster: {}, user: {}, files };
+  }
   if (documents.length === 0) return inCluster(source);
-  return contextOf(documents, { files, wanted: source.context });
+  return contextOf(documents, { files, wanted: context, overrides });
+}
+
+function namesContext(documents: readonly Fields[], wanted: string | undefined): boolean {
+  return wanted !== undefined || documents.some(currentContextOf);
+}
+
+function currentContextOf(document: Fields): unknown {
+  const name = document["current-context"];
+  return name === "" || name === null ? undefined : name;
+}
+
+function overridden(config: HubConfig, overrides: HubOverrides = {}): HubConfig {
+  const { clusterFields = {}, userFields = {} } = overrides;
+  return {
+    ...config,
+    cluster: withoutFields(config.cluster, replacedBy(clusterFields), clusterFields),
+    user: withoutFields(config.user, replacedBy(userFields), userFields),
+  };
+}
+
+/** Fields of a kubeconfig that mean nothing any more beside what flags say. */
+const replaced: Readonly<Record<string, readonly string[]>> = {
+  server: ["tls-server-name"],
+  "certificate-authority": ["certificate-authority-data", "insecure-skip-tls-verify"],
+  "insecure-skip-tls-verify": ["certificate-authority-data", "certificate-authority"],
+  token: ["tokenFile", "exec", "auth-provider", "username", "password"],
+  "client-certificate": ["client-certificate-data", "exec", "auth-provider"],
+  "client-key": ["client-key-data"],
+  as: ["as-uid", "as-groups", "as-user-extra"],
+};
+
+function replacedBy(fields: Fields): readonly string[] {
+  return Object.keys(fields).flatMap((name) => replaced[name] ?? []);
+}
+
+function withoutFields(fields: Fields, gone: readonly string[], more: Fields): Fields {
+  const kept = Object.entries(fields).filter(([name]) => !gone.includes(name));
+  return { ...Object.fromEntries(kept), ...more };
 }
 
 function isNamed({ kubeconfig = "" }: KubeconfigSource): boolean {
@@ -127,21 +191,21 @@ function entriesOf(
   });
 }
 
+interface ContextOptions {
+  readonly files: readonly string[];
+  readonly wanted: string | undefined;
+  readonly overrides: HubOverrides;
+}
+
 function contextOf(
   documents: readonly Fields[],
-  { files, wanted }: { readonly files: readonly string[]; readonly wanted: string | undefined },
+  { files, wanted, overrides }: ContextOptions,
 ): HubConfig {
-  const find = (
-    list: "clusters" | "users" | "contexts",
-    field: "cluster" | "user" | "context",
-    name: unknown,
-  ): Fields | undefined =>
+  const find: Find = (list, field, name) =>
     documents
       .flatMap((document) => entriesOf(document, list, field))
       .find(([each]) => each === name)?.[1];
-  const current = documents
-    .map((each) => each["current-context"])
-    .find((name) => name !== "" && name !== undefined && name !== null);
+  const current = documents.map(currentContextOf).find((name) => name !== undefined);
   const name = wanted ?? current;
   const place = files.join(delimiter);
   if (typeof name !== "string" || name === "") {
@@ -149,11 +213,17 @@ function contextOf(
   }
   const context = find("contexts", "context", name);
   if (context === undefined) throw invalid(`The kubeconfig ${place} has no context "${name}"`);
-  const cluster = find("clusters", "cluster", context["cluster"]);
+  const cluster = entryNamed(find, {
+    list: "clusters",
+    field: "cluster",
+    context,
+    overrides,
+    place,
+  });
   if (cluster === undefined) {
     throw invalid(`The context "${name}" of ${place} names a cluster that is not there`);
   }
-  const user = find("users", "user", context["user"]);
+  const user = entryNamed(find, { list: "users", field: "user", context, overrides, place });
   const { namespace } = context;
   return {
     context: name,
@@ -162,6 +232,32 @@ function contextOf(
     user: user ?? {},
     files,
   };
+}
+
+type Find = (
+  list: "clusters" | "users" | "contexts",
+  field: "cluster" | "user" | "context",
+  name: unknown,
+) => Fields | undefined;
+
+interface NamedEntry extends Pick<ContextOptions, "overrides"> {
+  readonly list: "clusters" | "users";
+  readonly field: "cluster" | "user";
+  readonly context: Fields;
+  readonly place: string;
+}
+
+/** The entry that a flag names, which has to be there, or else the one that the context names. */
+function entryNamed(
+  find: Find,
+  { list, field, context, overrides, place }: NamedEntry,
+): Fields | undefined {
+  const wanted = overrides[field];
+  const found = find(list, field, wanted ?? context[field]);
+  if (found === undefined && wanted !== undefined) {
+    throw invalid(`The kubeconfig ${place} has no ${field} "${wanted}"`);
+  }
+  return found;
 }
 
 function inCluster({ environment, context }: KubeconfigSource): HubConfig {

@@ -19,7 +19,7 @@ import { type MayWrite, WriteRefusedError } from "./write-permit.ts";
 export interface TransportRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Kubernetes verb, for the counters. */
   readonly verb: string;

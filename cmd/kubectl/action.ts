@@ -1,13 +1,17 @@
+import { timeText, type TimeText } from "./age.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { Flags } from "./flags.ts";
+import { inAscii, wantsAscii } from "./print/characters.ts";
 import { painter, wantsColour } from "./print/colour.ts";
+import { fitTable } from "./print/fit-table.ts";
 import type { Asked } from "./print/notes.ts";
 import { renderJson, renderYaml } from "./print/structured.ts";
 import { renderTable, type Table } from "./print/table.ts";
 import type { ReadLimits } from "./read-clusters.ts";
 import { readNames, type Selection } from "./selection.ts";
 import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** What every command's action is given. */
 export interface ActionInput<Options> {
@@ -35,6 +39,10 @@ export function selectionOf(
     ...readNames(args),
     ...(namespace === undefined ? {} : { namespace }),
     ...(flags.selector === undefined ? {} : { labelSelector: flags.selector }),
+    ...(flags.cluster === undefined ? {} : { cluster: flags.cluster }),
+    ...(flags.on === undefined ? {} : { on: flags.on }),
+    ...(flags.reason === undefined ? {} : { reason: flags.reason }),
+    failed: flags.failed,
   };
 }
 
@@ -51,8 +59,13 @@ export function askedOf(selection: Selection, { hub }: Flags): Asked {
   return {
     command: ["kubectl knfleet", ...flags].join(" "),
     ...(selection.namespace === undefined ? {} : { namespace: selection.namespace }),
-    narrowed: selection.names.length > 0 || selection.labelSelector !== undefined,
+    narrowed: isNarrowed(selection),
   };
+}
+
+function isNarrowed({ names, labelSelector, cluster, on, failed, reason }: Selection): boolean {
+  const filters = [labelSelector, cluster, on, reason];
+  return names.length > 0 || failed === true || filters.some((filter) => filter !== undefined);
 }
 
 /** The limits that the flags set. */
@@ -63,28 +76,66 @@ export function limitsOf(
   return { concurrency, spokeTimeoutMs, onProgress };
 }
 
+/** How a table of this command line shows times. */
+export function timesOf({ absoluteTime }: Flags, { now }: Terminal): TimeText {
+  return timeText(absoluteTime, now());
+}
+
 /** How a report looks in each output format. */
 export interface Rendering {
-  readonly document: unknown;
+  readonly document: { readonly items: readonly unknown[] };
   /** Lines in front of the table. */
   readonly heading?: string;
   readonly table: (wide: boolean) => Table;
+  /** What `-o name` prints, one line each; absent: the items have no names. */
+  readonly names?: readonly string[];
   /** Lines for standard error. */
   readonly notes: readonly string[];
 }
 
-/** Prints a report: data on standard output, notes on standard error and not for documents. */
+/** Prints a report: data on standard output, notes on standard error and not for documents. Throws UsageError. */
 export async function print(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<void> {
   const { stdout, stderr, env } = terminal;
-  if (flags.output === "json") stdout.write(renderJson(rendering.document));
-  else if (flags.output === "yaml") stdout.write(await renderYaml(rendering.document));
-  else {
-    const table = rendering.table(flags.output === "wide");
-    const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
-    const text =
-      table.rows.length === 0 ? "" : renderTable(table, { headers: flags.headers, paint });
-    const full = `${rendering.heading ?? ""}${text}`;
-    if (full !== "") stdout.write(full);
-    if (!flags.quiet) stderr.write(rendering.notes.map((note) => `${note}\n`).join(""));
+  const symbols = wantsAscii(env) ? inAscii : (text: string) => text;
+  const text = await textOf(rendering, flags, terminal);
+  if (text !== "") stdout.write(isDocument(flags) ? text : symbols(text));
+  if (flags.quiet || isDocument(flags)) return;
+  stderr.write(symbols(rendering.notes.map((note) => `${note}\n`).join("")));
+}
+
+/** Whether the output is one document, which says by itself what could not be read. */
+export function isDocument({ output }: Pick<Flags, "output">): boolean {
+  return output === "json" || output === "yaml";
+}
+
+async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<string> {
+  const { document } = rendering;
+  const { output, template } = flags;
+  if (output === "json") return renderJson(document);
+  if (output === "yaml") return await renderYaml(document);
+  if (output === "name") return namesText(rendering);
+  if (output === "jsonpath" || output === "jsonpath-as-json") {
+    return (await import("./print/jsonpath.ts")).renderJsonPath(document, template, output);
   }
+  if (output === "custom-columns") {
+    const { customColumns } = await import("./print/custom-columns.ts");
+    return tableText(customColumns(template, document.items), flags, terminal);
+  }
+  const table = rendering.table(output === "wide");
+  return `${rendering.heading ?? ""}${tableText(table, flags, terminal)}`;
+}
+
+function namesText({ names }: Rendering): string {
+  if (names === undefined) throw new UsageError("-o name: what this command prints has no names");
+  return names.map((name) => `${name}\n`).join("");
+}
+
+/** A table as it is written to standard output: in colour and within the width of a terminal, whole elsewhere. */
+export function tableText(table: Table, flags: Flags, { stdout, env }: Terminal): string {
+  if (table.rows.length === 0) return "";
+  const isTerminal = stdout.isTTY === true;
+  const paint = painter(wantsColour(flags.color, env, isTerminal));
+  const { columns = 0 } = stdout;
+  const fits = !isTerminal || columns === 0 || flags.output === "wide";
+  return renderTable(fits ? table : fitTable(table, columns), { headers: flags.headers, paint });
 }

@@ -9,6 +9,15 @@ export function ageOf(since: string | null | undefined, now: Date): string {
   return Number.isNaN(start) ? "<unknown>" : humanDuration(now.getTime() - start);
 }
 
+/** How times are shown in a table. */
+export type TimeText = (time: string | null | undefined) => string;
+
+/** Ages as kubectl writes them, or with `absolute` the times themselves. */
+export function timeText(absolute: boolean, now: Date): TimeText {
+  if (!absolute) return (time) => ageOf(time, now);
+  return (time) => (time === null || time === undefined || time === "" ? "<unknown>" : time);
+}
+
 /** A span in milliseconds as kubectl prints it: two units where the second still matters, else one. */
 export function humanDuration(spanMs: number): string {
   const seconds = Math.trunc(spanMs / second);

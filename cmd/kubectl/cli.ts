@@ -1,41 +1,85 @@
-import { CommanderError } from "commander";
+import { CommanderError, type Command, type Option } from "commander";
 
+import type { ActionInput } from "./action.ts";
+import type { CommandEntry } from "./command-entry.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
-import { normalizedArgs, refuseKubectlOnly } from "./flags.ts";
+import { normalizedArgs, refuseKubectlOnly, switchesOf } from "./normalized-args.ts";
 import { createProgram, greeting } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** The command that was chosen, once it is known. */
+interface Chosen {
+  readonly entry: CommandEntry;
+  readonly input: ActionInput<object>;
+}
+
 /**
  * Runs one `kubectl knfleet` command line to its exit code. Never rejects: what goes wrong is explained on standard
- * error. An abort of the signal means that the user interrupted: what is known is printed, the exit code is 130.
+ * error, and with `-o json` or `yaml` in a document, too. An abort of the signal means that the user interrupted: what is known is
+ * printed, the exit code is 130.
  */
 export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.fine;
+  let chosen: Chosen | undefined;
   const program = createProgram(terminal, async (entry, input) => {
+    chosen = { entry, input };
+    await checkTemplates(input);
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(input.flags.timeoutMs)]);
     const action = await entry.load();
     exitCode = await action(input, deadline);
     return exitCode;
   });
   try {
-    const args = normalizedArgs(terminal.args);
+    const args = normalizedArgs(terminal.args, switchesOf(optionsOf(program)));
     refuseKubectlOnly(args);
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
-    exitCode = await explain(error, terminal, signal);
+    exitCode = await explain(error, { terminal, chosen }, signal);
   }
   return signal.aborted ? exitCodes.interrupted : exitCode;
 }
 
-async function explain(error: unknown, terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
+function optionsOf(program: Command): readonly Option[] {
+  return [program, ...program.commands].flatMap(({ options }) => options);
+}
+
+/** Templates are read before any server is asked. */
+async function checkTemplates({ flags }: ActionInput<object>): Promise<void> {
+  const { output, template, sortBy } = flags;
+  if (output.startsWith("jsonpath")) {
+    (await import("./jsonpath/parse-jsonpath.ts")).parseTemplate(template);
+  }
+  if (output === "custom-columns") {
+    (await import("./print/custom-columns.ts")).customColumns(template, []);
+  }
+  if (sortBy !== undefined) (await import("./jsonpath/relaxed-path.ts")).relaxedPath(sortBy);
+}
+
+async function explain(
+  error: unknown,
+  { terminal, chosen }: { readonly terminal: Terminal; readonly chosen: Chosen | undefined },
+  signal: AbortSignal,
+): Promise<ExitCode> {
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.fine;
   if (error instanceof CommanderError && error.code === "commander.help") {
     terminal.stdout.write(greeting());
     return exitCodes.fine;
   }
   if (signal.aborted) return exitCodes.interrupted;
-  const { failureOf } = await import("./failure.ts");
+  const { failureOf, failureReason } = await import("./failure.ts");
   const { renderFailure } = await import("./print/failure.ts");
-  terminal.stderr.write(renderFailure(failureOf(error)));
+  const failure = failureOf(error);
+  terminal.stderr.write(renderFailure(failure));
+  const { kind } = chosen?.entry ?? {};
+  if (chosen !== undefined && kind !== undefined && !isPrinted(error)) {
+    const { printFailedReport } = await import("./print/failed-report.ts");
+    const said = { kind, reason: failureReason(error), message: failure.error };
+    await printFailedReport(said, chosen.input);
+  }
   return exitCodes.failed;
+}
+
+/** Whether the command has printed its document before it failed. */
+function isPrinted(error: unknown): boolean {
+  return error instanceof Error && "isPrinted" in error && error.isPrinted === true;
 }

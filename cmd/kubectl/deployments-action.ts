@@ -1,11 +1,13 @@
-import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "./action.ts";
+import { askedOf, limitsOf, print, selectionOf, timesOf, type ActionInput } from "./action.ts";
 import { clientVersion } from "./client-version.ts";
 import { deployments, deploymentsExitCode } from "./deployments.ts";
 import type { ExitCode } from "./exit-codes.ts";
+import { objectName } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { deploymentsTable } from "./print/deployments-table.ts";
 import { deploymentNotes } from "./print/notes.ts";
 import { openProgress } from "./print/progress.ts";
+import { sortedBy } from "./print/sorted.ts";
 
 /** `kubectl knfleet deployments`. */
 export async function runDeployments(
@@ -16,15 +18,21 @@ export async function runDeployments(
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = selectionOf(args, flags, access);
   const progress = openProgress(flags.quiet ? undefined : stderr);
-  const list = await deployments(
-    { selection, limits: limitsOf(flags, progress.update) },
-    { access, now, cliVersion: clientVersion },
-    signal,
-  ).finally(progress.end);
+  const list = sortedBy(
+    await deployments(
+      { selection, limits: limitsOf(flags, progress.update) },
+      { access, now, cliVersion: clientVersion },
+      signal,
+    ).finally(progress.end),
+    flags.sortBy,
+  );
   await print(
     {
       document: list,
-      table: (wide) => deploymentsTable(list, wide, now()),
+      table: (wide) => deploymentsTable(list, wide, timesOf(flags, terminal)),
+      names: list.items.map(({ cluster, namespace, name }) =>
+        objectName(cluster, { namespace, type: "deployment.apps", name }),
+      ),
       notes: deploymentNotes(list, askedOf(selection, flags)),
     },
     flags,

@@ -1,7 +1,7 @@
 import type { Component, ComponentKind } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
-import { listInstallations } from "./installations.ts";
+import { inTrouble, listInstallations } from "./installations.ts";
 import { deploymentsOf } from "./own-objects.ts";
 import { clusterIdOf, readClusters, type ReadLimits, type Readings } from "./read-clusters.ts";
 import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
@@ -49,9 +49,10 @@ export async function deployments(
   { access, now, cliVersion }: StatusDeps,
   signal: AbortSignal,
 ): Promise<DeploymentList> {
-  const components = await listInstallations(access, selection, signal);
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection);
   const readings = await readClusters(components, { access, limits }, signal);
-  const found = components.map(({ kind, metadata: { name } }) => ({ kind, name }));
+  const found = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
   return deploymentListOf(components, readings, {
     missing: missingNames(selection, found),
     generatedAt: timestampOf(now()),

@@ -4,6 +4,7 @@ import { ApiError, ConnectionError } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { reasons } from "../../api/reasons.ts";
 import { NotServedError } from "./installations.ts";
+import type { LiveReason } from "./own-reasons.ts";
 import type { Failure } from "./print/failure.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -44,6 +45,25 @@ export function failureOf(error: unknown): Failure {
     };
   }
   return { error: `Internal error: ${messageOf(error)}`, causes: causesOf(error), next: [] };
+}
+
+/** The reason that a document gives for the same failure. */
+export function failureReason(error: unknown): LiveReason {
+  if (error instanceof UsageError || error instanceof CommanderError) return "Usage";
+  if (error instanceof FleetError) return error.code ?? error.reason;
+  if (error instanceof NotServedError) return "NotServed";
+  if (error instanceof ApiError) return answerReason(error);
+  if (error instanceof ConnectionError) {
+    return error.failure === "untrusted" ? "TLSUntrusted" : "HubUnavailable";
+  }
+  return error instanceof DOMException && error.name === "TimeoutError"
+    ? "HubUnavailable"
+    : "InternalError";
+}
+
+function answerReason({ status }: ApiError): LiveReason {
+  if (status === 401) return "CredentialRejected";
+  return status === 403 ? "Forbidden" : "ServerError";
 }
 
 function usageFailure({ message }: CommanderError): Failure {

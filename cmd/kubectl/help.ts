@@ -1,5 +1,7 @@
 import type { Command, Help } from "commander";
 
+import { optionGroups } from "./common-options.ts";
+
 /** Examples of a command: the line to type and what it is for. */
 export type Examples = readonly (readonly [line: string, what: string])[];
 
@@ -11,8 +13,8 @@ export function formatHelp(examples: Examples): (command: Command, helper: Help)
       section("Examples:", examples.map(([line, what]) => `  # ${what}\n  ${line}`).join("\n\n")),
       section("Usage:", `  ${helper.commandUsage(command)}`),
       section("Commands:", listed(commandsOf(command, helper))),
-      section("Flags:", listed(flagsOf(helper.visibleOptions(command), helper))),
-      section("Common flags:", listed(flagsOf(helper.visibleGlobalOptions(command), helper))),
+      section("Flags:", listed(flagsOf(ownOptions(command, helper), helper))),
+      ...groupsOf(command, helper),
       exitCodeText,
     ]
       .filter((part) => part !== "")
@@ -34,6 +36,35 @@ const exitCodeText = [
   "  3    incomplete: something could not be read and nothing worse was found",
   "  130  interrupted",
 ].join("\n");
+
+/** Flags of the program stand under their groups; below a command those of the connection are only named. */
+function groupsOf(command: Command, helper: Help): readonly string[] {
+  const isProgram = command.parent === null;
+  const options = isProgram ? helper.visibleOptions(command) : helper.visibleGlobalOptions(command);
+  const inGroup = (group: string): string =>
+    section(
+      group,
+      listed(
+        flagsOf(
+          options.filter(({ helpGroupHeading }) => helpGroupHeading === group),
+          helper,
+        ),
+      ),
+    );
+  return [
+    inGroup(optionGroups.common),
+    isProgram
+      ? inGroup(optionGroups.connection)
+      : "kubectl's connection flags, such as --context, --kubeconfig and --as, are in kubectl knfleet --help.",
+  ];
+}
+
+function ownOptions(command: Command, helper: Help): ReturnType<Help["visibleOptions"]> {
+  const groups: readonly (string | undefined)[] = Object.values(optionGroups);
+  return helper
+    .visibleOptions(command)
+    .filter(({ helpGroupHeading }) => !groups.includes(helpGroupHeading));
+}
 
 type Pair = readonly [term: string, text: string];
 

@@ -8,6 +8,8 @@ import {
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
+import { onSelectedClusters } from "./cluster-selection.ts";
+import { hubViewOf } from "./hub-view.ts";
 import { isWanted, type Selection } from "./selection.ts";
 
 /** The hub does not serve the kinds of Knative installations. */
@@ -32,9 +34,27 @@ export async function listInstallations(
     const kinds = selection.kinds.map((kind) => `"${componentKinds[kind].plural}"`).join(" or ");
     throw new NotServedError(`The server doesn't have a resource type ${kinds}`);
   }
-  return lists
+  const wanted = lists
     .flatMap((list) => list ?? [])
     .filter(({ kind, metadata }) => isWanted(selection, { kind, name: metadata.name }));
+  return await onSelectedClusters(wanted, { access, selection }, deadline);
+}
+
+/** The components that `--failed` and `--reason` select by what the hub says, for commands that need no live view. */
+export function inTrouble(
+  components: readonly Component[],
+  { failed, reason }: Pick<Selection, "failed" | "reason">,
+): readonly Component[] {
+  return components.filter((component) => {
+    const view = hubViewOf(component);
+    if (failed === true && view.state === "Ready") return false;
+    return reason === undefined || isReason(reason, view.reason);
+  });
+}
+
+/** Whether a reason is the one asked for, in any letter case. */
+export function isReason(wanted: string, reason: string | null): boolean {
+  return reason?.toLowerCase() === wanted.toLowerCase();
 }
 
 async function listKind(

@@ -20,7 +20,7 @@ interface OpenOptions {
  */
 export async function openClusterAccess(
   {
-    hub: { kubeconfig, context, requestTimeoutMs },
+    hub: { kubeconfig, context, overrides, requestTimeoutMs },
     providerFile,
     pluginNamespace,
     pluginRoots,
@@ -34,6 +34,7 @@ export async function openClusterAccess(
     environment: env,
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
+    ...(overrides === undefined ? {} : { overrides }),
   };
   const userAgent = `kubectl-knfleet/${clientVersion}`;
   const hub = await connectHub({ ...source, userAgent });
@@ -91,15 +92,15 @@ async function pluginSurroundings({
   pluginNamespace,
   files,
 }: Pick<ReachOptions, "source" | "pluginNamespace" | "files">): Promise<Environment> {
-  const { environment, kubeconfig, context } = source;
+  const { environment, kubeconfig, context, overrides } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
-  const asIs = context === undefined && pluginNamespace === undefined;
+  const asIs = [context, overrides, pluginNamespace].every((value) => value === undefined);
   if (asIs && kubeconfig !== undefined) return { ...environment, KUBECONFIG: kubeconfig };
   if (asIs && listed.length <= 1) return environment;
   const { loadKubeconfig } = await import("../../access/kubeconfig.ts");
   const { writePluginKubeconfig } = await import("./plugin-kubeconfig.ts");
   const config = loadKubeconfig(source);
-  if (config.files.length === 0) return environment;
+  if (config.files.length === 0 && overrides === undefined) return environment;
   const { path } = files.use(await writePluginKubeconfig(config, pluginNamespace));
   return { ...environment, KUBECONFIG: path };
 }

@@ -7,7 +7,7 @@ export const ownReasons = {
   NoProviderFile: "No provider file was named, so spokes cannot be reached",
   Interrupted: "The command was interrupted, or its time was over, before the cluster had answered",
   Timeout: "The cluster did not answer within --spoke-timeout",
-  ServerError: "The cluster's API server answered with an error",
+  ServerError: "The API server answered with an error",
   NotInstalled: "The cluster has no anchor of this installation",
   OtherInstallation:
     "The cluster has no anchor of this installation, but Deployments of another one",
@@ -16,6 +16,9 @@ export const ownReasons = {
   DeploymentsMissing: "Deployments of the installation's inventory do not exist",
   NotFound: "The hub has no installation of the name that was asked for",
   HubUnavailable: "The hub could not be asked",
+  NotServed: "The hub has no resource type of Knative installations",
+  Usage: "The command line, a file or a template cannot be used",
+  InternalError: "The program has a bug",
 } as const satisfies Readonly<Record<string, string>>;
 
 export type OwnReason = keyof typeof ownReasons;

@@ -3,8 +3,9 @@ import { Command } from "commander";
 import type { ActionInput } from "./action.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { commandTable } from "./command-table.ts";
+import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
 import type { ExitCode } from "./exit-codes.ts";
-import { commonOptions, ignoredOptions, readFlags, type RawFlags } from "./flags.ts";
+import { readFlags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -32,7 +33,8 @@ export function createProgram(terminal: Terminal, run: Run): Command {
     .configureHelp({ formatHelp: formatHelp(programExamples) })
     .helpOption("-h, --help", "examples, flags and exit codes")
     .helpCommand("help [command]", "Help for a command");
-  for (const option of [...commonOptions(), ...ignoredOptions()]) program.addOption(option);
+  for (const option of [...commonOptions(), ...connectionOptions(), ...ignoredOptions()])
+    program.addOption(option);
   for (const entry of commandTable()) {
     const command = program
       .command(entry.name)

@@ -12,6 +12,14 @@ export interface Selection {
   /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
+  /** Glob for the names of ClusterProfiles. */
+  readonly cluster?: string;
+  /** Selector for labels and properties of ClusterProfiles. */
+  readonly on?: string;
+  /** Only those that are not healthy. */
+  readonly failed?: boolean;
+  /** Only those with this reason, in any letter case. */
+  readonly reason?: string;
   readonly kinds: readonly ComponentKind[];
   /** Empty: all of `kinds`. */
   readonly names: readonly WantedName[];

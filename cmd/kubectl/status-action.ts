@@ -1,10 +1,12 @@
-import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "./action.ts";
+import { askedOf, limitsOf, print, selectionOf, timesOf, type ActionInput } from "./action.ts";
 import { clientVersion } from "./client-version.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { oneOf } from "./flags.ts";
+import { nameOf } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { statusNotes } from "./print/notes.ts";
 import { openProgress } from "./print/progress.ts";
+import { sortedBy } from "./print/sorted.ts";
 import { statusTable } from "./print/status-table.ts";
 import { status, statusExitCode } from "./status.ts";
 
@@ -25,15 +27,19 @@ export async function runStatus(
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const selection = selectionOf(args, flags, access);
   const progress = openProgress(flags.quiet ? undefined : stderr);
-  const report = await status(
-    { selection, live, limits: limitsOf(flags, progress.update) },
-    { access, now, cliVersion: clientVersion },
-    signal,
-  ).finally(progress.end);
+  const report = sortedBy(
+    await status(
+      { selection, live, limits: limitsOf(flags, progress.update) },
+      { access, now, cliVersion: clientVersion },
+      signal,
+    ).finally(progress.end),
+    flags.sortBy,
+  );
   await print(
     {
       document: report,
-      table: (wide) => statusTable(report, wide, now()),
+      table: (wide) => statusTable(report, wide, timesOf(flags, terminal)),
+      names: report.items.map(nameOf),
       notes: statusNotes(report, askedOf(selection, flags)),
     },
     flags,

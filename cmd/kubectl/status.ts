@@ -1,7 +1,7 @@
 import { timestampOf } from "../../api/conditions.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
-import { listInstallations } from "./installations.ts";
+import { isReason, listInstallations } from "./installations.ts";
 import { readClusters, clusterIdOf, type ReadLimits, type Readings } from "./read-clusters.ts";
 import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
@@ -50,10 +50,18 @@ export async function status(
     statusItemOf(component, readings.get(clusterIdOf(component))),
   );
   const found = items.map(({ kind, name }) => ({ kind, name }));
-  return fleetStatusOf(items, missingNames(selection, found), {
+  const asked = items.filter((item) => isAsked(item, selection));
+  return fleetStatusOf(asked, missingNames(selection, found), {
     generatedAt: timestampOf(now()),
     cliVersion,
   });
+}
+
+/** Whether `--failed` and `--reason` leave a row in: by all that is known of it, also by what its cluster says. */
+function isAsked(item: StatusItem, { failed, reason }: Selection): boolean {
+  if (failed === true && item.severity === "ok") return false;
+  const said = [item.reason, item.hub.reason, item.live.reason];
+  return reason === undefined || said.some((each) => isReason(reason, each));
 }
 
 /** The document for a list of rows and the names that were asked for and not found. */

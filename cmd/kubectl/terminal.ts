@@ -3,6 +3,8 @@ import type { Readable } from "node:stream";
 /** A stream that a command writes to. */
 export interface Output {
   readonly isTTY?: boolean;
+  /** Width of a terminal in characters. */
+  readonly columns?: number;
   write(text: string): unknown;
 }
 

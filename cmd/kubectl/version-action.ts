@@ -1,6 +1,7 @@
 import { print, type ActionInput } from "./action.ts";
 import { clientVersion } from "./client-version.ts";
 import type { ExitCode } from "./exit-codes.ts";
+import { nameOf } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { ownReasons } from "./own-reasons.ts";
 import { versionLines, versionTable } from "./print/version-text.ts";
@@ -32,6 +33,7 @@ export async function runVersion(
     const reason = "HubUnavailable";
     const said = { reason, message: ownReasons[reason], cluster: null } as const;
     await printVersion({ ...clientOnly, complete: false, errors: [said] }, input);
+    if (error instanceof Error) Object.assign(error, { isPrinted: true });
     throw error;
   }
 }
@@ -45,6 +47,7 @@ async function printVersion(
       document: report,
       heading: versionLines(report, flags.output === "wide"),
       table: () => versionTable(report),
+      names: report.items.map(nameOf),
       notes: report.errors
         .filter(({ reason }) => reason !== "HubUnavailable")
         .map(({ reason, message }) => `${reason}: ${message}`),

@@ -13,6 +13,8 @@ export interface StubRequest {
   /** Common name of the client's certificate. */
   readonly client: string | undefined;
   readonly body: string;
+  /** Names and values of the headers that impersonate, in their order. */
+  readonly impersonation: readonly (readonly [name: string, value: string])[];
 }
 
 export interface StubAnswer {
@@ -50,6 +52,7 @@ interface Asked {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: { readonly authorization?: string | undefined };
+  readonly rawHeaders: readonly string[];
   readonly socket: { readonly remotePort?: number | undefined };
   on(event: "data", listener: (chunk: Buffer) => void): unknown;
   once(event: "end", listener: () => void): unknown;
@@ -72,6 +75,7 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
       method: request.method ?? "",
       path: request.url ?? "",
       authorization: request.headers.authorization,
+      impersonation: impersonationOf(request.rawHeaders),
       client: nameOf(socket?.getPeerCertificate()),
       get body() {
         return Buffer.concat(chunks).toString("utf8");
@@ -139,4 +143,12 @@ function reply(response: Answering, answer: StubAnswer, socket: TLSSocket | unde
   });
   response.write(answer.body ?? "{}");
   if (answer.open !== true) response.end();
+}
+
+function impersonationOf(raw: readonly string[]): StubRequest["impersonation"] {
+  return raw.flatMap((name, at) =>
+    at % 2 === 0 && /^impersonate-/i.test(name)
+      ? [[name.toLowerCase(), raw[at + 1] ?? ""] as const]
+      : [],
+  );
 }

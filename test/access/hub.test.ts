@@ -42,6 +42,40 @@ async function seenOf(user: object, api?: ApiStub): Promise<StubRequest | undefi
   return server.requests.at(-1);
 }
 
+describe("a user of the hub who impersonates", () => {
+  const user = {
+    token: "T1",
+    as: "jane",
+    "as-uid": "u1",
+    "as-groups": ["a", "b,c"],
+    "as-user-extra": { "example.com/Scope (x)": ["1", "2"] },
+  };
+  const headers = [
+    ["impersonate-user", "jane"],
+    ["impersonate-uid", "u1"],
+    ["impersonate-group", "a"],
+    ["impersonate-group", "b,c"],
+    ["impersonate-extra-example.com%2Fscope%20%28x%29".toLowerCase(), "1"],
+    ["impersonate-extra-example.com%2Fscope%20%28x%29".toLowerCase(), "2"],
+  ];
+
+  test.each([{ http1: true }, { http1: false }])(
+    "sends a header for each group and extra value ($http1)",
+    async ({ http1 }) => {
+      const seen = await seenOf(user, await stub(() => ({}), { http1 }));
+      expect(seen?.impersonation).toEqual(headers);
+      expect(seen?.authorization).toBe("Bearer T1");
+    },
+  );
+
+  test.each([{ "as-uid": "1" }, { "as-groups": ["a"] }, { "as-user-extra": { a: ["b"] } }])(
+    "needs a name beside %j",
+    async (alone) => {
+      await expect(seenOf(alone)).rejects.toMatchObject({ reason: "ConfigInvalid" });
+    },
+  );
+});
+
 describe("a user of the hub", () => {
   test.each([
     {

@@ -104,6 +104,55 @@ describe("the hub", () => {
   });
 });
 
+describe("flags beside a kubeconfig", () => {
+  test("replace the cluster and the user of the context", async () => {
+    const KUBECONFIG = [await file("a"), await file("b")].join(":");
+    const overrides = { cluster: "b", user: "b" };
+    expect(load({ environment: { KUBECONFIG }, overrides })).toMatchObject({
+      context: "a",
+      cluster: { server: "https://b.test" },
+      user: { token: "b" },
+    });
+    const unknown = (names: object) => refusalOf({ environment: { KUBECONFIG }, overrides: names });
+    expect(unknown({ cluster: "x" }).message).toContain('no cluster "x"');
+    expect(unknown({ user: "x" }).message).toContain('no user "x"');
+  });
+
+  test("set fields, and take those away that would mean something else", async () => {
+    const cluster = {
+      server: "https://a.test",
+      "certificate-authority-data": "YQ==",
+      "tls-server-name": "a",
+    };
+    const user = { exec: { command: "login" }, tokenFile: "t", as: "before", "as-groups": ["g"] };
+    const kubeconfig = await file("a", { clusters: [{ name: "a", cluster }] }, user);
+    const config = load({
+      kubeconfig,
+      overrides: {
+        clusterFields: { server: "https://other.test", "certificate-authority": "/ca.pem" },
+        userFields: { token: "flag", as: "now" },
+      },
+    });
+    expect(config.cluster).toEqual({
+      server: "https://other.test",
+      "certificate-authority": "/ca.pem",
+    });
+    expect(config.user).toEqual({ token: "flag", as: "now" });
+  });
+
+  test("are enough without any kubeconfig when they name a server", () => {
+    const overrides = {
+      clusterFields: { server: "https://only.test" },
+      userFields: { token: "t" },
+    };
+    expect(load({ environment: { HOME: folder }, overrides })).toMatchObject({
+      cluster: { server: "https://only.test" },
+      user: { token: "t" },
+      namespace: "default",
+    });
+  });
+});
+
 describe("a kubeconfig is refused", () => {
   test("when the flag names none", () => {
     expect(refusalOf({ kubeconfig: join(folder, "none") })).toMatchObject({

@@ -1,4 +1,4 @@
-import { ageOf } from "../age.ts";
+import type { TimeText } from "../age.ts";
 import type { DeploymentItem, DeploymentList } from "../deployments.ts";
 import { clusterNames } from "./cluster-name.ts";
 import { orNone, type Cell, type Table } from "./table.ts";
@@ -14,7 +14,7 @@ const headers = [
 ] as const;
 
 /** One row a Deployment, as `kubectl get deployments` with the cluster in front; `wide` adds images and owner. */
-export function deploymentsTable(list: DeploymentList, wide: boolean, now: Date): Table {
+export function deploymentsTable(list: DeploymentList, wide: boolean, ages: TimeText): Table {
   const nameOf = clusterNames(list.items.map(({ cluster }) => cluster));
   return {
     headers: wide ? [...headers, "IMAGES", "INSTALLATION"] : headers,
@@ -25,7 +25,7 @@ export function deploymentsTable(list: DeploymentList, wide: boolean, now: Date)
       readyCell(item),
       String(item.replicas.upToDate),
       String(item.replicas.available),
-      ageOf(item.createdAt, now),
+      ages(item.createdAt),
       ...(wide ? [orNone(item.images.join(",")), installationOf(item)] : []),
     ]),
   };

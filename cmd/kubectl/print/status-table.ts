@@ -1,4 +1,4 @@
-import { ageOf } from "../age.ts";
+import type { TimeText } from "../age.ts";
 import type { HubView } from "../hub-view.ts";
 import type { LiveView } from "../live-view.ts";
 import type { StatusItem } from "../status-item.ts";
@@ -20,7 +20,7 @@ const headers = [
 const wideHeaders = ["AGE", "SERVER", "PROVIDER", "KUBERNETES", "MESSAGE"] as const;
 
 /** The fleet table, one row an installation; `wide` adds where the cluster is and what was said. */
-export function statusTable(report: FleetStatus, wide: boolean, now: Date): Table {
+export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText): Table {
   const nameOf = clusterNames(report.items.map(({ cluster }) => cluster));
   return {
     headers: wide ? [...headers, ...wideHeaders] : headers,
@@ -33,15 +33,15 @@ export function statusTable(report: FleetStatus, wide: boolean, now: Date): Tabl
       hubCell(item.hub),
       liveCell(item.live),
       orNone(item.reason),
-      ageOf(item.since, now),
-      ...(wide ? wideCells(item, now) : []),
+      ages(item.since),
+      ...(wide ? wideCells(item, ages) : []),
     ]),
   };
 }
 
-function wideCells({ createdAt, live, message }: StatusItem, now: Date): readonly Cell[] {
+function wideCells({ createdAt, live, message }: StatusItem, ages: TimeText): readonly Cell[] {
   return [
-    ageOf(createdAt, now),
+    ages(createdAt),
     orNone(live.server),
     orNone(live.provider),
     orNone(live.kubernetesVersion),

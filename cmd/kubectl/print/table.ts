@@ -8,6 +8,8 @@ export type Cell = string | { readonly text: string; readonly tone: Tone };
 
 export interface Table {
   readonly headers: readonly string[];
+  /** Headers of the columns that a terminal too narrow may cut, the first one first. */
+  readonly mayShorten?: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
 }
 
@@ -44,6 +46,11 @@ interface Field {
 function fieldOf(cell: Cell): Field {
   const field = typeof cell === "string" ? { text: cell } : cell;
   return { ...field, text: plainText(field.text) };
+}
+
+/** What a cell shows. */
+export function cellText(cell: Cell): string {
+  return fieldOf(cell).text;
 }
 
 /** A value as a cell: `<none>` when it is missing or empty. */

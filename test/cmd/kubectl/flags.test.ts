@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { normalizedArgs, readFlags } from "../../../cmd/kubectl/flags.ts";
+import { readFlags } from "../../../cmd/kubectl/flags.ts";
+import { normalizedArgs } from "../../../cmd/kubectl/normalized-args.ts";
+
+const switches = ["-A", "--all-namespaces", "-q", "--quiet"];
 
 describe("a command line in kubectl's spellings is brought to one form", () => {
   test.each([
@@ -21,10 +24,10 @@ describe("a command line in kubectl's spellings is brought to one form", () => {
       ["-l", "-o=x"],
       ["-l", "-o", "x"],
     ],
-  ])("%j", (args, normal) => expect(normalizedArgs(args)).toEqual(normal));
+  ])("%j", (args, normal) => expect(normalizedArgs(args, switches)).toEqual(normal));
 
   test("a switch takes true or false only", () => {
-    expect(() => normalizedArgs(["--quiet=maybe"])).toThrow(/--quiet/);
+    expect(() => normalizedArgs(["--quiet=maybe"], switches)).toThrow(/--quiet/);
   });
 });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { print, type Rendering } from "../../../../cmd/kubectl/action.ts";
+import { timeText } from "../../../../cmd/kubectl/age.ts";
 import { deploymentListOf } from "../../../../cmd/kubectl/deployments.ts";
 import { readFlags, type RawFlags } from "../../../../cmd/kubectl/flags.ts";
 import { deploymentsTable } from "../../../../cmd/kubectl/print/deployments-table.ts";
@@ -17,6 +18,7 @@ import { now } from "../fleet-facts.ts";
 import { sampleComponents, sampleReadings } from "../sample-fleet.ts";
 
 const stamp = { generatedAt: "2026-11-21T12:00:00Z", cliVersion: "1.0.0" };
+const ages = timeText(false, now);
 const asked = { command: "kubectl knfleet --context hub", narrowed: false };
 
 /** Both streams of one print, one after the other. */
@@ -54,7 +56,7 @@ describe("status is printed as agreed", () => {
   );
   const rendering: Rendering = {
     document: report,
-    table: (wide) => statusTable(report, wide, now),
+    table: (wide) => statusTable(report, wide, ages),
     notes: statusNotes(report, asked),
   };
 
@@ -68,7 +70,7 @@ describe("status is printed as agreed", () => {
     const text = await printed(
       {
         document: hubOnly,
-        table: (wide) => statusTable(hubOnly, wide, now),
+        table: (wide) => statusTable(hubOnly, wide, ages),
         notes: statusNotes(hubOnly, asked),
       },
       {},
@@ -84,7 +86,7 @@ describe("status is printed as agreed", () => {
     const text = await printed(
       {
         document: empty,
-        table: (wide) => statusTable(empty, wide, now),
+        table: (wide) => statusTable(empty, wide, ages),
         notes: statusNotes(empty, of),
       },
       {},
@@ -97,7 +99,7 @@ describe("deployments are printed as agreed", () => {
   const list = deploymentListOf(sampleComponents, sampleReadings, { ...stamp, missing: [] });
   const rendering: Rendering = {
     document: list,
-    table: (wide) => deploymentsTable(list, wide, now),
+    table: (wide) => deploymentsTable(list, wide, ages),
     notes: deploymentNotes(list, asked),
   };
 

@@ -1,0 +1,48 @@
+import type { Option } from "commander";
+
+import { UsageError } from "./usage-error.ts";
+
+/** The spellings of flags that take no value. */
+export function switchesOf(options: readonly Option[]): readonly string[] {
+  return options
+    .filter((option) => !option.required && !option.optional)
+    .flatMap(({ short, long }) => [short, long].filter((name) => name !== undefined));
+}
+
+/**
+ * The command line in the one form that the parser knows: `-o=json` becomes `-o json`, `--quiet=true` becomes
+ * `--quiet`, `--quiet=false` disappears; what follows `--` stays as it is. Throws UsageError.
+ */
+export function normalizedArgs(
+  args: readonly string[],
+  switches: readonly string[],
+): readonly string[] {
+  const end = args.indexOf("--");
+  const flagsEnd = end < 0 ? args.length : end;
+  const flags = args.slice(0, flagsEnd).flatMap((arg) => {
+    const [, name = "", value = ""] = /^(-{1,2}[A-Za-z][\w-]*)=(.*)$/s.exec(arg) ?? [];
+    if (switches.includes(name)) return switchOf(name, value);
+    return /^-[A-Za-z]$/.test(name) ? [name, value] : [arg];
+  });
+  return [...flags, ...args.slice(flagsEnd)];
+}
+
+function switchOf(name: string, value: string): readonly string[] {
+  if (["true", "1", "t"].includes(value.toLowerCase())) return [name];
+  if (["false", "0", "f"].includes(value.toLowerCase())) return [];
+  throw new UsageError(`Invalid value "${value}" for ${name}: want true or false`);
+}
+
+// `-v` is a bare letter, so a word that begins with it is no flag of this list.
+const notYet = ["-v", "--v"];
+
+/** Throws UsageError for a flag that kubectl has and this program does not know yet. */
+export function refuseKubectlOnly(args: readonly string[]): void {
+  const end = args.indexOf("--");
+  const flags = (end < 0 ? args : args.slice(0, end)).map((arg) => arg.replace(/=.*$/s, ""));
+  const found = flags.find((flag) => notYet.includes(flag));
+  if (found === undefined) return;
+  throw new UsageError(`kubectl's flag ${found} is not supported by kubectl knfleet yet`, [
+    "kubectl knfleet --help lists all flags",
+  ]);
+}

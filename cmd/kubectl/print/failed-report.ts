@@ -1,0 +1,31 @@
+import { timestampOf } from "../../../api/conditions.ts";
+import type { ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import type { LiveReason } from "../own-reasons.ts";
+import { reportApiVersion } from "../report.ts";
+import { plainText } from "./plain-text.ts";
+import { renderJson, renderYaml } from "./structured.ts";
+
+/** Prints the document of a command that could not do its work, when a document was asked for: no items, one error, `summary` null. */
+export async function printFailedReport(
+  {
+    kind,
+    reason,
+    message,
+  }: { readonly kind: string; readonly reason: LiveReason; readonly message: string },
+  { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
+): Promise<void> {
+  if (flags.output !== "json" && flags.output !== "yaml") return;
+  const document = {
+    apiVersion: reportApiVersion,
+    kind,
+    generatedAt: timestampOf(terminal.now()),
+    cliVersion: clientVersion,
+    complete: false,
+    summary: null,
+    items: [],
+    errors: [{ reason, message: plainText(message), cluster: null }],
+  };
+  const text = flags.output === "json" ? renderJson(document) : await renderYaml(document);
+  terminal.stdout.write(text);
+}

@@ -1,0 +1,13 @@
+import { templateText, templateValues } from "../jsonpath/evaluate-jsonpath.ts";
+import { parseTemplate } from "../jsonpath/parse-jsonpath.ts";
+
+/** A document through a template: text without a final newline, as kubectl, or with `jsonpath-as-json` a JSON array. Throws UsageError. */
+export function renderJsonPath(
+  document: unknown,
+  template: string,
+  format: "jsonpath" | "jsonpath-as-json",
+): string {
+  const nodes = parseTemplate(template);
+  if (format === "jsonpath") return templateText(document, nodes);
+  return `${JSON.stringify(templateValues(document, nodes), null, 4)}\n`;
+}
