@@ -1,9 +1,10 @@
 import type { KubeClient } from "../../access/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
 import { type Clock, delay } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { guardsOf, settlePolicies, type SettledObject } from "./policy-objects.ts";
+import { guardsOf, readGuards, settlePolicies, type SettledObject } from "./policy-objects.ts";
 import { ProbeWindow } from "./probe.ts";
 import type { Prober } from "./prober.ts";
 import { sharingOf } from "./protection.ts";
@@ -37,7 +38,12 @@ export interface EstablishHooks {
   readonly onSettled: (objects: readonly SettledObject[]) => void;
 }
 
-const paceMs = 250;
+const policyResource = knownResource(
+  "admissionregistration.k8s.io/v1",
+  "ValidatingAdmissionPolicy",
+);
+/** Rounds of probes on the way at the same time, so that a far cluster is proven as fast as a near one. */
+const maxOpen = 5;
 const limitMs = 30_000;
 /** What has not been changed for so long has been read by every API server. */
 const settledMs = 60_000;
@@ -52,18 +58,22 @@ export async function establish(
   signal: AbortSignal,
 ): Promise<{ readonly sharing: string | undefined }> {
   const { client, hubId, crds } = work;
+  const reading = readGuards(client, { guards: guardsOf({ crds }), hubId }, signal);
+  // Awaited below, when the cluster serves policies at all.
+  reading.catch(() => undefined);
   const [user, isServed] = await Promise.all([
     whoAmI(client, signal),
     servesPolicies(client, signal),
   ]);
   if (!isServed) throw new Unproven("NotSupported", "the cluster does not serve them");
   const owner = { hubId, hubUser: user.username };
-  const objects = await settlePolicies({ ...work, guards: guardsOf({ crds }), owner }, signal);
+  const objects = await settlePolicies({ ...work, owner, live: await reading }, signal);
   hooks.onSettled(objects);
   const isOld = isSettled(objects, user.serverTimeMs);
   if (!(isOld && (await isDenied(work, hooks, signal)))) {
+    const telling = isOld ? undefined : tellWarnings(objects, work, signal);
     await proven(work, hooks, signal);
-    if (!isOld) await tellWarnings(objects, work, signal);
+    await telling;
   }
   return { sharing: sharingOf(user) };
 }
@@ -100,40 +110,56 @@ async function proven(
 ): Promise<void> {
   const { clock } = work;
   const window = new ProbeWindow();
+  const open = new Set<Promise<void>>();
   const beganAt = clock.now();
   for (;;) {
-    if (clock.now() - beganAt > limitMs) {
+    // What is on the way may still speak against it.
+    if (window.isEnforced) await Promise.all(open);
+    if (window.isEnforced) return;
+    // Denials that have begun may last longer: each of them takes its time on a slow cluster.
+    if (!window.hasBegun && clock.now() - beganAt > limitMs) {
       const message = `The API server did not refuse an anchor of nobody for ${limitMs / 1_000} s`;
       throw new Unproven("NotEnforced", message);
     }
     const sentAt = clock.now();
-    const denied = await isDenied(work, hooks, signal);
-    window.note(denied, { sentAt, answeredAt: clock.now() });
-    if (window.isEnforced) return;
-    await delay(clock, Math.max(0, sentAt + paceMs - clock.now()), signal);
+    const round = isDenied(work, hooks, signal)
+      .then((denied) => window.note(denied, { sentAt, answeredAt: clock.now() }))
+      // Only an aborted one fails, which ends the pause, too.
+      .catch(() => undefined)
+      .finally(() => open.delete(round));
+    open.add(round);
+    if (open.size >= maxOpen) await Promise.race(open);
+    await delay(clock, Math.max(0, sentAt + window.paceAfter(sentAt) - clock.now()), signal);
   }
 }
 
-/** The type checker of the cluster looks at a part of a policy only; what it says is for people. */
+/** The type checker of the cluster takes a moment. */
+const checkedMs = 2_000;
+
+/** What the type checker of the cluster says, which looks at a part of a policy only, is for people. Never rejects. */
 async function tellWarnings(
   objects: readonly SettledObject[],
-  { client, log }: EstablishWork,
+  { client, clock, log }: EstablishWork,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { object } of objects) {
-    if (object.kind !== "ValidatingAdmissionPolicy") continue;
-    const { name } = object.metadata;
-    const resource = {
-      apiVersion: object.apiVersion,
-      kind: object.kind,
-      plural: "validatingadmissionpolicies",
-      namespaced: false,
-    };
-    const live = await client.get({ resource, name }, {}, signal);
-    const checking = recordAt(live, "status", "typeChecking");
-    for (const warning of listAt(checking, "expressionWarnings")) {
-      const text = textAt(recordAt(warning), "warning");
-      log.warn({ policy: name, warning: text }, "The cluster's type checker warns about a guard");
-    }
+  try {
+    await delay(clock, checkedMs, signal);
+    const policies = objects.filter(({ object }) => object.kind === policyResource.kind);
+    await Promise.all(
+      policies.map(async ({ object: { metadata } }) => {
+        const { name } = metadata;
+        const live = await client.get({ resource: policyResource, name }, {}, signal);
+        const checking = recordAt(live, "status", "typeChecking");
+        for (const warning of listAt(checking, "expressionWarnings")) {
+          const text = textAt(recordAt(warning), "warning");
+          log.warn(
+            { policy: name, warning: text },
+            "The cluster's type checker warns about a guard",
+          );
+        }
+      }),
+    );
+  } catch (err) {
+    log.debug({ err }, "The type checker's warnings could not be read");
   }
 }

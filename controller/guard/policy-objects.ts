@@ -12,7 +12,7 @@ const bindings = knownResource(group, "ValidatingAdmissionPolicyBinding");
 /** The two kinds that guards consist of. */
 export const policyKinds: readonly ResourceType[] = [policies, bindings];
 
-/** The guards that are installed on a cluster; the namespace guard comes second, because in this order none was slow. */
+/** The guards that are installed on a cluster. */
 export function guardsOf({ crds }: { readonly crds: boolean }): readonly GuardName[] {
   return ["anchor-guard", "namespace-guard", ...(crds ? (["crd-guard"] as const) : [])];
 }
@@ -28,39 +28,63 @@ interface Wanted {
   readonly manifest: Manifest;
 }
 
+/** A guard as it is on a cluster; undefined: it is not there. */
+export interface LiveGuard {
+  readonly guard: GuardName;
+  readonly policy: KubeObject | undefined;
+  readonly binding: KubeObject | undefined;
+}
+
+/** Reads the policies and bindings of a hub, all at once. Throws ApiError, 403 when the right is missing. */
+export function readGuards(
+  client: Pick<KubeClient, "get">,
+  { guards, hubId }: { readonly guards: readonly GuardName[]; readonly hubId: string },
+  signal: AbortSignal,
+): Promise<readonly LiveGuard[]> {
+  return Promise.all(
+    guards.map(async (guard) => {
+      const name = policyNameOf(guard, hubId);
+      const [policy, binding] = await Promise.all([
+        client.get({ resource: policies, name }, {}, signal),
+        client.get({ resource: bindings, name }, {}, signal),
+      ]);
+      return { guard, policy, binding };
+    }),
+  );
+}
+
 export interface PolicyWork {
   readonly client: KubeClient;
   readonly fieldManager: string;
-  readonly guards: readonly GuardName[];
   readonly owner: GuardOwner;
+  /** What was read just now. */
+  readonly live: readonly LiveGuard[];
 }
 
 /**
  * Makes policies and bindings be what they should: missing ones are applied, different ones replaced in place, never deleted and created.
- * Reads only when all is well. Throws ApiError, 403 when the right is missing.
+ * Sends nothing when all is well. Throws ApiError, 403 when the right is missing.
  */
 export async function settlePolicies(
-  { client, fieldManager, guards, owner }: PolicyWork,
+  { client, fieldManager, owner, live }: PolicyWork,
   signal: AbortSignal,
 ): Promise<readonly SettledObject[]> {
-  const wanted = guards.flatMap((guard): readonly Wanted[] => {
-    const { policy, binding } = guardPolicyOf(guard, owner);
-    return [
-      { resource: policies, manifest: policy },
-      { resource: bindings, manifest: binding },
-    ];
-  });
-  const live = await Promise.all(
-    wanted.map(({ resource, manifest }) =>
-      client.get({ resource, name: nameOf(manifest) }, {}, signal),
-    ),
+  const settled = await Promise.all(
+    live.map(async (found) => {
+      const { policy, binding } = guardPolicyOf(found.guard, owner);
+      const wanted = [
+        { resource: policies, manifest: policy, live: found.policy },
+        { resource: bindings, manifest: binding, live: found.binding },
+      ];
+      const objects: SettledObject[] = [];
+      // One after the other: a binding before its policy was seen to be slow.
+      for (const { live: before, ...one } of wanted) {
+        objects.push(await settledOne(one, { client, fieldManager, live: before }, signal));
+      }
+      return objects;
+    }),
   );
-  const settled: SettledObject[] = [];
-  for (const [index, one] of wanted.entries()) {
-    // One after the other: a binding before its policy was seen to be slow.
-    settled.push(await settledOne(one, { client, fieldManager, live: live[index] }, signal));
-  }
-  return settled;
+  return settled.flat();
 }
 
 /** Deletes the bindings and then the policies of a hub; what is gone already is no error. */

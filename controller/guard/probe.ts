@@ -38,28 +38,51 @@ export function verdictOn(
 const minDenials = 10;
 /** More than twice the second in which each API server reads policies anew. */
 const minLastingMs = 2_500;
+const usualPaceMs = 250;
+const impatientPaceMs = 100;
+
+/** When a round of probes was sent and answered, in ms. */
+export interface ProbeTimes {
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
 
 /**
  * Denials without a break, each over a new connection, for so long that every API server behind an address was asked or has read the policies.
- * Spec: anchor-guard.md 5 and 6.2.
+ * Rounds may overlap and be noted in any order. Spec: anchor-guard.md 5 and 6.2.
  */
 export class ProbeWindow {
   #count = 0;
   #since = 0;
   #until = 0;
+  #brokenAt = -Infinity;
 
   get isEnforced(): boolean {
     return this.#count >= minDenials && this.#until - this.#since >= minLastingMs;
   }
 
-  /** Takes in one round of probes with the times at which it was sent and answered, in ms. */
-  note(isDenied: boolean, { sentAt, answeredAt }: { sentAt: number; answeredAt: number }): void {
+  /** Nothing spoke against enforcement since the last denials began. */
+  get hasBegun(): boolean {
+    return this.#count > 0;
+  }
+
+  note(isDenied: boolean, { sentAt, answeredAt }: ProbeTimes): void {
     if (!isDenied) {
       this.#count = 0;
+      this.#brokenAt = Math.max(this.#brokenAt, answeredAt);
       return;
     }
+    // Of what was asked before the other answer came nothing is known of what happened first.
+    if (sentAt < this.#brokenAt) return;
     if (this.#count === 0) this.#since = answeredAt;
     this.#count += 1;
-    this.#until = sentAt;
+    this.#until = Math.max(this.#until, sentAt);
+  }
+
+  /** How long after one round was sent the next one is, in ms: soon while nothing is denied, and so that the last one ends the window. */
+  paceAfter(sentAt: number): number {
+    if (this.#count === 0) return impatientPaceMs;
+    const rest = this.#since + minLastingMs - sentAt;
+    return rest > 0 ? Math.min(usualPaceMs, rest) : impatientPaceMs;
   }
 }

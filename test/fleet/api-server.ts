@@ -22,8 +22,18 @@ export interface ApiServer {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   /** Does nothing when it runs. */
   start(): Promise<void>;
+  /** Starts another API server on the same etcd. */
+  beside(): Promise<ServerBeside>;
   /** Ends etcd too. */
   shutDown(): Promise<void>;
+}
+
+/** Another API server of the same cluster; it ends when it is disposed. */
+export interface ServerBeside extends AsyncDisposable {
+  readonly port: number;
+  readonly admin: AdminClient;
+  pause(): void;
+  resume(): void;
 }
 
 const portAttempts = 5;
@@ -79,12 +89,38 @@ function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiS
     async start() {
       if (!server.running) server = await startOnSamePort(plan, parts);
     },
+    beside: () => startBeside(plan, parts),
     async shutDown() {
       parts.admin.close();
       await stop();
       await parts.etcd.stop();
     },
   };
+}
+
+async function startBeside(first: ServerPlan, parts: Parts): Promise<ServerBeside> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    const apiServerFlags = [...first.apiServerFlags, "--audit-log-path=audit-beside.log"];
+    const plan = { ...first, name: `${first.name}-beside`, port, apiServerFlags };
+    const admin = adminOf(plan);
+    try {
+      const server = await startReady(plan, { ...parts, admin });
+      return {
+        port,
+        admin,
+        pause: () => void server.signal("SIGSTOP"),
+        resume: () => void server.signal("SIGCONT"),
+        async [Symbol.asyncDispose]() {
+          admin.close();
+          await server.stop({ signal: "SIGKILL" });
+        },
+      };
+    } catch (error) {
+      admin.close();
+      if (attempt === portAttempts || !isPortTaken(error)) throw error;
+    }
+  }
 }
 
 // While the server was away, the kernel may have lent its port to an outgoing connection of anybody; they are short.

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import type { AdminClient } from "./admin-client.ts";
-import { startApiServer, type ApiServer } from "./api-server.ts";
+import { startApiServer, type ApiServer, type ServerBeside } from "./api-server.ts";
 import { openAuditLog, type AuditLog } from "./audit-log.ts";
 import type { ServerBinary } from "./binary-catalogue.ts";
 import type { KeyPair } from "./certificates.ts";
@@ -61,6 +61,8 @@ export interface Cluster extends AsyncDisposable {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   /** Starts the API server again on the same port and waits until it is ready. */
   start(): Promise<void>;
+  /** Starts another API server on the same etcd, as a control plane of several has. */
+  startBeside(): Promise<ServerBeside>;
   serviceAccountToken(options: TokenOptions): Promise<ServiceAccountToken>;
   /** A new client certificate; the groups are those of Kubernetes. */
   clientCertificate(user: string, groups: readonly string[]): KeyPair;
@@ -146,6 +148,7 @@ function clusterOf(parts: Parts): Cluster {
     resume: () => apiServer.resume(),
     stop: (signal) => apiServer.stop(signal),
     start: () => apiServer.start(),
+    startBeside: () => apiServer.beside(),
     serviceAccountToken: (options) => requestToken(admin, options),
     clientCertificate: (commonName, organizations) =>
       files.authority.issue({ commonName, organizations, usage: "client" }),

@@ -84,7 +84,34 @@ describe("a window of probes", () => {
     ["one other answer at the end", false, [...denials(12, 250), [3_000, false]]],
     ["a whole window after another answer", true, [[0, false], ...denials(12, 250, 250)]],
     ["nothing", false, []],
+    [
+      "a denial that was asked for before another answer came",
+      false,
+      [[0, false], [5, true], ...denials(11, 250, 20)],
+    ],
   ] as const)("%s: %s", (_what, isEnforced, rounds) => {
     expect(windowOf(rounds)).toBe(isEnforced);
   });
+});
+
+test("a round that overlaps others counts whenever it is noted", () => {
+  const window = new ProbeWindow();
+  for (const [sentAt] of denials(12, 250)) window.note(true, { sentAt, answeredAt: sentAt + 300 });
+  expect(window.isEnforced).toBe(false);
+  window.note(true, { sentAt: 2_800, answeredAt: 3_100 });
+  expect(window.isEnforced).toBe(true);
+  window.note(false, { sentAt: 300, answeredAt: 3_200 });
+  expect([window.isEnforced, window.hasBegun]).toEqual([false, false]);
+  window.note(true, { sentAt: 2_900, answeredAt: 3_300 });
+  expect(window.hasBegun).toBe(false);
+  window.note(true, { sentAt: 3_201, answeredAt: 3_300 });
+  expect(window.hasBegun).toBe(true);
+});
+
+test("rounds follow each other faster until the first denial, and the last one ends the window", () => {
+  const window = new ProbeWindow();
+  expect(window.paceAfter(0)).toBe(100);
+  window.note(true, { sentAt: 0, answeredAt: 40 });
+  expect(window.paceAfter(0)).toBe(250);
+  expect(window.paceAfter(2_400)).toBe(140);
 });

@@ -1,0 +1,136 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+import { expect, test } from "vitest";
+
+import { connectHub } from "../../../access/hub.ts";
+import { systemClock } from "../../../controller/clock.ts";
+import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
+import type { AdminClient } from "../../fleet/admin-client.ts";
+import { portOf } from "../../fleet/ports.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { eventing, userAgent } from "../hand-made-installation.ts";
+
+const fleet = useFleet({ hub: { kwok: false }, spokes: [{ kwok: false }] });
+const { signal } = new AbortController();
+
+/** Gives new connections to the servers in turn, as a load balancer does. */
+async function startBalancer(ports: readonly number[]) {
+  const sockets = new Set<Socket>();
+  let turn = 0;
+  const server = createServer((client) => {
+    const upstream = connect(ports[turn % ports.length] ?? 0, "127.0.0.1");
+    turn += 1;
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => sockets.delete(one));
+      one.pipe(other);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `https://127.0.0.1:${portOf(server.address())}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Asks one server again and again for an anchor of nobody; says what it answered, and when it last let one be made. */
+function askAgainAndAgain(admin: AdminClient, hubId: string) {
+  const over = new AbortController();
+  const seen = { asked: 0, letAt: -Infinity };
+  const annotations = {
+    "operator.knative.dev/protected": "true",
+    "operator.knative.dev/hub-id": hubId,
+  };
+  const path = "/api/v1/namespaces/default/configmaps?dryRun=All";
+  const asking = (async () => {
+    while (!over.signal.aborted) {
+      const body = {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "tried", annotations },
+      };
+      const isMade = await admin.request("POST", path, body).then(
+        () => true,
+        () => false,
+      );
+      seen.asked += 1;
+      if (isMade) seen.letAt = performance.now();
+      await new Promise((wake) => setTimeout(wake, 10));
+    }
+  })();
+  const stop = async (): Promise<void> => {
+    over.abort();
+    await asking;
+  };
+  return { seen, stop };
+}
+
+test.each(["both at work", "one of them frozen when the policies come"])(
+  "11.10: of two API servers on one etcd both refuse before an anchor may be made, %s",
+  async (how) => {
+    const spoke = fleet().spoke(0);
+    await using beside = await spoke.startBeside();
+    const first = Number(new URL(spoke.server).port);
+    await using balancer = await startBalancer([first, beside.port]);
+    const name = `balanced-${how.length}`;
+    const { token } = await spoke.serviceAccountToken({
+      namespace: "knfleet",
+      name,
+      clusterRoles: ["knfleet-spoke"],
+    });
+    const access = { identity: { token }, server: balancer.url };
+    const kubeconfig = await spoke.writeKubeconfig(`${name}.kubeconfig`, access);
+    await using hub = await connectHub({ kubeconfig, environment: {}, userAgent });
+    const hubId = `two-servers-${how.length}`;
+    const end = new AbortController();
+    const guard = new ClusterGuard(
+      { client: hub.client, fieldManager: "knfleet-guard", signal: end.signal },
+      {
+        clock: systemClock,
+        log: silentLog,
+        hubId,
+        protection: "Policy",
+        crds: false,
+        onChange: () => undefined,
+        onWithdrawn: () => undefined,
+      },
+    );
+    const asked = [spoke.admin, beside.admin].map((admin) => askAgainAndAgain(admin, hubId));
+    await waitFor("both servers to answer", () => asked.every(({ seen }) => seen.asked > 0), {
+      timeoutMs: 60_000,
+    });
+    guard.enrol({
+      component: eventing("default"),
+      anchor: { namespace: "default", name: "anchor" },
+    });
+    if (how !== "both at work") {
+      beside.pause();
+      setTimeout(() => beside.resume(), 5_000);
+    }
+    await guard.ready(signal);
+    const readyAt = performance.now();
+    expect(guard.protection.reason).toBe("Enforced");
+    await new Promise((wake) => setTimeout(wake, 500));
+    await Promise.all(asked.map(({ stop }) => stop()));
+    for (const { asked: times, letAt } of asked.map(({ seen }) => seen)) {
+      expect(times).toBeGreaterThan(10);
+      // Both let it be made at first, and neither any more when it was said that they refuse.
+      expect(letAt).toBeGreaterThan(0);
+      expect(letAt).toBeLessThan(readyAt);
+    }
+    await guard.retire(eventing("default"), signal);
+    end.abort();
+  },
+);
