@@ -19,6 +19,7 @@ import type { SpokeDeps } from "./spoke-connection.ts";
 import { type Outlook, SpokeKeeper } from "./spoke-keeper.ts";
 import { type SpokeLog, SpokeTeller } from "./spoke-teller.ts";
 import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
+import { WriteRefusedError } from "./write-permit.ts";
 
 export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "hub"> {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
@@ -213,6 +214,8 @@ class SpokeFleet implements Spokes {
   #onHubError(error: unknown): void {
     const first = this.#hubError === undefined;
     this.#hubError = error;
+    // This process has let the Lease go and is about to end.
+    if (error instanceof WriteRefusedError) return;
     if (first) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
   }
 

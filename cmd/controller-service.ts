@@ -10,6 +10,7 @@ import { openReleases } from "../controller/render/release.ts";
 import { standForLease } from "./candidacy.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
 import { collectWhenIdle } from "./idle-memory.ts";
+import { Resources } from "./resources.ts";
 import type { Service } from "./run.ts";
 import { tracing } from "./trace-export.ts";
 
@@ -35,44 +36,37 @@ export async function startControllerService(
   const healthAddress = flags.healthAddress === "nowhere" ? undefined : flags.healthAddress;
   log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
   const releases = await openReleases(flags.releaseDir);
-  await using opened = new AsyncDisposableStack();
-  opened.use(collectWhenIdle());
+  await using opened = new Resources();
+  opened.use("the collector", collectWhenIdle());
   const counters = new RequestCounters();
   const path = new PathMetrics();
-  const { traces } = opened.use(tracing(flags.tracingEndpoint, { environment, version, log }));
+  const endpoint = flags.tracingEndpoint;
+  const { traces } = opened.use("the traces", tracing(endpoint, { environment, version, log }));
   const anyone = { userAgent: `knfleet-controller/${version}`, counters };
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...anyone };
-  const candidacy = opened.use(await standForLease(flags, { hub: source, identity, log }));
+  const candidate = await standForLease(flags, { hub: source, identity, log });
+  const candidacy = opened.use("the connection for the Lease", candidate);
   // Every request that changes something, wherever it goes, is sent only while this process leads.
   const { lead, permit } = candidacy;
-  const hub = opened.use(await connectHub({ ...source, ...permit }));
-  const hubAsTarget = opened.use(await connectHub({ ...source, ...permit }));
+  const hub = opened.use("the connection to the hub", await connectHub({ ...source, ...permit }));
+  const hubAsTarget = opened.use("the target hub", await connectHub({ ...source, ...permit }));
   const options = { ...forPlugins(flags, environment), ...anyone, log, path, traces, ...permit };
-  const spokes = opened.use(await openSpokes({ ...options, hub: hub.client }, signal));
+  const toSpokes = await openSpokes({ ...options, hub: hub.client }, signal);
+  const spokes = opened.use("the connections to spokes", toSpokes);
   const sources = { sources: flags.manifestSource, now: () => performance.now() };
-  const manifests = opened.use(new ManifestSource({ ...anyone, ...sources }));
+  const manifests = opened.use("manifests", new ManifestSource({ ...anyone, ...sources }));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
-  const controller = opened.use(
-    await startController(
-      {
-        hub: hub.client,
-        hubAsTarget: hubAsTarget.client,
-        spokes,
-        releases,
-        rendering,
-        lead,
-        requests: counters,
-        path,
-        clock: systemClock,
-        random: Math.random,
-        log,
-      },
-      { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress },
-      signal,
-    ),
-  );
+  const clusters = { hub: hub.client, hubAsTarget: hubAsTarget.client, spokes };
+  const world = { clock: systemClock, random: Math.random, log };
+  const deps = { ...clusters, ...world, releases, rendering, lead, requests: counters, path };
+  const settings = { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress };
+  const controller = opened.use("the controller", await startController(deps, settings, signal));
   const running = opened.move();
-  return { failed: controller.failed, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    failed: controller.failed,
+    ending: () => running.last,
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
 }
 
 /** Exec plugins read Secrets of the same hub. */

@@ -8,6 +8,8 @@ import { processProblem } from "./process-check.ts";
 export interface Service extends AsyncDisposable {
   /** Aborted, with an Error as the reason, when the service cannot go on by itself. */
   readonly failed: AbortSignal;
+  /** While it is being disposed: what it waits for. */
+  readonly ending?: () => string | undefined;
 }
 
 /** Told of a mistake in the program, before it ends; pino fits. */
@@ -17,17 +19,18 @@ export interface CrashLog {
 
 const crashLimitMs = 1_000;
 const endMs = 200;
+const defaultStopLimitMs = 10_000;
 
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and lets the process end with code 0. A service that does not start or
- * cannot go on: one line on standard error and code 1. A second signal, or `stopLimitMs` (ten seconds) without an end, end
- * the process at once. An error that nobody caught is told to the log and ends it with code 1 after one second at most: what state the
- * process is in is unknown then.
+ * cannot go on: one line on standard error and code 1. A second signal ends the process at once, and so do `stopLimitMs` (ten
+ * seconds) without an end, with code 1 and a line on standard error that says what did not end. An error that nobody caught is told to
+ * the log and ends it with code 1 after one second at most: what state the process is in is unknown then.
  */
 export async function runService(
   start: (signal: AbortSignal) => Promise<Service>,
   log?: CrashLog,
-  stopLimitMs = 10_000,
+  stopLimitMs = defaultStopLimitMs,
 ): Promise<void> {
   const { env: environment, execArgv } = process;
   const problem = processProblem({ environment, execArgv, inspectorUrl: inspectorUrl() });
@@ -42,11 +45,15 @@ export async function runService(
       stop.abort(new DOMException(`Stopped by ${name}`, "AbortError"));
     });
   }
-  stop.signal.addEventListener("abort", () => {
-    setTimeout(() => process.exit(1), stopLimitMs).unref();
+  const state: { service?: Service; hasEnded?: boolean } = {};
+  limitStop(stop.signal, stopLimitMs, () => {
+    if (state.hasEnded === true) return openResources();
+    return state.service === undefined ? "the start" : (state.service.ending?.() ?? "the service");
   });
+  using _alive = keepAlive();
   try {
     await using service = await start(stop.signal);
+    state.service = service;
     const end = AbortSignal.any([stop.signal, service.failed]);
     if (!end.aborted) await once(end, "abort");
     if (service.failed.aborted) fail(service.failed.reason);
@@ -55,7 +62,28 @@ export async function runService(
   } catch (error) {
     if (!stop.signal.aborted) fail(error);
     else if (error !== stop.signal.reason) fail(error);
+  } finally {
+    state.hasEnded = true;
   }
+}
+
+/** Ends the process with code 1 when it is still there some time after it was told to stop. */
+function limitStop(signal: AbortSignal, limitMs: number, whatIsOpen: () => string): void {
+  const late = (): void => {
+    fail(new Error(`Not stopped within ${limitMs / 1_000} s: waiting for ${whatIsOpen()}`));
+    process.exit();
+  };
+  signal.addEventListener("abort", () => void setTimeout(late, limitMs).unref());
+}
+
+function openResources(): string {
+  return [...new Set(process.getActiveResourcesInfo())].join(", ");
+}
+
+/** Without it Node would end with code 13, in the middle of everything, when what is waited for does not come and nothing else is left. */
+function keepAlive(): Disposable {
+  const timer = setInterval(() => undefined, 1_000_000);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Also for rejections that nobody handles, which Node turns into uncaught exceptions. */
@@ -71,8 +99,8 @@ function endOnCrash(stop: AbortController, log: CrashLog | undefined): void {
 }
 
 /**
- * Runs a command to its exit code. SIGINT and SIGTERM abort the signal, a second one ends the process at once; a reader
- * that goes away (`| head`) ends it quietly. What is still open when the command has printed everything, such as a
+ * Runs a command to its exit code. SIGINT and SIGTERM abort the signal, a second one ends the process at once with code 130, as do
+ * ten seconds without an end; a reader that goes away (`| head`) ends it quietly. What is still open when the command has printed everything, such as a
  * connection attempt to a silent server, is not waited for.
  */
 export async function runCommand(run: (signal: AbortSignal) => Promise<number>): Promise<void> {
@@ -81,6 +109,7 @@ export async function runCommand(run: (signal: AbortSignal) => Promise<number>):
     process.on(name, () => {
       if (stop.signal.aborted) process.exit(130);
       stop.abort();
+      setTimeout(() => process.exit(130), defaultStopLimitMs).unref();
     });
   }
   const outputs = [process.stdout, process.stderr];
@@ -90,7 +119,10 @@ export async function runCommand(run: (signal: AbortSignal) => Promise<number>):
       process.exit(process.exitCode ?? 0);
     });
   }
-  process.exitCode = await run(stop.signal);
+  {
+    using _alive = keepAlive();
+    process.exitCode = await run(stop.signal);
+  }
   await Promise.all(outputs.map(flushed));
   setTimeout(() => process.exit(), endMs).unref();
 }

@@ -11,6 +11,7 @@ import { startMountedCertificate } from "../webhook/mounted-certificate.ts";
 import { startHealthServer, startWebhookServer, type WebhookServer } from "../webhook/server.ts";
 import { collectWhenIdle } from "./idle-memory.ts";
 import { podNamespace } from "./pod-namespace.ts";
+import { Resources } from "./resources.ts";
 import type { Service } from "./run.ts";
 import { tlsVersionOf, type WebhookFlags } from "./webhook-flags.ts";
 import { openReviews } from "./webhook-reviews.ts";
@@ -37,33 +38,44 @@ export async function startWebhookService(
   const { kubeconfig, releaseDir } = flags;
   const namespace = flags.namespace ?? (await podNamespace(environment));
   log.info({ version, namespace, releaseDir, certificates: flags.certificates }, "Starting");
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Resources();
   // What answers reviews lives on while the service drains, longer than the signal.
   const life = new AbortController();
-  opened.defer(() => life.abort(new DOMException("The webhook has ended", "AbortError")));
-  opened.use(collectWhenIdle());
-  const loop = opened.use(watchEventLoop());
+  const ended = new DOMException("The webhook has ended", "AbortError");
+  opened.use("the service", { [Symbol.dispose]: () => life.abort(ended) });
+  opened.use("the collector", collectWhenIdle());
+  const loop = opened.use("the watch of the event loop", watchEventLoop());
   const source = kubeconfig === undefined ? {} : { kubeconfig };
   const userAgent = `knfleet-webhook/${version}`;
-  const hub = opened.use(await connectHub({ ...source, environment, userAgent }));
+  const hub = opened.use(
+    "the connection to the hub",
+    await connectHub({ ...source, environment, userAgent }),
+  );
   const surroundings = { hub, namespace, environment, log };
-  const { reviews } = opened.use(await openReviews(flags, surroundings, life.signal));
+  const { reviews } = opened.use(
+    "the reviews",
+    await openReviews(flags, surroundings, life.signal),
+  );
   const metrics = createMetrics();
   const state = new ServiceState(loop.isSlow);
-  const server = opened.use(await listen(flags, { reviews, metrics, log, ...state.view }));
+  const server = opened.use(
+    "the servers",
+    await listen(flags, { reviews, metrics, log, ...state.view }),
+  );
   const around = { hub, namespace, log, metrics, server };
-  state.certificates = opened.use(certificatesOf(flags, around, life.signal));
+  state.certificates = opened.use("the certificates", certificatesOf(flags, around, life.signal));
   signal.throwIfAborted();
   const running = opened.move();
   return {
     failed: new AbortController().signal,
+    ending: () => running.last,
     async [Symbol.asyncDispose]() {
       // Nobody asks a webhook that has never been ready.
       const drainMs = state.hasCertificate() ? flags.drainPeriod : 0;
       state.isDraining = true;
       log.info({ drainMs }, "Draining");
       await delay(drainMs);
-      await running.disposeAsync();
+      await running[Symbol.asyncDispose]();
       log.info({}, "Ended");
     },
   };

@@ -13,8 +13,8 @@ interface Running {
   ended(): Promise<{ code: number | null; stderr: string }>;
 }
 
-function start(behaviour: string): Running {
-  const child = spawn(process.execPath, [service, behaviour], {
+function start(behaviour: string, ...more: readonly string[]): Running {
+  const child = spawn(process.execPath, [service, behaviour, ...more], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -68,6 +68,24 @@ test("a second signal ends a service that hangs at once", async () => {
   running.child.kill("SIGTERM");
   expect(await running.ended()).toEqual({ code: 1, stderr: "" });
 });
+
+// Without a timer or socket of its own Node would end it with code 13.
+test.each([
+  { behaviour: "never-starts", what: "the start" },
+  { behaviour: "stubborn-without-anything", what: "the connections" },
+  { behaviour: "leaves-something", what: expect.stringContaining("Timeout") },
+])(
+  "a service that does not stop in time is ended with 1 and says what it waits for ($behaviour)",
+  async ({ behaviour, what }) => {
+    const running = start(behaviour, "500");
+    await running.said("up");
+    running.child.kill("SIGTERM");
+    const { code, stderr } = await running.ended();
+    const [, waitedFor = stderr] =
+      /^Error: Not stopped within 0.5 s: waiting for (.*)\n$/.exec(stderr) ?? [];
+    expect({ code, waitedFor }).toEqual({ code: 1, waitedFor: what });
+  },
+);
 
 test.each([
   { behaviour: "throws", name: "RangeError" },
