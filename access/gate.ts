@@ -12,10 +12,29 @@ export class Gate implements Requester {
   #blocked: Error | undefined;
   #opened = Promise.withResolvers<void>();
   #closed: Error | undefined;
+  #cut = new AbortController();
+  #heard = 0;
+  #streams = 0;
 
   constructor(inner: Requester) {
     this.#inner = inner;
     this.server = inner.server;
+  }
+
+  /** Grows with everything that the server says. */
+  get heard(): number {
+    return this.#heard;
+  }
+
+  /** Something is being watched. */
+  get isFollowed(): boolean {
+    return this.#streams > 0;
+  }
+
+  /** Watches that run end with an error: what they wait for may never come. They are opened again when the gate is open. */
+  cut(reason: Error): void {
+    this.#cut.abort(reason);
+    this.#cut = new AbortController();
   }
 
   block(reason: Error): void {
@@ -39,7 +58,9 @@ export class Gate implements Requester {
     const shut = this.#closed ?? this.#blocked;
     if (shut !== undefined) throw shut;
     try {
-      return await this.#inner.send(request, signal);
+      const answer = await this.#inner.send(request, signal);
+      this.#heard += 1;
+      return answer;
     } catch (error) {
       throw this.#explained(error, signal);
     }
@@ -54,9 +75,32 @@ export class Gate implements Requester {
     signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
     try {
-      return await this.#inner.stream(request, silenceMs, signal);
+      const either = AbortSignal.any([signal, this.#cut.signal]);
+      return this.#heeded(await this.#inner.stream(request, silenceMs, either));
     } catch (error) {
       throw this.#explained(error, signal);
+    }
+  }
+
+  #heeded(answer: TransportStream & Disposable): TransportStream & Disposable {
+    this.#heard += 1;
+    this.#streams += 1;
+    let ended = false;
+    return {
+      ...answer,
+      body: this.#listened(answer.body),
+      [Symbol.dispose]: () => {
+        if (!ended) this.#streams -= 1;
+        ended = true;
+        answer[Symbol.dispose]();
+      },
+    };
+  }
+
+  async *#listened(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of body) {
+      this.#heard += 1;
+      yield chunk;
     }
   }
 

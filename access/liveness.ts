@@ -10,6 +10,32 @@ export interface Silence {
 export const defaultSilence: Silence = { everyMs: 2_000, limit: 7 };
 
 /**
+ * How long a server may say nothing on its watches before it is asked whether it still works, 10 to 12 s. Somebody in between may answer a PING for a server that
+ * does not work any more, and so does a server whose storage is stuck; bookmarks come a minute apart.
+ */
+export const defaultQuiet: Silence = { everyMs: 2_000, limit: 6 };
+
+/** Calls back when `limit` checks in a row, `everyMs` apart, found a count as it was, and begins anew; until the signal aborts. */
+export function whenQuiet(
+  { count, onQuiet }: { readonly count: () => number; readonly onQuiet: () => void },
+  { everyMs, limit }: Silence,
+  signal: AbortSignal,
+): void {
+  let seen = count();
+  let quiet = 0;
+  const timer = setInterval(() => {
+    const now = count();
+    quiet = now === seen ? quiet + 1 : 0;
+    seen = now;
+    if (quiet < limit) return;
+    quiet = 0;
+    onQuiet();
+  }, everyMs);
+  timer.unref();
+  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+}
+
+/**
  * Destroys a socket on which nothing is read any more. Works without requests because the HTTP/2 session sends a PING
  * every few seconds, whose answers are bytes; undici itself never acts on a missing answer.
  *

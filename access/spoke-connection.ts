@@ -43,6 +43,8 @@ export interface SpokeDeps {
   /** Limits how many connections are attempted at the same time. */
   readonly turns?: ConnectTurns;
   readonly silence?: Silence;
+  /** How long a server may say nothing on its watches before it is asked. */
+  readonly quiet?: Silence;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
 }
@@ -120,7 +122,11 @@ function spokeOf({ profile: { namespace, name } }: ResolvedAccess): string {
   return `${namespace}/${name}`;
 }
 
-function guardOf(access: ResolvedAccess, { environment }: SpokeDeps): AddressGuard {
+/** Where connections of a way in may go. */
+export function guardOf(
+  access: Pick<ResolvedAccess, "allowedServers" | "allowedProxies">,
+  { environment }: Pick<SpokeDeps, "environment">,
+): AddressGuard {
   return addressGuard({
     allowed: access.allowedServers,
     allowedProxies: access.allowedProxies,
@@ -192,11 +198,46 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     try {
       const { status } = await this.#trace.request(() => this.#requester.send(request, signal));
       // 403 is an answer to somebody it knows; what is not allowed shows where it is needed.
-      if (status !== 200 && status !== 403) throw this.#unreachable(status);
+      if (status !== 200 && status !== 403) throw this.#unreachable(status, request.path);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#explained(error);
     }
+  }
+
+  /** Asks the server whether it works, which takes more than to be there, also while the connection is blocked. Throws `FleetError`. */
+  async ask(signal: AbortSignal, timeoutMs: number): Promise<void> {
+    const request = {
+      method: "GET",
+      path: "/readyz",
+      verb: "probe",
+      headers: {},
+      timeoutMs,
+      idempotent: false,
+    } as const;
+    try {
+      const { status } = await this.#requester.send(request, signal);
+      // Anything else is said by somebody who is there and does not know the question.
+      if (status >= 500) throw this.#unreachable(status, request.path);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#explained(error);
+    }
+  }
+
+  /** Grows with everything that the server says, questions of `probe` and `ask` apart. */
+  get heard(): number {
+    return this.#gate.heard;
+  }
+
+  /** Something is being watched. */
+  get isFollowed(): boolean {
+    return this.#gate.isFollowed;
+  }
+
+  /** Ends the watches that run, to be opened again when the connection is not blocked. */
+  cut(error: FleetError): void {
+    this.#gate.cut(error);
   }
 
   /** Requests fail at once with this error, watches wait. */
@@ -228,10 +269,10 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return describe({ kind: "ClusterProfile", ...this.profile });
   }
 
-  #unreachable(status: number): FleetError {
+  #unreachable(status: number, path: string): FleetError {
     return new FleetError(
       "RemoteClientCreationFailed",
-      `${this.#profileName()}: ${this.#requester.server} answered ${status} to GET /version`,
+      `${this.#profileName()}: ${this.#requester.server} answered ${status} to GET ${path}`,
       { code: "Unreachable" },
     );
   }

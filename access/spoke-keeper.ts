@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { FleetError } from "../api/errors.ts";
 import { abortable } from "./abortable.ts";
 import { ConnectTurns } from "./connect-turns.ts";
+import { defaultQuiet, whenQuiet } from "./liveness.ts";
 import type { Times } from "./path-traces.ts";
 import { PluginLimits } from "./plugin-limits.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
@@ -22,6 +23,8 @@ type KnownOutlook = Extract<Outlook, { kind: "access" }>;
 
 const acquireTimeoutMs = 12_000;
 const checkTimeoutMs = 3_000;
+// A slow server must have its time: nothing but its silence speaks against it.
+const askTimeoutMs = 7_000;
 const graceMs = 180_000;
 // A profile that flaps must not start a plugin each time.
 const attemptIntervalMs = 1_000;
@@ -157,6 +160,10 @@ export class SpokeKeeper {
     this.#down = undefined;
     this.#link = link;
     this.#refresh();
+    const onQuiet = (): void => {
+      if (link.isFollowed) this.#check(link, true);
+    };
+    whenQuiet({ count: () => link.heard, onQuiet }, this.#deps.quiet ?? defaultQuiet, link.signal);
     // After the new one is in place, so that there is no gap. Its end is not waited for.
     void old?.close(stale("was replaced by a new one"));
   }
@@ -169,21 +176,22 @@ export class SpokeKeeper {
     void link?.close(stale(why));
   }
 
-  /** The link had trouble: ask the server, and go on asking while it does not answer. */
-  #check(link: SpokeLink): void {
+  /** The link had trouble, or nothing was heard for a while: ask the server, and go on asking while it does not answer. */
+  #check(link: SpokeLink, isQuiet: boolean = false): void {
     if (this.#closed || link !== this.#link || this.#checking) return;
     this.#checking = true;
     // Ends with the link; all its failures are states.
-    void this.#checkUntilUp(link).finally(() => {
+    void this.#checkUntilUp(link, isQuiet).finally(() => {
       this.#checking = false;
     });
   }
 
-  async #checkUntilUp(link: SpokeLink): Promise<void> {
+  async #checkUntilUp(link: SpokeLink, isQuiet: boolean): Promise<void> {
     const { signal } = link;
     for (let failures = 0; !signal.aborted;) {
       try {
-        await link.probe(signal, checkTimeoutMs);
+        if (isQuiet) await link.ask(signal, failures === 0 ? askTimeoutMs : checkTimeoutMs);
+        else await link.probe(signal, checkTimeoutMs);
         if (link !== this.#link) return;
         this.#down = undefined;
         link.unblock();
@@ -194,6 +202,8 @@ export class SpokeKeeper {
         failures += 1;
         // One failure may be a server that restarts; the second says that it is away.
         if (failures > 1) this.#lose(link, fleetErrorOf(error));
+        // What they wait for may never come, also when somebody else answers for the server later.
+        if (isQuiet && failures === 2) link.cut(fleetErrorOf(error));
       }
       await pause(backoffMs(failures, 10_000), signal);
     }

@@ -223,7 +223,10 @@ describe("a spoke", () => {
       timeout: 30_000,
       interval: 1_000,
     });
-    expect(await spoke.auditLog.requests({ userAgent: agent, since })).toEqual([]);
+    const asked = await spoke.auditLog.requests({ userAgent: agent, since });
+    // It is quiet for longer than a server may be without being asked how it is.
+    expect(new Set(asked.map(({ uri }) => uri))).toEqual(new Set(["/readyz"]));
+    expect(asked.length).toBeLessThanOrEqual(3);
     expect(quiet.state(ref)?.kind).toBe("connected");
   });
 

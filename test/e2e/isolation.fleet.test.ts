@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 
+import { startFaultProxy } from "../faults/fault-proxy.ts";
+import { WriteLog } from "../faults/write-log.ts";
 import { conditionOf } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
 import { condition, create, gone, installed, read, ready, remove } from "./installation.ts";
 import { useScene } from "./scene.ts";
 
@@ -76,3 +79,43 @@ test("a component that is created while its spoke is frozen says so, and is inst
   const component = await ready(hub, "KnativeEventing", 60_000);
   expect((await installed(fleet.spoke(1), component.metadata.uid)).length).toBeGreaterThan(100);
 });
+
+test("a spoke whose API server hangs behind a load balancer that answers for it is lost, and followed again afterwards", async () => {
+  const { hub, fleet, profiles } = scene();
+  const spoke = fleet.spoke(1);
+  const { name: cluster, server, caPem } = spoke;
+  await using balancer = await startFaultProxy({ cluster, server, caPem, log: new WriteLog() });
+  await profiles[1]?.update({
+    via: balancer.url,
+    cluster: { "certificate-authority-data": Buffer.from(balancer.caPem).toString("base64") },
+  });
+  await waitFor("the new way to be watched on", async () =>
+    balancer.requests.some(({ isWatch, path }) => isWatch && path.includes("deployments")),
+  );
+  const component = await ready(hub, "KnativeEventing");
+  spoke.pause();
+  try {
+    const lost = { status: "Unknown", reason: "SpokeUnreachable" };
+    await condition(hub, "KnativeEventing", ["Ready", lost, 120_000]);
+  } finally {
+    spoke.resume();
+  }
+  await ready(hub, "KnativeEventing", 120_000);
+  const key = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    namespace: component.metadata.namespace ?? "",
+    name: "eventing-controller",
+  };
+  const before = await spoke.admin.get(key);
+  await spoke.admin.remove(key);
+  const back = await waitFor(
+    "the Deployment to be back",
+    async () => {
+      const found = await spoke.admin.get(key);
+      return found?.metadata.uid !== before?.metadata.uid && found;
+    },
+    { timeoutMs: 120_000 },
+  );
+  expect(back.metadata.name).toBe(key.name);
+}, 300_000);

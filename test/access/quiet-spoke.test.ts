@@ -1,0 +1,109 @@
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { KubeClient } from "../../access/kube-client.ts";
+import { resolveAccess } from "../../access/resolved-access.ts";
+import { SpokeKeeper } from "../../access/spoke-keeper.ts";
+import { FleetError } from "../../api/errors.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { StubAnswer } from "./api-stub.ts";
+import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
+import { authority, stub, untilTheEnd } from "./loopback.ts";
+
+const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
+const patience = { timeout: 60_000, interval: 20 };
+const quiet = { everyMs: 20, limit: 3 };
+
+let folder: string;
+let command: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "knfleet-quiet-"));
+  command = join(folder, "plugin");
+  await writeFile(command, `#!/bin/sh\necho '${output}'\n`);
+  await chmod(command, 0o755);
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A connection to a stub that has a watch open for whoever asks; `/readyz` says what `ready` does. */
+async function connected(ready: () => StubAnswer): Promise<{
+  readonly keeper: SpokeKeeper;
+  readonly client: KubeClient;
+  readonly asked: () => number;
+}> {
+  const api = await stub(undefined, {
+    answer: ({ path }) => {
+      if (path === "/readyz") return ready();
+      return path.includes("watch=true") ? { body: "", open: true } : { body: "{}" };
+    },
+  });
+  const certificate = Buffer.from(authority.certificatePem).toString("base64");
+  const cluster = { server: api.server, "certificate-authority-data": certificate };
+  const type = "ControlPlaneHealthy";
+  const profile = profileOf({
+    conditions: [{ type, status: "True" }],
+    accessProviders: [entryOf("sr", cluster)],
+  });
+  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command })));
+  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", quiet };
+  const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
+  const over = new FleetError("ClusterProviderClosed", "The test is over");
+  untilTheEnd({ [Symbol.asyncDispose]: () => keeper.close(over) });
+  const { client } = await keeper.acquire(AbortSignal.timeout(60_000));
+  return {
+    keeper,
+    client,
+    asked: () => api.requests.filter(({ path }) => path === "/readyz").length,
+  };
+}
+
+/** Follows a collection until the watch ends, and says how it did. */
+async function watched(client: KubeClient): Promise<unknown> {
+  const ref = { resource: knownResource("v1", "ConfigMap") };
+  const { signal } = new AbortController();
+  try {
+    for await (const _event of client.watch(ref, { resourceVersion: "1" }, signal));
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+test("a spoke that says nothing on its watches is asked again and again, and stays while it answers", async () => {
+  const { keeper, client, asked } = await connected(() => ({ status: 403 }));
+  void watched(client);
+  await expect.poll(asked, patience).toBeGreaterThan(3);
+  expect(keeper.state.kind).toBe("connected");
+});
+
+test("a spoke that is silent and cannot work is lost: its watches end, and go on when it can", async () => {
+  let status = 500;
+  const { keeper, client } = await connected(() => ({ status }));
+  const ended = watched(client);
+  await expect.poll(() => keeper.state.kind, patience).toBe("lost");
+  const { state } = keeper;
+  const message = state.kind === "lost" ? state.error.message : "";
+  expect(message).toMatch(/^\[Unreachable\] ClusterProfile .* answered 500 to GET \/readyz$/);
+  expect(await ended).toBeInstanceOf(FleetError);
+  let isOver = false;
+  void watched(client).finally(() => {
+    isOver = true;
+  });
+  status = 200;
+  await expect.poll(() => keeper.state.kind, patience).toBe("connected");
+  expect(isOver).toBe(false);
+});
+
+test("a spoke on which nothing is watched is left alone", async () => {
+  const { client, asked } = await connected(() => ({ status: 500 }));
+  const { keeper: other, client: followed, asked: otherAsked } = await connected(() => ({}));
+  void watched(followed);
+  await expect.poll(otherAsked, patience).toBeGreaterThan(3);
+  expect(asked()).toBe(0);
+  expect(other.state.kind).toBe("connected");
+  await client.request("GET", "/version", undefined, AbortSignal.timeout(60_000));
+});
