@@ -4,12 +4,16 @@ import type { Cluster } from "../fleet/fleet.ts";
 const userAgent = "knfleet-controller";
 const writing = ["create", "update", "patch", "delete", "deletecollection"];
 
-/** What the controller sent to a cluster, in the order of receipt; without what the guard of the anchor needs. */
+/**
+ * What the controller sent to a cluster, in the order of receipt; without what the guard of the anchor needs, and without the question how the
+ * cluster is, which it is asked when it says nothing for a while.
+ */
 export async function requestsTo(
   cluster: Cluster,
   since?: Date,
 ): Promise<readonly AuditedRequest[]> {
-  return (await allTo(cluster, since)).filter((request) => !isOfGuard(request));
+  const all = await allTo(cluster, since);
+  return all.filter((request) => !isOfGuard(request) && !isQuestion(request));
 }
 
 /** What the controller wrote to a cluster; without what the guard of the anchor needs. */
@@ -26,8 +30,17 @@ export async function guardRequestsTo(
   return (await allTo(cluster, since)).filter(isOfGuard);
 }
 
+/** How often the controller asked a cluster how it is. */
+export async function questionsTo(cluster: Cluster, since?: Date): Promise<number> {
+  return (await allTo(cluster, since)).filter(isQuestion).length;
+}
+
 function allTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[]> {
   return cluster.auditLog.requests({ userAgent, ...(since === undefined ? {} : { since }) });
+}
+
+function isQuestion({ uri }: AuditedRequest): boolean {
+  return uri === "/readyz";
 }
 
 /** Policies and bindings, who we are, whether policies are served, and probes, which are dry runs. */

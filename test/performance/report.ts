@@ -78,11 +78,12 @@ export function steadyReport(result: SteadyResult): string {
   return [
     "A minute in which nothing changes, two components on two spokes",
     tableOf(
-      ["Requests", "Watches", "Sent", "Received", "CPU", "Memory", "Peak"],
+      ["Requests", "Watches", "GET /readyz", "Sent", "Received", "CPU", "Memory", "Peak"],
       [
         [
           String(result.requests),
           String(result.watches),
+          String(result.questions),
           kilobytes(result.sentBytes),
           kilobytes(result.receivedBytes),
           `${result.cpuMs} ms`,
@@ -98,7 +99,7 @@ export function steadyReport(result: SteadyResult): string {
 export function steadyGoals(result: SteadyResult): readonly Goal[] {
   return [
     {
-      text: "Steady minute: requests to spokes, without watches",
+      text: "Steady minute: requests to spokes, without watches and GET /readyz",
       value: result.requests,
       limit: 0,
     },

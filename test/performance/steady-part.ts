@@ -1,16 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { create, ready } from "../e2e/installation.ts";
-import { requestsTo } from "../e2e/requests.ts";
+import { questionsTo, requestsTo } from "../e2e/requests.ts";
 import { usageOf } from "./process-usage.ts";
 import type { Workbench } from "./workbench.ts";
 
 /** A minute in which nothing changes, both components installed and Ready on two spokes. */
 export interface SteadyResult {
   readonly minuteMs: number;
-  /** Requests to both spokes that were no watches. */
+  /** Requests to both spokes that were neither watches nor questions. */
   readonly requests: number;
   readonly watches: number;
+  /** How often a spoke that said nothing for a while was asked how it is, with `GET /readyz`. */
+  readonly questions: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
   readonly cpuMs: number;
@@ -39,11 +41,13 @@ export async function measureSteady(
   const requests = (
     await Promise.all(subjects.map(({ spoke }) => requestsTo(spoke, since)))
   ).flat();
+  const questions = await Promise.all(subjects.map(({ spoke }) => questionsTo(spoke, since)));
   const watches = requests.filter(({ verb }) => verb === "watch").length;
   return {
     minuteMs,
     requests: requests.length - watches,
     watches,
+    questions: questions.reduce((sum, count) => sum + count, 0),
     sentBytes: counts.reduce((sum, { bytesUp }) => sum + bytesUp, 0),
     receivedBytes: counts.reduce((sum, { bytesDown }) => sum + bytesDown, 0),
     cpuMs: after.cpuMs - before.cpuMs,
