@@ -67,7 +67,7 @@ const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "Re
 export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
   const { status = {}, metadata } = component;
   let conditions = initialConditions(status.conditions ?? [], now);
-  for (const entry of conditionsOf(conditions, outcome, clusterNameOf(component))) {
+  for (const entry of conditionsOf(conditions, outcome, component)) {
     conditions = withCondition(conditions, entry, now);
   }
   if (outcome.kind === "applied") conditions = withContest(conditions, outcome.changes, now);
@@ -139,12 +139,14 @@ function initialConditions(conditions: readonly Condition[], now: Date): readonl
 function conditionsOf(
   current: readonly Condition[],
   outcome: Outcome,
-  cluster: string,
+  component: Component,
 ): readonly Entry[] {
+  const cluster = clusterNameOf(component);
   if (outcome.kind === "applied") return appliedOf(current, outcome);
   const steps = stepsOf(outcome.steps);
   if (outcome.kind === "failed") {
-    const failures = failuresOf(outcome.error);
+    const isGoing = component.metadata.deletionTimestamp !== undefined;
+    const failures = failuresOf(outcome.error, isGoing ? "Removal" : "Install");
     const seen = outcome.steps.resolved ? seenAgain(current, cluster) : [];
     // A condition that is said twice would have a new time with every attempt.
     const others = [...steps, ...seen].filter(({ type }) =>
@@ -215,7 +217,7 @@ function installOf(
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly Entry[] {
   const { failed, parked, lingering = [] } = outcome.changes;
-  if (failed.length > 0) return [installFailed(sumOf(failed))];
+  if (failed.length > 0) return [failedAt("Install", sumOf(failed))];
   const progress = progressMessage(progressAfter(outcome.changes));
   const waiting = [...parked, ...lingering];
   if (waiting.length > 0) return [installing(`${progress}: ${sumOf(waiting)}`)];
@@ -245,25 +247,28 @@ function progressAfter({
 }
 
 /** What was known of a cluster that is silent now is not known any more; of an install that failed it stays the last word. */
-function failuresOf(error: FleetError): readonly Entry[] {
+function failuresOf(error: FleetError, work: Work): readonly Entry[] {
   const { reason, message } = error;
-  if (reason !== "SpokeUnreachable") return [failureOf(error)];
+  if (reason !== "SpokeUnreachable") return [failureOf(error, work)];
   const types = ["DeploymentsAvailable", "TargetClusterResolved"] as const;
   return types.map((type) => ({ type, status: "Unknown", reason, message }));
 }
 
-function failureOf(error: FleetError): Entry {
+function failureOf(error: FleetError, work: Work): Entry {
   const { condition: type } = reasons[error.reason];
   if (type === "VersionMigrationEligible") {
     const message = `Version migration is not eligible with message: ${error.message}`;
     return { type, status: "False", reason: "Error", message };
   }
-  if (upstreamErrors.includes(error.reason)) return installFailed(error.message);
+  if (upstreamErrors.includes(error.reason)) return failedAt(work, error.message);
   return { type, status: "False", reason: error.reason, message: error.message };
 }
 
-function installFailed(text: string): Entry {
-  const message = `Install failed with message: ${text}`;
+/** What is to be done to an installation. */
+type Work = "Install" | "Removal";
+
+function failedAt(work: Work, text: string): Entry {
+  const message = `${work} failed with message: ${text}`;
   return { type: "InstallSucceeded", status: "False", reason: "Error", message };
 }
 

@@ -215,6 +215,14 @@ describe("statusOf", () => {
     expect(written).toContain(line.replace(/^\w+/, "Ready"));
   });
 
+  test("a removal that fails is called so", () => {
+    const going = serving({ metadata: { deletionTimestamp: "2026-02-03T04:00:00Z" } });
+    const refused = failed(new FleetError("ApplyFailed", "Deleting is not allowed"));
+    expect(lines(statusOf(going, refused, now))).toContain(
+      "Ready=False | Error | Removal failed with message: Deleting is not allowed",
+    );
+  });
+
   test("a lost spoke makes Unknown what was known of it, and Ready with it", () => {
     const error = new FleetError("SpokeUnreachable", "It is silent", { code: "Unreachable" });
     for (const before of [applied(), notAvailable]) {
