@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { change, create, gone, read, remove } from "../e2e/installation.ts";
+import { change, create, read, remove } from "../e2e/installation.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import type { ControllerProcess } from "../support/controller-process.ts";
+import { ControllerProcess } from "../support/controller-process.ts";
 import type { SpokeDump } from "../support/spoke-dump.ts";
 import { blindDeletes } from "./blind-deletes.ts";
 import { cleanUp, contentsOf } from "./clean-up.ts";
@@ -15,20 +15,28 @@ import type { KillPoint, Write } from "./write-log.ts";
 export const phases = ["install", "upgrade", "uninstall"] as const;
 export type Phase = (typeof phases)[number];
 
-/** Where in a phase the controller dies, and how. */
+/** Where in a phase the controller dies, and how. Writes count from the start of the process that dies. */
 export interface CrashPoint extends Pick<KillPoint, "write" | "side"> {
   readonly signal: "SIGKILL" | "SIGTERM";
 }
 
-/** One life of an installation, with at most one death in each phase. */
-export type Life = Partial<Record<Phase, CrashPoint>>;
+/**
+ * One life of an installation: in each phase one controller after the other dies, each at a point of its own. A controller that
+ * follows on another writes everything again, so the later ones meet at their points what the first would have left there.
+ */
+export type Life = Partial<Record<Phase, readonly CrashPoint[]>>;
 
-export interface CrashResult {
-  readonly phase: Phase;
+export interface Death {
   readonly point: CrashPoint;
   /** The write at which it died; undefined when the phase had fewer writes this time. */
   readonly struck: Write | undefined;
-  /** From the start of the next controller to the final state; 0 when it did not die. */
+}
+
+/** What came of the deaths in one phase of a life. */
+export interface CrashResult {
+  readonly phase: Phase;
+  readonly deaths: readonly Death[];
+  /** From the start of the controller that followed the last death to the final state; 0 when none died. */
   readonly convergeMs: number;
   /** How the final state differs from the undisturbed one, or why there is none; empty: survived. */
   readonly differences: readonly string[];
@@ -54,7 +62,7 @@ export async function undisturbed(bench: FaultBench, target: Target): Promise<Re
   const writes = { install: 0, upgrade: 0, uninstall: 0 };
   const states: Record<Phase, SpokeDump> = { install: {}, upgrade: {}, uninstall: {} };
   for (const phase of phases) {
-    await stage.run(phase, undefined);
+    await stage.run(phase, []);
     writes[phase] = bench.log.writes.length;
     states[phase] = await steadyDump(target);
   }
@@ -70,25 +78,26 @@ export async function live(
 ): Promise<readonly CrashResult[]> {
   const results: CrashResult[] = [];
   let current: Phase = "install";
+  let stage: Stage | undefined;
   try {
-    await using stage = await Stage.open(bench, target);
+    stage = await Stage.open(bench, target);
     for (const phase of phases) {
       current = phase;
-      const point = life[phase];
-      const run = await stage.run(phase, point);
+      const convergeMs = await stage.run(phase, life[phase] ?? []);
       const differences = [
         ...(await differencesFrom(target, reference.states[phase])),
-        ...blindDeletes(bench.log),
+        ...stage.blindDeletes(),
       ];
-      if (point !== undefined) results.push({ phase, point, ...run, differences });
+      results.push({ phase, deaths: stage.deaths, convergeMs, differences });
     }
   } catch (error) {
-    // Also a phase without a death, which then fell ill from an earlier one.
-    const point = life[current] ?? { write: 0, side: "before", signal: "SIGKILL" };
-    const { struck } = bench.log;
-    const differences = [textOf(error)];
-    results.push({ phase: current, point, struck, convergeMs: 0, differences });
+    // Also in a phase without a death, which then fell ill from an earlier one.
+    const differences = [textOf(error), ...(stage?.lastWords() ?? [])];
+    results.push({ phase: current, deaths: stage?.deaths ?? [], convergeMs: 0, differences });
+    bench.log.restart();
     await releaseComponent(bench, target);
+  } finally {
+    await stage?.[Symbol.asyncDispose]();
   }
   await cleanUp(target.spoke, reference.contentsBefore);
   return results;
@@ -99,6 +108,8 @@ class Stage implements AsyncDisposable {
   readonly #bench: FaultBench;
   readonly #target: Target;
   #controller: ControllerProcess;
+  #deaths: Death[] = [];
+  #blind: string[] = [];
 
   private constructor(bench: FaultBench, target: Target, controller: ControllerProcess) {
     this.#bench = bench;
@@ -111,37 +122,80 @@ class Stage implements AsyncDisposable {
     return new Stage(bench, target, await startController(bench));
   }
 
-  async run(
-    phase: Phase,
-    point: CrashPoint | undefined,
-  ): Promise<Pick<CrashResult, "struck" | "convergeMs">> {
+  /** Of the phase that ran last. */
+  get deaths(): readonly Death[] {
+    return this.#deaths;
+  }
+
+  /** Of the phase that ran last, all controllers together. */
+  blindDeletes(): readonly string[] {
+    return [...this.#blind, ...blindDeletes(this.#bench.log)];
+  }
+
+  /** The last warnings of the controller's log. */
+  lastWords(): readonly string[] {
+    const lines = this.#controller.logLines().filter(({ level }) => level !== "info");
+    return lines.slice(-4).map((line) => JSON.stringify(line).slice(0, 400));
+  }
+
+  /** Runs a phase to its end, with a death at each of the points that is reached; returns the time from the last death to the end. */
+  async run(phase: Phase, points: readonly CrashPoint[]): Promise<number> {
     const { log } = this.#bench;
-    const controller = this.#controller;
-    log.restart(
-      point === undefined
-        ? undefined
-        : {
-            ...point,
-            isGentle: point.signal === "SIGTERM",
-            kill: () => controller.signal(point.signal),
-          },
-    );
-    await this.#begin(phase);
+    this.#deaths = [];
+    this.#blind = [];
+    let followedAt: number | undefined;
+    for (const [index, point] of points.entries()) {
+      this.#arm(point);
+      if (index === 0) await this.#begin(phase);
+      else followedAt = this.#follow();
+      const struck = await this.#death(phase);
+      this.#deaths.push({ point, struck });
+      if (struck === undefined) {
+        const unreached = points.slice(index + 1);
+        this.#deaths.push(...unreached.map((later) => ({ point: later, struck })));
+        return followedAt === undefined ? 0 : performance.now() - followedAt;
+      }
+      await this.#controller.exited;
+      // Nothing that is still on its way from the dead one counts as the next one's.
+      for (const proxy of [this.#bench.hubProxy, this.#target.proxy]) proxy.cut();
+      this.#blind.push(...blindDeletes(log));
+    }
+    log.restart();
+    if (points.length === 0) await this.#begin(phase);
+    else followedAt = this.#follow();
+    await this.#death(phase);
+    return followedAt === undefined ? 0 : performance.now() - followedAt;
+  }
+
+  #arm(point: CrashPoint): void {
+    this.#bench.log.restart({
+      ...point,
+      isGentle: point.signal === "SIGTERM",
+      kill: () => this.#controller.signal(point.signal),
+    });
+  }
+
+  /** The write at which the controller died; undefined when the phase came to its end before. */
+  async #death(phase: Phase): Promise<Write | undefined> {
     const settled = new AbortController();
-    const end = await Promise.race([
-      controller.exited.then(() => "dead" as const),
-      this.#settled(phase, settled.signal).then(() => "settled" as const),
-    ]);
-    if (end === "settled") await Promise.race([controller.exited, delay(lateWritesMs)]);
-    settled.abort();
-    const { struck } = log;
-    if (struck === undefined) return { struck, convergeMs: 0 };
-    await controller.exited;
-    log.revive();
-    const startedAt = performance.now();
-    this.#controller = await startController(this.#bench);
-    await this.#settled(phase, AbortSignal.timeout(settleLimitMs * 2));
-    return { struck, convergeMs: performance.now() - startedAt };
+    const { exited } = this.#controller;
+    try {
+      const end = await Promise.race([exited, this.#settled(phase, settled.signal)]);
+      if (end === undefined) await Promise.race([exited, delay(lateWritesMs)]);
+      const { struck } = this.#bench.log;
+      if (end !== undefined && struck === undefined)
+        throw new Error(`The controller ended by itself: ${JSON.stringify(end)}`);
+      return struck;
+    } finally {
+      settled.abort();
+    }
+  }
+
+  /** Starts the next controller and waits for nothing: it may die before it is ready. */
+  #follow(): number {
+    const followedAt = performance.now();
+    this.#controller = new ControllerProcess(this.#bench.controller);
+    return followedAt;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -160,13 +214,13 @@ class Stage implements AsyncDisposable {
   async #settled(phase: Phase, signal: AbortSignal): Promise<void> {
     const { hub } = this.#bench;
     const { kind } = this.#target;
-    if (phase === "uninstall") return gone(hub, kind, settleLimitMs);
     const version = phase === "install" ? firstVersion : secondVersion;
     let status: unknown;
     const isSettled = async (): Promise<boolean> => {
       if (signal.aborted) return true;
       const component = await read(hub, kind);
       status = valueAt(component, "status");
+      if (phase === "uninstall") return component === undefined;
       return (
         valueAt(status, "observedGeneration") === component?.metadata.generation &&
         String(valueAt(status, "version")).startsWith(version) &&
@@ -174,7 +228,7 @@ class Stage implements AsyncDisposable {
       );
     };
     try {
-      await waitFor(`${kind} ${version} to be Ready`, isSettled, { timeoutMs: settleLimitMs });
+      await waitFor(`the ${phase} of ${kind}`, isSettled, { timeoutMs: settleLimitMs });
     } catch (error) {
       throw new Error(`${textOf(error)}; its status was ${JSON.stringify(status)}`, {
         cause: error,

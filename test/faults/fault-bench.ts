@@ -29,6 +29,8 @@ export interface FaultBench extends AsyncDisposable {
   /** Flags and files with which a controller sees the clusters through the proxies. */
   readonly controller: ControllerProcessOptions;
   readonly seed: number;
+  /** Whether the controllers of trials protect anchors. */
+  readonly isGuarded: boolean;
   /** In [0, 1), the same sequence for the same seed. */
   readonly random: () => number;
   readonly say: (line: string) => void;
@@ -36,15 +38,21 @@ export interface FaultBench extends AsyncDisposable {
 
 export interface FaultBenchOptions {
   readonly seed: number;
+  /** The single faults meet controllers with the anchor's guard too; default false. The crash sweep always does. */
+  readonly isGuarded?: boolean;
   readonly say: (line: string) => void;
 }
 
 const startLimitMs = 60_000;
 
 /** Starts the clusters and the proxies. Serving belongs on `spoke-1`, Eventing on `spoke-2`. */
-export async function startFaultBench({ seed, say }: FaultBenchOptions): Promise<FaultBench> {
+export async function startFaultBench({
+  seed,
+  say,
+  isGuarded = false,
+}: FaultBenchOptions): Promise<FaultBench> {
   await using undo = new AsyncDisposableStack();
-  const fleet = undo.use(await startFleet({ spokes: 2, log: say }));
+  const fleet = undo.use(await startFleet({ hub: { egress: true }, spokes: 2, log: say }));
   const log = new WriteLog();
   const proxyOf = async ({ name, server, caPem }: Cluster): Promise<FaultProxy> =>
     undo.use(await startFaultProxy({ cluster: name, server, caPem, log }));
@@ -78,6 +86,7 @@ export async function startFaultBench({ seed, say }: FaultBenchOptions): Promise
     eventing,
     controller,
     seed,
+    isGuarded,
     random: seeded(seed),
     say,
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -5,7 +5,7 @@ import { runFaults } from "./run-faults.ts";
 import { tableOf } from "./table.ts";
 import { expectedOf, type Expected } from "./trial.ts";
 
-const seed = Math.floor(Math.random() * 1_000_000);
+const seed = Number(process.env["KNFLEET_SEED"] ?? Date.now() % 1_000_000);
 const say = (line: string): void => console.error(line);
 let bench: FaultBench | undefined;
 let expected: Expected;

@@ -17,6 +17,8 @@ export interface FaultPlan {
 }
 
 const sampledLives = 2;
+/** Deaths in each phase of a life of the whole sweep, which so takes an hour and not a day. */
+export const usualDeaths = 8;
 
 /** Tries the faults one after the other on one bench; a failure is a row, not an error. */
 export async function runFaults(
@@ -30,7 +32,9 @@ export async function runFaults(
     for (const one of cases) {
       bench.say(`${one.id}: ${one.fault}`);
       const result = await tryFault(bench, one, expected);
-      if (!result.survived) bench.say(`${one.id}: NOT SURVIVED: ${result.notes.join("; ")}`);
+      const { survived, convergeMs = 0, notes } = result;
+      const said = survived ? `converged in ${(convergeMs / 1_000).toFixed(1)} s` : "NOT SURVIVED";
+      bench.say(`${one.id}: ${[said, ...notes].join("; ")}`);
       results.push(result);
     }
   }
@@ -54,6 +58,7 @@ function sweepOf({ quick, only = ["C1", "C28"], match, point }: FaultPlan): Swee
   const [first] = wanted;
   const signal = first === "C1" ? ("SIGKILL" as const) : ("SIGTERM" as const);
   return {
+    deaths: usualDeaths,
     ...point,
     ...(quick ? { sample: sampledLives } : {}),
     ...(wanted.length === 1 ? { signal } : {}),

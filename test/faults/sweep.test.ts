@@ -8,8 +8,8 @@ const writes = { install: 3, upgrade: 2, uninstall: 1 };
 
 function pointsOf(plan: SweepPlan, seed = 1): readonly string[] {
   return livesOf(writes, plan, seeded(seed)).flatMap((life) =>
-    Object.entries(life).map(
-      ([phase, { write, side, signal }]) => `${phase} ${side} ${write} ${signal}`,
+    Object.entries(life).flatMap(([phase, points]) =>
+      points.map(({ write, side, signal }) => `${phase} ${side} ${write} ${signal}`),
     ),
   );
 }
@@ -41,8 +41,39 @@ describe("C1: the crash sweep", () => {
   });
 
   test("can be narrowed to one point", () => {
-    const plan = { phase: "upgrade", write: 2, side: "after", signal: "SIGKILL" } as const;
+    const plan = { phase: "upgrade", writes: [2], side: "after", signal: "SIGKILL" } as const;
     expect(pointsOf(plan)).toEqual(["upgrade after 2 SIGKILL"]);
+  });
+
+  test("has several deaths in one life, each further on than the one before", () => {
+    const many = { install: 7, upgrade: 0, uninstall: 0 };
+    const plan = { side: "before", signal: "SIGKILL", deaths: 3 } as const;
+    const lives = livesOf(many, plan, seeded(1));
+    expect(lives.map(({ install = [] }) => install.map(({ write }) => write))).toEqual([
+      [1, 4, 7],
+      [2, 5],
+      [3, 6],
+    ]);
+  });
+
+  test("C1: takes every write into some life, however many deaths a life has", () => {
+    const many = { install: 122, upgrade: 86, uninstall: 30 };
+    const points = (deaths: number) =>
+      livesOf(many, { deaths }, seeded(1))
+        .flatMap((life) =>
+          Object.entries(life).flatMap(([phase, chain]) =>
+            chain.map((point) => phase + JSON.stringify(point)),
+          ),
+        )
+        .toSorted();
+    expect(points(8)).toEqual(points(1));
+    expect(new Set(points(8)).size).toBe(2 * (122 + 86 + 30 + 30));
+  });
+
+  test("can be told the writes of one life", () => {
+    const plan = { phase: "install", writes: [1, 3], side: "after" } as const;
+    expect(livesOf(writes, plan, seeded(1))).toHaveLength(1);
+    expect(pointsOf(plan)).toEqual(["install after 1 SIGKILL", "install after 3 SIGKILL"]);
   });
 
   test("draws the same sample for the same seed, and another for another", () => {

@@ -5,6 +5,7 @@ import {
   undisturbed,
   type CrashPoint,
   type CrashResult,
+  type Death,
   type Life,
   type Phase,
   type Reference,
@@ -18,8 +19,12 @@ export interface SweepPlan {
   readonly kind?: ComponentKind;
   readonly phase?: Phase;
   readonly side?: CrashPoint["side"];
-  /** One write only. */
-  readonly write?: number;
+  /** At these writes only, one controller after the other. */
+  readonly writes?: readonly number[];
+  /** So many deaths in each phase of a life; default 1. */
+  readonly deaths?: number;
+  /** Go on with this life of each kind, counted from 1. */
+  readonly from?: number;
   /** So many lives of each kind with points drawn by the seed; absent: every point. */
   readonly sample?: number;
   /** Only deaths by this signal, which is C1 or C28. */
@@ -39,40 +44,78 @@ export async function sweep(bench: FaultBench, plan: SweepPlan): Promise<readonl
     bench.say(
       `${target.kind}: ${install} writes to install, ${upgrade} to upgrade, ${uninstall} to uninstall`,
     );
-    const lives = livesOf(reference.writes, plan, bench.random);
-    const results: CrashResult[] = [];
-    for (const [index, life] of lives.entries()) {
-      const found = await live(bench, { target, reference }, life);
-      results.push(...found);
-      for (const one of found.filter(isFailure)) bench.say(failureText(target, one, bench.seed));
-      if (lives.length > 10 && index % 10 === 9)
-        bench.say(`${target.kind}: ${index + 1} of ${lives.length} lives`);
-    }
+    const results = await liveAll(bench, { target, reference }, plan);
     rows.push(...rowsOf({ target, reference }, results, bench.seed));
   }
   return rows;
 }
 
-/** Lives with one point in each phase, so that every wanted point is in one of them. */
+type Compared = { readonly target: Target; readonly reference: Reference };
+
+async function liveAll(
+  bench: FaultBench,
+  compared: Compared,
+  plan: SweepPlan,
+): Promise<readonly CrashResult[]> {
+  const { target, reference } = compared;
+  const results: CrashResult[] = [];
+  const lives = livesOf(reference.writes, plan, bench.random);
+  for (const [index, life] of lives.entries()) {
+    if (index + 1 < (plan.from ?? 1)) continue;
+    const startedAt = performance.now();
+    const found = await live(bench, compared, life);
+    results.push(...found);
+    for (const one of found.filter(isFailure)) bench.say(failureText(target, one, bench.seed));
+    if (lives.length <= 10) continue;
+    const died = found.flatMap(({ deaths }) => deaths).filter(({ struck }) => struck !== undefined);
+    const tookS = Math.round((performance.now() - startedAt) / 1_000);
+    bench.say(
+      `${target.kind}: life ${index + 1} of ${lives.length}: died ${died.length} times in ${tookS} s`,
+    );
+  }
+  return results;
+}
+
+/** Lives in which every wanted point is once: in the order of the writes, each as far from the next one as can be. */
 export function livesOf(
   writes: Readonly<Record<Phase, number>>,
   plan: SweepPlan,
   random: () => number,
 ): readonly Life[] {
-  const points = Object.fromEntries(
-    phases.map((phase) => [phase, pointsOf(phase, writes[phase], plan)]),
+  const chains = phases.map(
+    (phase) => [phase, chainsOf(pointsOf(phase, writes[phase], plan), plan, random)] as const,
   );
-  const drawn = plan.sample;
-  const count = drawn ?? Math.max(...phases.map((phase) => points[phase]?.length ?? 0));
-  return Array.from({ length: count }, (_, index) => {
-    const life: Life = {};
-    for (const phase of phases) {
-      const own = points[phase] ?? [];
-      const point =
-        own[drawn === undefined ? index : drawnIndex({ index, drawn }, own.length, random)];
-      if (point !== undefined) life[phase] = point;
-    }
-    return life;
+  const count = Math.max(...chains.map(([, ofPhase]) => ofPhase.length));
+  return Array.from({ length: count }, (_, index) =>
+    Object.fromEntries(
+      chains.flatMap(([phase, ofPhase]) => {
+        const chain = ofPhase[index];
+        return chain === undefined ? [] : [[phase, chain] as const];
+      }),
+    ),
+  );
+}
+
+/** All deaths of a chain are by the same signal and on the same side, so that it can be written on a command line. */
+function chainsOf(
+  points: readonly CrashPoint[],
+  { sample, deaths = 1, writes }: SweepPlan,
+  random: () => number,
+): readonly (readonly CrashPoint[])[] {
+  if (sample !== undefined) {
+    const drawn = Array.from({ length: sample }, (_, index) => {
+      const point = points[drawnIndex({ index, drawn: sample }, points.length, random)];
+      return point === undefined ? [] : [point];
+    });
+    return drawn.filter((chain) => chain.length > 0);
+  }
+  const alike = Object.values(Object.groupBy(points, ({ side, signal }) => `${side} ${signal}`));
+  return alike.flatMap((ofKind) => {
+    if (writes !== undefined) return [ofKind];
+    const count = Math.ceil(ofKind.length / deaths);
+    return Array.from({ length: count }, (_, index) =>
+      ofKind.filter((_point, position) => position % count === index),
+    );
   });
 }
 
@@ -97,11 +140,14 @@ function pointsOf(phase: Phase, writes: number, plan: SweepPlan): readonly Crash
         sides.map((side) => ({ write: index + 1, side, signal })),
       ).flat(),
     )
-    .filter(({ write, side }) => (plan.write ?? write) === write && (plan.side ?? side) === side);
+    .filter(
+      ({ write, side }) =>
+        (plan.writes?.includes(write) ?? true) && (plan.side === undefined || plan.side === side),
+    );
 }
 
 function rowsOf(
-  { target, reference }: { readonly target: Target; readonly reference: Reference },
+  { target, reference }: Compared,
   results: readonly CrashResult[],
   seed: number,
 ): readonly FaultResult[] {
@@ -109,18 +155,19 @@ function rowsOf(
     (["SIGKILL", "SIGTERM"] as const).map((signal) => ({ phase, signal })),
   );
   return kinds.flatMap(({ phase, signal }) => {
-    const own = results.filter((one) => one.phase === phase && one.point.signal === signal);
-    if (own.length === 0) return [];
+    const own = results.filter((one) => one.phase === phase && signalOf(one) === signal);
+    const deaths = own.flatMap((one) => one.deaths);
     const failures = own.filter(isFailure);
-    const reached = own.filter(({ struck }) => struck !== undefined);
+    if (deaths.length + failures.length === 0) return [];
+    const reached = deaths.filter(({ struck }) => struck !== undefined);
     return [
       {
         id: signal === "SIGKILL" ? "C1" : "C28",
-        fault: `${target.kind}: ${signal} at ${own.length} points of the ${phase} (${reference.writes[phase]} writes)`,
+        fault: `${target.kind}: ${signal} at ${deaths.length} points of the ${phase} (${reference.writes[phase]} writes)`,
         survived: failures.length === 0,
         convergeMs: Math.max(...own.map(({ convergeMs }) => convergeMs)),
         notes: [
-          `died ${reached.length} times`,
+          `died ${reached.length} times${unreachedText(deaths)}`,
           ...failures.map((one) => failureText(target, one, seed)),
         ],
       },
@@ -132,14 +179,37 @@ function isFailure({ differences }: CrashResult): boolean {
   return differences.length > 0;
 }
 
+function signalOf({ deaths }: CrashResult): CrashPoint["signal"] {
+  return deaths[0]?.point.signal ?? "SIGKILL";
+}
+
+/** Fewer writes than in the undisturbed run: what was already there was not written again. */
+function unreachedText(deaths: readonly Death[]): string {
+  const points = deaths.filter(({ struck }) => struck === undefined).map(({ point }) => point);
+  const sides = (["before", "after"] as const).flatMap((side) => {
+    const writes = points.filter((one) => one.side === side).map(({ write }) => write);
+    const sorted = writes.toSorted((a, b) => a - b).join(",");
+    return writes.length === 0 ? [] : [`${side} ${sorted}`];
+  });
+  return sides.length === 0 ? "" : `; ended before these writes: ${sides.join("; ")}`;
+}
+
 function failureText(
   { kind }: Target,
-  { phase, point, struck, differences }: CrashResult,
+  { phase, deaths, differences }: CrashResult,
   seed: number,
 ): string {
-  const { write, side, signal } = point;
-  const at = struck === undefined ? "" : ` (${struck.method} ${struck.cluster}${struck.path})`;
+  const [first] = deaths;
+  const why = differences.slice(0, 5).join("; ");
+  if (first === undefined) return `${phase}, without a death: ${why}`;
+  const { side, signal } = first.point;
+  const at = deaths.map(({ point, struck }) =>
+    struck === undefined
+      ? `${point.write}`
+      : `${point.write} (${struck.method} ${struck.cluster}${struck.path})`,
+  );
   const id = signal === "SIGKILL" ? "C1" : "C28";
-  const again = `npm run faults -- --only ${id} --seed ${seed} --kind ${kind} --phase ${phase} --write ${write} --side ${side}`;
-  return `${phase}, ${side} write ${write}${at}: ${differences.slice(0, 5).join("; ")}\n    again: ${again}`;
+  const writes = deaths.map(({ point }) => point.write).join(",");
+  const again = `npm run faults -- --only ${id} --seed ${seed} --kind ${kind} --phase ${phase} --write ${writes} --side ${side}`;
+  return `${phase}, ${side} write ${at.join(", ")}: ${why}\n    again: ${again}`;
 }

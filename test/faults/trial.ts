@@ -59,6 +59,7 @@ export class Trial implements AsyncDisposable {
     bench.log.restart();
     bench.hubProxy.resetCounts();
     bench.serving.proxy.resetCounts();
+    if (bench.isGuarded) return new Trial(bench, options, await startController(bench, options));
     const { flags = bench.controller.flags ?? [] } = options;
     // The guard's own requests would be counted and refused too; the crash sweep has it on, and its own tests harm it.
     const engineOnly = { ...options, flags: [...flags, "--anchor-protection", "None"] };

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import { anchorAnnotations } from "../../api/anchor.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
+import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { AdminError } from "../fleet/admin-client.ts";
 import type { Cluster } from "../fleet/cluster.ts";
 import { applyFile } from "../fleet/hub-access.ts";
@@ -9,6 +9,13 @@ import { valueAt } from "../fleet/json-record.ts";
 
 const namespace = "knfleet-system";
 const name = "knfleet-webhook";
+
+/** The ValidatingWebhookConfiguration. */
+export const configurationKey: ObjectKey = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  name,
+};
 
 /** User as which the controller of the hub comes. */
 export const controllerUser = "system:serviceaccount:knfleet-system:knfleet-controller";
@@ -52,6 +59,8 @@ function configuration(): Manifest {
             resources: ["knativeservings", "knativeeventings"],
           },
         ],
+        // Else nobody could take the finalizer off while the webhook is away.
+        matchConditions: [{ name: "stays", expression: "!has(object.metadata.deletionTimestamp)" }],
       }),
       webhookOf("provider-file", {
         rules: [{ ...maps, operations: ["CREATE", "UPDATE", "DELETE"] }],
@@ -102,9 +111,21 @@ export async function askForAnchor(hub: Cluster): Promise<number> {
   }
 }
 
+/** Writes a `caBundle`, in base64, into all webhooks of the configuration. */
+export async function overwriteBundle(hub: Cluster, caBundle: string): Promise<void> {
+  const found = await hub.admin.get(configurationKey);
+  const webhooks: unknown = valueAt(found, "webhooks");
+  if (!Array.isArray(webhooks)) throw new Error("The configuration has no webhooks");
+  const changed = webhooks.map((webhook: object) => ({
+    ...webhook,
+    clientConfig: { ...Object(valueAt(webhook, "clientConfig")), caBundle },
+  }));
+  await hub.admin.patch(configurationKey, { webhooks: changed });
+}
+
 /** PEM texts in the webhook's `caBundle` on the hub; empty when there is none. */
 export async function trustedOn(hub: Cluster): Promise<string> {
-  const found = await hub.admin.get({ ...configuration(), name });
+  const found = await hub.admin.get(configurationKey);
   const bundle = valueAt(found, "webhooks", "0", "clientConfig", "caBundle");
   return typeof bundle === "string" ? Buffer.from(bundle, "base64").toString() : "";
 }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { anchorNameOf } from "../../../api/anchor.ts";
 import { operatorApiVersion } from "../../../api/component.ts";
+import type { ObjectKey } from "../../../api/kubernetes.ts";
 import { componentOf } from "../../e2e/installation.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -85,7 +86,7 @@ export const processCases: readonly FaultCase[] = [
       const name = anchorNameOf({ kind: "KnativeServing", name: "knative-serving" });
       const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-serving", name };
       const { uid } = (await admin.get(key))?.metadata ?? {};
-      await admin.remove(key);
+      await waitFor("the anchor to be deleted", () => removeUnguarded(trial, key));
       await waitFor(
         "another anchor",
         async () => {
@@ -97,6 +98,18 @@ export const processCases: readonly FaultCase[] = [
     },
   },
 ];
+
+/** As somebody who may do everything: the guard's bindings first, which the controller makes anew, then the object. */
+async function removeUnguarded({ target, bench }: Trial, key: ObjectKey): Promise<boolean> {
+  const { admin } = target.spoke;
+  const kind = {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicyBinding",
+  };
+  const bindings = bench.isGuarded ? await admin.list(kind) : [];
+  await Promise.all(bindings.map(({ metadata: { name } }) => admin.remove({ ...kind, name })));
+  return admin.remove(key);
+}
 
 /** Two replicas: after the second's first write the first, which wakes, writes nothing more. */
 async function frozenLeader(trial: Trial): Promise<void> {

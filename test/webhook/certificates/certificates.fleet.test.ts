@@ -10,15 +10,18 @@ import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { WebhookProcess } from "../../support/webhook-process.ts";
-import { askForAnchor, controllerUser, installWebhook, names, trustedOn } from "../guarded-hub.ts";
+import {
+  askForAnchor,
+  configurationKey,
+  controllerUser,
+  installWebhook,
+  names,
+  overwriteBundle,
+  trustedOn,
+} from "../guarded-hub.ts";
 
 const fleet = useFleet({ hub: { kwok: false, egress: true }, spokes: 0 });
 const secret = { apiVersion: "v1", kind: "Secret", namespace: names.namespace, name: names.secret };
-const configuration = {
-  apiVersion: "admissionregistration.k8s.io/v1",
-  kind: "ValidatingWebhookConfiguration",
-  name: names.name,
-};
 const day = 86_400_000;
 let hub: Cluster;
 let kubeconfig: string;
@@ -123,16 +126,7 @@ test("replicas that start together serve the same certificate", async () => {
 
 const patchSecret = async (data: Readonly<Record<string, string | null>>) =>
   hub.admin.patch(secret, { data });
-const patchBundle = async (caBundle: string) => {
-  const found = await hub.admin.get(configuration);
-  const webhooks: unknown = valueAt(found, "webhooks");
-  if (!Array.isArray(webhooks)) throw new Error("The configuration has no webhooks");
-  const changed = webhooks.map((webhook: object) => ({
-    ...webhook,
-    clientConfig: { ...Object(valueAt(webhook, "clientConfig")), caBundle },
-  }));
-  await hub.admin.patch(configuration, { webhooks: changed });
-};
+const patchBundle = (caBundle: string) => overwriteBundle(hub, caBundle);
 
 describe("a running webhook heals by itself", () => {
   test("a Secret that was deleted, an emptied or foreign part of it, and a caBundle that was changed", async () => {
@@ -162,7 +156,7 @@ describe("a running webhook heals by itself", () => {
     await whole(webhook);
     const annotation = "cert-manager.io/inject-ca-from";
     const annotate = (value: string | null) =>
-      hub.admin.patch(configuration, { metadata: { annotations: { [annotation]: value } } });
+      hub.admin.patch(configurationKey, { metadata: { annotations: { [annotation]: value } } });
     await annotate("knfleet-system/webhook");
     await patchBundle("");
     // A renewal that the webhook makes after that shows that it has seen it.
