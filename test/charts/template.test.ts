@@ -202,6 +202,19 @@ describe("what is written in the templates is said elsewhere, too", () => {
     },
   );
 
+  test("C27: the webhook is not asked about components that are being deleted, so that they can go while it is away", () => {
+    const configuration = objectIn(
+      of("default"),
+      "ValidatingWebhookConfiguration",
+      "knfleet-webhook",
+    );
+    const [components] = listAt(configuration, "webhooks");
+    expect(valueAt(components, "name")).toBe("components.knfleet.dev");
+    expect(valueAt(components, "matchConditions")).toEqual([
+      { name: "stays", expression: "!has(object.metadata.deletionTimestamp)" },
+    ]);
+  });
+
   test("the CRDs are those of api/schema, and stay when the chart goes", () => {
     for (const kind of ["KnativeServing", "KnativeEventing"] as const) {
       const crd = crdOf(kind);
