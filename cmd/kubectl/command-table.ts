@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "./command-entry.ts";
+import { explainEntry } from "./explain/explain-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 
 const selectionText =
@@ -43,6 +44,7 @@ export const commandTable = (): readonly CommandEntry[] => [
     completes: "installations",
     load: async () => (await import("./deployments-action.ts")).runDeployments,
   },
+  explainEntry(),
   renderEntry(),
   {
     name: "version",

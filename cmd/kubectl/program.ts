@@ -42,7 +42,7 @@ export function createProgram(terminal: Terminal, run: Run): Command {
       .summary(entry.summary)
       .description(entry.text)
       .configureHelp({ showGlobalOptions: true, formatHelp: formatHelp(entry.examples) });
-    if (entry.args.includes("NAME")) command.argument("[names...]");
+    if (/\.\.\./.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
       const flags = readFlags(program.opts<RawFlags>(), terminal.env);

@@ -1,0 +1,81 @@
+/** Likely causes of a reason or code, most likely first, each with a command that shows whether it is this one. */
+export type Causes = readonly (readonly [cause: string, command: string])[];
+
+const profile = "kubectl get clusterprofile NAME -n NAMESPACE -o yaml";
+const diagnose = "kubectl knfleet diagnose TYPE/NAME -n NAMESPACE";
+const component = "kubectl get TYPE NAME -n NAMESPACE -o yaml";
+
+export const causesOf: Readonly<Record<string, Causes>> = {
+  ClusterProfileNotFound: [
+    ["spec.clusterProfileRef has a wrong name or namespace", component],
+    ["the cluster manager has not made the ClusterProfile yet", "kubectl get clusterprofiles -A"],
+    [
+      "the ClusterProfile was deleted while the component still names it",
+      "kubectl get clusterprofiles -A",
+    ],
+  ],
+  ClusterProfileNotReady: [
+    ["the cluster manager reports ControlPlaneHealthy=False", profile],
+    ["nothing writes the condition ControlPlaneHealthy at all", profile],
+  ],
+  ClusterProfileUnavailable: [
+    [
+      "the ClusterProfile CRD is not installed on the hub",
+      "kubectl get crd clusterprofiles.multicluster.x-k8s.io",
+    ],
+    [
+      "the controller may not read ClusterProfiles",
+      "kubectl auth can-i list clusterprofiles.multicluster.x-k8s.io -A --as system:serviceaccount:NAMESPACE:knfleet-controller",
+    ],
+  ],
+  MulticlusterDisabled: [
+    ["status.accessProviders offers other provider names than the provider file has", profile],
+    ["the ClusterProfile offers no access provider yet", profile],
+  ],
+  AccessProviderFailed: [
+    ["the exec plugin failed or found no Secret", diagnose],
+    ["the credential has run out", diagnose],
+    ["the provider's entry or the profile's extension is wrong", profile],
+  ],
+  RemoteClientCreationFailed: [
+    ["the address in the ClusterProfile is wrong or cannot be reached from the hub", diagnose],
+    ["the CA in the ClusterProfile is not that of the cluster", diagnose],
+  ],
+  SpokeUnreachable: [
+    ["the spoke's API server is down", diagnose],
+    ["the network between hub and spoke is broken", diagnose],
+  ],
+  ApplyFailed: [
+    ["the identity on the spoke lacks a right", diagnose],
+    ["an admission webhook of the spoke refuses objects", component],
+    ["another field manager owns a field", component],
+  ],
+  DeploymentsNotReady: [
+    [
+      "pods cannot be scheduled or their images cannot be pulled",
+      "kubectl knfleet deployments TYPE/NAME -n NAMESPACE -o wide",
+    ],
+    ["the rollout has only just begun", "kubectl knfleet wait TYPE/NAME -n NAMESPACE --for=ready"],
+  ],
+  AnchorConflict: [
+    ["the cluster has an installation of another hub", diagnose],
+    ["the component was deleted with orphans and made again", diagnose],
+  ],
+  VersionNotEligible: [["spec.version skips a minor version", "kubectl knfleet version"]],
+  CredentialRejected: [
+    ["the token has run out or was revoked", diagnose],
+    ["the Secret holds the token of another cluster", diagnose],
+  ],
+  Forbidden: [
+    ["the ClusterRole on the spoke is older than the controller", diagnose],
+    ["the ClusterRoleBinding names another ServiceAccount", diagnose],
+  ],
+  PluginNotFound: [["the plugin's image volume or path is not mounted", diagnose]],
+  PluginTimeout: [["the plugin waits for a server that it cannot reach", diagnose]],
+  TLSUntrusted: [
+    ["the CA in the ClusterProfile is old", diagnose],
+    ["a proxy answers in place of the cluster", diagnose],
+  ],
+  NoMatchingProvider: [["the names in provider file and ClusterProfile differ", profile]],
+  InternalError: [["the exec plugin, the network or a right on the spoke", diagnose]],
+};

@@ -1,0 +1,30 @@
+import type { Explanation } from "./explain.ts";
+
+const retries = {
+  change: "Nothing happens by itself until the component, the ClusterProfile or the files change.",
+  backoff:
+    "Tried again by itself after 5 ms doubling to 5 minutes, and at once when something changes.",
+  poll: "Looked at again at a fixed pace.",
+} as const;
+
+/** An explanation for people. */
+export function explanationText(one: Explanation): string {
+  const { name, title, type, condition, setBy, meaning, retry, causes, next, upstream } = one;
+  const place = condition === null ? type : `${type}, condition ${condition}`;
+  const lines = [
+    `${name}${title === null ? "" : ` ${title}`} (${place})`,
+    `  ${meaning}`,
+    `  Set by: ${setBy}.`,
+    ...(retry === null ? [] : [`  Retry: ${retries[retry]}`]),
+    ...(causes.length === 0 ? [] : ["  Likely causes:"]),
+    ...causes.flatMap(({ cause, command }, at) => [`    ${at + 1}. ${cause}`, `       ${command}`]),
+    ...(next === null ? [] : [`  Next: ${next}`]),
+    ...(upstream === null
+      ? []
+      : [
+          `  From the upstream operator (${upstream.versions}): ${upstream.means}`,
+          ...upstream.not.map((text) => `    ${text}`),
+        ]),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
