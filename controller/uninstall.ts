@@ -61,17 +61,19 @@ interface Work extends Subject {
 interface LastSteps extends Pick<Work, "component"> {
   readonly target: Target;
   readonly guard: ClusterGuard | undefined;
+  /** Whether the hub still has a component. */
+  readonly isKnown: (uid: string) => boolean;
 }
 
 /** What the guard needed goes with the anchor. Spec: anchor-guard.md 6.3, steps 6 and 7. */
 async function leaveGuard(
-  { component, target, guard }: LastSteps,
+  { component, target, guard, isKnown }: LastSteps,
   signal: AbortSignal,
 ): Promise<void> {
   if (target.profile === undefined) return;
   try {
     const componentUid = component.metadata.uid;
-    await releaseNamespaces({ ...target, componentUid }, signal);
+    await releaseNamespaces({ ...target, componentUid, isKnown }, signal);
     await guard?.retire(component, signal);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
@@ -130,7 +132,9 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
       },
       either,
     );
-    await leaveGuard({ component, target, guard }, either);
+    const isKnown = (uid: string): boolean =>
+      [...deps.components.all()].some(({ metadata }) => metadata.uid === uid);
+    await leaveGuard({ component, target, guard, isKnown }, either);
     const message = `Removed ${count} objects from ${clusterNameOf(component)}`;
     await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
   } finally {

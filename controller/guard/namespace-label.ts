@@ -11,14 +11,18 @@ export interface Leaving {
   readonly hubId: string;
   /** Of the component whose anchor is gone. */
   readonly componentUid: string;
+  /** Where that anchor was. */
+  readonly namespace: string;
+  /** Whether the hub still has a component. */
+  readonly isKnown: (uid: string) => boolean;
 }
 
 /**
  * Takes the guard's label off the namespaces that were made for a component, so that they can be deleted: not where another anchor of
- * this hub is. Spec: anchor-guard.md 6.3, step 6.
+ * this hub is. The last one to go takes it off its namespace for whoever made that and went before. Spec: anchor-guard.md 6.3, step 6.
  */
 export async function releaseNamespaces(
-  { client, fieldManager, hubId, componentUid }: Leaving,
+  { client, fieldManager, hubId, componentUid, ...leaving }: Leaving,
   signal: AbortSignal,
 ): Promise<void> {
   const labelSelector = `${guardLabels.namespace}=${hubId}`;
@@ -27,11 +31,11 @@ export async function releaseNamespaces(
     { metadataOnly: true },
     signal,
   );
-  const ours = items.filter(
-    ({ metadata: { annotations = {}, deletionTimestamp } }) =>
-      annotations[anchorAnnotations.componentUid] === componentUid &&
-      deletionTimestamp === undefined,
-  );
+  const ours = items.filter(({ metadata: { name, annotations = {}, deletionTimestamp } }) => {
+    const maker = annotations[anchorAnnotations.componentUid];
+    const isLeft = maker !== undefined && name === leaving.namespace && !leaving.isKnown(maker);
+    return (maker === componentUid || isLeft) && deletionTimestamp === undefined;
+  });
   for (const { metadata } of ours) {
     const { name, uid } = metadata;
     if ((await anchorsOf(client, { hubId, namespace: name }, signal)).length > 0) continue;

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { anchorNameOf } from "../../../api/anchor.ts";
-import type { KnativeEventing } from "../../../api/component.ts";
+import type { Component, KnativeEventing } from "../../../api/component.ts";
+import { releaseNamespaces } from "../../../controller/guard/namespace-label.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { eventing, openInstaller } from "./installer.ts";
+import { eventing, openInstaller, serving } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf } from "./small-set.ts";
 import { sentTo, writtenTo } from "./spoke-view.ts";
@@ -22,6 +23,10 @@ function componentIn(
 
 function keyOf(name: string) {
   return { apiVersion: "v1", kind: "Namespace", name };
+}
+
+function configMapIn(namespace: string) {
+  return manifestOf(`v1 ConfigMap ${namespace}/guest`);
 }
 
 function withoutAll(marks: object | undefined): object {
@@ -181,6 +186,32 @@ describe("the namespace of an installation", () => {
     const { metadata } = (await spoke.admin.get(keyOf("left"))) ?? {};
     expect(metadata?.uid).toBe(made?.metadata.uid);
     expect(metadata?.labels).toMatchObject({ [guardLabel]: "hub-a", team: "next" });
+  });
+
+  test("keeps the guard's label while a component is in it, and loses it with the last one, whoever made it", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "shared";
+    const guardLabel = "operator.knative.dev/anchor-namespace";
+    const maker = componentIn(namespace, undefined);
+    await using first = await openInstaller(spoke, { component: maker });
+    await first.installer.install({ rendered: renderedOf(serviceOf(namespace)), isNew: true });
+    const guest = serving({}, { namespace, uid: "0f7d9a52-0000-4000-8000-000000000004" });
+    await using second = await openInstaller(spoke, { component: guest });
+    await second.installer.install({ rendered: renderedOf(configMapIn(namespace)), isNew: true });
+
+    const labelAfter = async (gone: Component, left: readonly Component[]): Promise<unknown> => {
+      const { target } = gone === maker ? first.installer : second.installer;
+      const name = anchorNameOf({ kind: gone.kind, name: gone.metadata.name });
+      await spoke.admin.remove({ apiVersion: "v1", kind: "ConfigMap", namespace, name });
+      const isKnown = (known: string): boolean =>
+        left.some(({ metadata }) => metadata.uid === known);
+      const componentUid = gone.metadata.uid;
+      const { signal } = new AbortController();
+      await releaseNamespaces({ ...target, componentUid, isKnown }, signal);
+      return (await spoke.admin.get(keyOf(namespace)))?.metadata.labels?.[guardLabel];
+    };
+    expect(await labelAfter(maker, [maker, guest])).toBe("hub-a");
+    expect(await labelAfter(guest, [guest])).toBeUndefined();
   });
 
   test("holds a root that is known also without any mark, which gets its marks back", async () => {
