@@ -59,7 +59,7 @@ app.kubernetes.io/component: {{ .program }}
 
 {{/* A program of the image. Node's debugger signal and __proto__ are off: the process holds the credentials of every spoke. */}}
 {{- define "knfleet.command" -}}
-- /nodejs/bin/node
+- /usr/local/bin/node
 - --disable-sigusr1
 - --disable-proto=delete
 - /app/cmd/knfleet-{{ .program }}.ts
