@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { connectHub, type HubConnection } from "../../../access/hub.ts";
-import { systemClock } from "../../../controller/clock.ts";
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { guardAnnotations, guardLabels } from "../../../api/anchor.ts";
+import { recordAt } from "../../../api/fields.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { type Clock, systemClock } from "../../../controller/clock.ts";
 import { ClusterGuard, type ClusterGuardOptions } from "../../../controller/guard/cluster-guard.ts";
+import { isGuardInstalled } from "../../../controller/guard/policy-objects.ts";
 import { guardPolicyOf, policyNameOf } from "../../../controller/guard/policy.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
@@ -58,10 +63,121 @@ function guardOf(
   return { guard, component, [Symbol.dispose]: () => end.abort(new Error("The test is over")) };
 }
 
+/** Waits as long as a busy machine may take. */
+function until(what: string, check: () => Promise<boolean> | boolean): Promise<boolean> {
+  return waitFor(what, check, { timeoutMs: 90_000 });
+}
+
 async function names(kind: string): Promise<readonly string[]> {
   const found = await cluster.admin.list({ apiVersion, kind });
   return found.map(({ metadata }) => metadata.name).filter((name) => name.includes("-0000."));
 }
+
+/** A client with which everything fails after so many writes, as for a process that died. */
+function mortal(client: KubeClient, lastWrite: number): KubeClient {
+  let writes = 0;
+  const write = async <T>(send: () => Promise<T>): Promise<T> => {
+    if (writes === lastWrite) throw new Error("The process is dead");
+    writes += 1;
+    return send();
+  };
+  return {
+    ...client,
+    apply: (...args) => write(() => client.apply(...args)),
+    replace: (...args) => write(() => client.replace(...args)),
+    remove: (...args) => write(() => client.remove(...args)),
+  };
+}
+
+const every = Array.from({ length: 7 }, (_, index) => index);
+
+test("11.14: a guard is complete, and gone, whatever write of its making or removing was a process's last", async () => {
+  const ended = every.map(async (lastWrite) => {
+    const hubId = `dying-${lastWrite}-0000`;
+    const life = guardOf(hubId, { crds: true, client: mortal(spoke.client, lastWrite) });
+    await life.guard.ready(signal).catch(() => undefined);
+    life[Symbol.dispose]();
+    const next = guardOf(hubId, { crds: true });
+    await next.guard.ready(signal);
+    expect(next.guard.protection.reason).toBe("Enforced");
+    const there = await names("ValidatingAdmissionPolicyBinding");
+    expect(there.filter((name) => name.includes(hubId))).toHaveLength(3);
+    next[Symbol.dispose]();
+
+    const last = guardOf(hubId, { crds: true, client: mortal(spoke.client, lastWrite) });
+    await last.guard.ready(signal);
+    await last.guard.retire(last.component, signal).catch(() => undefined);
+    last[Symbol.dispose]();
+    using heir = guardOf(hubId, { crds: true });
+    // A removal that is taken up again asks that before anything else, and has nothing to do after the sixth.
+    expect(await isGuardInstalled(spoke.client, hubId, signal)).toBe(lastWrite < 6);
+    await heir.guard.needsTwin(signal);
+    await heir.guard.retire(heir.component, signal);
+  });
+  await Promise.all(ended);
+  for (const kind of ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]) {
+    expect((await names(kind)).filter((name) => name.includes("dying"))).toEqual([]);
+  }
+});
+
+test("after a restart policies that are a minute old are proven by one round of probes", async () => {
+  using first = guardOf(hubs.a);
+  await first.guard.ready(signal);
+  const probes: string[] = [];
+  const { client } = spoke;
+  const later: KubeClient = {
+    ...client,
+    request: async (method, path, ...rest) => {
+      if (path.includes("dryRun=All")) probes.push(`${method} ${path}`);
+      const answer = await client.request(method, path, ...rest);
+      if (!path.endsWith("/selfsubjectreviews")) return answer;
+      const creationTimestamp = new Date(Date.now() + 61_000).toISOString();
+      return { ...recordAt(answer), metadata: { creationTimestamp } };
+    },
+  };
+  using second = guardOf(hubs.a, { client: later });
+  await second.guard.ready(signal);
+  expect(second.guard.protection.reason).toBe("Enforced");
+  expect(probes.toSorted()).toEqual([
+    "POST /api/v1/namespaces/default/configmaps?dryRun=All",
+    "POST /api/v1/namespaces?dryRun=All",
+  ]);
+  await second.guard.retire(second.component, signal);
+});
+
+test("11.17: a confirmation on a namespace that nobody used for 15 minutes is withdrawn", async () => {
+  const withdrawn: string[] = [];
+  const quarter = 900_000;
+  const hasty: Clock = {
+    ...systemClock,
+    after: (ms, callback) => systemClock.after(ms === quarter ? 200 : ms, callback),
+  };
+  using one = guardOf(hubs.a, {
+    clock: hasty,
+    recheckMs: 300,
+    onWithdrawn: ({ kind, name }, of) =>
+      withdrawn.push(`${kind} ${name} of ${of.map(({ metadata }) => metadata.name).join()}`),
+  });
+  await one.guard.ready(signal);
+  const house = { apiVersion: "v1", kind: "Namespace", name: "default" };
+  const resource = knownResource("v1", "Namespace");
+  const label = (value: string | null) => {
+    const patch = { metadata: { labels: { [guardLabels.namespace]: value } } };
+    return spoke.client.patch({ resource, name: "default" }, patch, {}, signal);
+  };
+  await label(hubs.a);
+  const uid = (await cluster.admin.get(house))?.metadata.uid ?? "";
+  const annotations = { [guardAnnotations.confirmDeletion]: uid };
+  await cluster.admin.patch(house, { metadata: { annotations } });
+  const isThere = async (): Promise<boolean> =>
+    (await cluster.admin.get(house))?.metadata.annotations?.[guardAnnotations.confirmDeletion] !==
+    undefined;
+  await until("the confirmation to be withdrawn", async () => !(await isThere()));
+  await until("that to be told", () => withdrawn.length > 0);
+  expect(withdrawn).toEqual(["Namespace default of default"]);
+  await label(null);
+  await one.guard.retire(one.component, signal);
+});
 
 test("two hubs guard one spoke, and the end of one leaves the other's guard", async () => {
   using first = guardOf(hubs.a, { crds: true });
@@ -136,7 +252,7 @@ test("another user of the controller is written into the policy in place, withou
       return false;
     }
   };
-  await waitFor("the first text to be enforced", async () => !(await attempt()));
+  await until("the first text to be enforced", async () => !(await attempt()));
   using one = guardOf(hubs.c);
   const over = new AbortController();
   const allowed: boolean[] = [];
@@ -174,8 +290,9 @@ test("a binding that is deleted is there again, and told of, whoever sees it fir
   await one.guard.ready(signal);
   const name = policyNameOf("anchor-guard", hubs.a);
   await cluster.admin.remove({ apiVersion, kind: "ValidatingAdmissionPolicyBinding", name });
-  await waitFor("the guard to be back", () =>
-    Promise.resolve(said.includes("BindingMissing") && said.at(-1) === "Enforced"),
+  await until(
+    "the guard to be back",
+    () => said.includes("BindingMissing") && said.at(-1) === "Enforced",
   );
   expect(await names("ValidatingAdmissionPolicyBinding")).toContain(name);
   await one.guard.retire(one.component, signal);
