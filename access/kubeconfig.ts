@@ -112,6 +112,16 @@ function withoutFields(fields: Fields, gone: readonly string[], more: Fields): F
   return { ...Object.fromEntries(kept), ...more };
 }
 
+/** Names of the contexts that the files have, each once; files that cannot be read have none. */
+export function contextNames(source: KubeconfigSource): readonly string[] {
+  const names = filesOf(source).flatMap((file) => {
+    const content = contentOf(file);
+    if (content === undefined) return [];
+    return entriesOf(parsed(content, file), "contexts", "context").map(([name]) => name);
+  });
+  return [...new Set(names)];
+}
+
 function isNamed({ kubeconfig = "" }: KubeconfigSource): boolean {
   return kubeconfig !== "";
 }

@@ -19,6 +19,11 @@ interface Chosen {
  * printed, the exit code is 130.
  */
 export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
+  const [first, ...words] = terminal.args;
+  if (first === "__complete") {
+    await (await import("./completion/run-complete.ts")).runComplete(words, terminal, signal);
+    return exitCodes.fine;
+  }
   let exitCode: ExitCode = exitCodes.fine;
   let chosen: Chosen | undefined;
   const program = createProgram(terminal, async (entry, input) => {

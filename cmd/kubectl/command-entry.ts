@@ -14,6 +14,6 @@ export interface CommandEntry {
   /** `kind` of the documents that the command prints as JSON and YAML; absent: it prints something else. */
   readonly kind?: string;
   /** What completion offers for arguments; absent: nothing. */
-  readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands";
+  readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands" | "shells";
   readonly load: () => Promise<Action<object>>;
 }

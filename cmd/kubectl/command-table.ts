@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "./command-entry.ts";
+import { completionEntry } from "./completion/completion-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 
@@ -11,52 +12,59 @@ const installationArgs = "[TYPE[/NAME] | NAME...]";
 
 /** Every command: help, docs/cli.md and completion are made of this table. Actions are loaded only when chosen. */
 export const commandTable = (): readonly CommandEntry[] => [
-  {
-    name: "status",
-    args: installationArgs,
-    summary: "Show every installation: the hub's view and the spoke's",
-    text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\n${selectionText}`,
-    examples: [
-      ["kubectl knfleet status -A", "the whole fleet"],
-      ["kubectl knfleet status ks/knative-serving ke/knative-eventing", "two installations"],
-      ["kubectl knfleet status -A -l env=prod -o wide", "with server, provider and message"],
-      ["kubectl knfleet status -A -o json", "for scripts; see docs/cli.md for the fields"],
-    ],
-    options: [
-      new Option("--no-live", "only the hub's view: no spoke is reached"),
-      new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
-    ],
-    kind: "FleetStatus",
-    completes: "installations",
-    load: async () => (await import("./status-action.ts")).runStatus,
-  },
-  {
-    name: "deployments",
-    args: installationArgs,
-    summary: "List the Knative deployments of the spokes",
-    text: `The Deployments of the selected installations, read from their clusters. A cluster that cannot be read is named below\nthe table and delays no other.\n${selectionText}`,
-    examples: [
-      ["kubectl knfleet deployments -A", "of the whole fleet"],
-      ["kubectl knfleet deployments ks -A -o wide", "of all KnativeServing, with images"],
-    ],
-    options: [],
-    kind: "DeploymentList",
-    completes: "installations",
-    load: async () => (await import("./deployments-action.ts")).runDeployments,
-  },
+  statusEntry(),
+  deploymentsEntry(),
   explainEntry(),
   renderEntry(),
-  {
-    name: "version",
-    args: "",
-    summary: "Show the versions of this program, the hub and the installations",
-    text: "The versions of this program, of Kubernetes on the hub, and of every Knative installation.",
-    examples: [
-      ["kubectl knfleet version", "everything"],
-      ["kubectl knfleet version --client", "this program only; no hub is asked"],
-    ],
-    options: [new Option("--client", "this program's version only")],
-    kind: "Version",
-    load: async () => (await import("./version-action.ts")).runVersion,
-  },
+  completionEntry(),
+  versionEntry(),
 ];
+
+const statusEntry = (): CommandEntry => ({
+  name: "status",
+  args: installationArgs,
+  summary: "Show every installation: the hub's view and the spoke's",
+  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\n${selectionText}`,
+  examples: [
+    ["kubectl knfleet status -A", "the whole fleet"],
+    ["kubectl knfleet status ks/knative-serving ke/knative-eventing", "two installations"],
+    ["kubectl knfleet status -A -l env=prod -o wide", "with server, provider and message"],
+    ["kubectl knfleet status -A -o json", "for scripts; see docs/cli.md for the fields"],
+  ],
+  options: [
+    new Option("--no-live", "only the hub's view: no spoke is reached"),
+    new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+  ],
+  kind: "FleetStatus",
+  completes: "installations",
+  load: async () => (await import("./status-action.ts")).runStatus,
+});
+
+const deploymentsEntry = (): CommandEntry => ({
+  name: "deployments",
+  args: installationArgs,
+  summary: "List the Knative deployments of the spokes",
+  text: `The Deployments of the selected installations, read from their clusters. A cluster that cannot be read is named below\nthe table and delays no other.\n${selectionText}`,
+  examples: [
+    ["kubectl knfleet deployments -A", "of the whole fleet"],
+    ["kubectl knfleet deployments ks -A -o wide", "of all KnativeServing, with images"],
+  ],
+  options: [],
+  kind: "DeploymentList",
+  completes: "installations",
+  load: async () => (await import("./deployments-action.ts")).runDeployments,
+});
+
+const versionEntry = (): CommandEntry => ({
+  name: "version",
+  args: "",
+  summary: "Show the versions of this program, the hub and the installations",
+  text: "The versions of this program, of Kubernetes on the hub, and of every Knative installation.",
+  examples: [
+    ["kubectl knfleet version", "everything"],
+    ["kubectl knfleet version --client", "this program only; no hub is asked"],
+  ],
+  options: [new Option("--client", "this program's version only")],
+  kind: "Version",
+  load: async () => (await import("./version-action.ts")).runVersion,
+});

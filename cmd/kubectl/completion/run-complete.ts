@@ -1,0 +1,88 @@
+import { commandTable } from "../command-table.ts";
+import { commonOptions, connectionOptions } from "../common-options.ts";
+import { readFlags, type Flags, type RawFlags } from "../flags.ts";
+import { normalizedArgs, switchesOf } from "../normalized-args.ts";
+import { createProgram } from "../program.ts";
+import type { Terminal } from "../terminal.ts";
+import { completionText, directives, fixed, offerAt, type Offer, type Word } from "./complete.ts";
+
+const budgetMs = 1_000;
+
+/**
+ * Prints what can stand at the place of the last word. Never fails and writes nothing on standard error: what cannot be found
+ * out within a second is not offered.
+ */
+export async function runComplete(
+  words: readonly string[],
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  const common = [...commonOptions(), ...connectionOptions()];
+  const offer = offerAt(words, { entries: commandTable(), common });
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMs)]);
+  const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
+  terminal.stdout.write(completionText(found.words, found.directive));
+}
+
+type Fixed = Extract<Offer, { readonly kind: "words" }>;
+
+const nothing: Fixed = { kind: "words", words: [], directive: directives.noFiles };
+
+async function withNames(
+  offer: Offer,
+  { words, terminal }: { readonly words: readonly string[]; readonly terminal: Terminal },
+  signal: AbortSignal,
+): Promise<Fixed> {
+  if (offer.kind === "words") return offer;
+  const { of, prefix } = offer;
+  const names = await namesOf(of, { flags: flagsOf(words, terminal), terminal }, signal);
+  const offered = fixed(
+    names.map(([name, text]): Word => [`${prefix}${name}`, text]),
+    lastOf(words, prefix),
+  );
+  return offered.kind === "words" ? offered : nothing;
+}
+
+function lastOf(words: readonly string[], prefix: string): string {
+  const last = words.at(-1) ?? "";
+  return prefix === "" || last.startsWith(prefix) ? last : `${prefix}${last.replace(/^=/, "")}`;
+}
+
+async function namesOf(
+  of: Extract<Offer, { readonly kind: "names" }>["of"],
+  { flags, terminal }: { readonly flags: Flags; readonly terminal: Terminal },
+  signal: AbortSignal,
+): Promise<readonly Word[]> {
+  if (of === "reasons") {
+    const { explain, explainable } = await import("../explain/explain.ts");
+    return explainable().map((name) => [name, explain(name)[0]?.title ?? ""]);
+  }
+  const { env } = terminal;
+  if (of === "contexts") {
+    const { contextNames } = await import("../../../access/kubeconfig.ts");
+    const { kubeconfig } = flags.hub;
+    const named = kubeconfig === undefined ? {} : { kubeconfig };
+    return contextNames({ environment: env, ...named }).map((name) => [name, ""]);
+  }
+  const { openClusterAccess } = await import("../open-cluster-access.ts");
+  const { hubNames } = await import("./names.ts");
+  await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
+  const namespace = flags.namespace === null ? access.namespace : flags.namespace;
+  return await hubNames(of, { access, namespace }, signal);
+}
+
+/** The flags in front of the last word, as far as they can be read. */
+function flagsOf(words: readonly string[], terminal: Terminal): Flags {
+  const program = createProgram({ ...terminal, stdout: silent, stderr: silent }, () =>
+    Promise.resolve(0),
+  );
+  const switches = switchesOf(program.options);
+  const before = words.slice(0, -1);
+  // The flag whose value is being typed says nothing yet.
+  const isWaiting = /^-/.test(before.at(-1) ?? "") && !switches.includes(before.at(-1) ?? "");
+  const args = normalizedArgs(isWaiting ? before.slice(0, -1) : before, switches);
+  program.parseOptions([...args]);
+  return readFlags(program.opts<RawFlags>(), terminal.env);
+}
+
+const silent = { write: () => true };

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { tableResource } from "../../../api/resources.ts";
+import { portOf } from "../../fleet/ports.ts";
+
+/** Answers a request, or undefined to leave it to the recorded objects. */
+export type Answer = (request: {
+  readonly method: string;
+  readonly path: string;
+  readonly accept: string;
+  readonly body: unknown;
+}) => { readonly status?: number; readonly body: unknown } | undefined;
+
+/** A hub that serves recorded objects over plain HTTP, for golden files and for answers that no real hub gives. */
+export interface StubHub extends AsyncDisposable {
+  readonly kubeconfig: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** `METHOD path` of every request, without queries. */
+  readonly requests: readonly string[];
+}
+
+export async function startStubHub(
+  objects: readonly KubeObject[],
+  answer: Answer = () => undefined,
+): Promise<StubHub> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    const { method = "GET", url = "/", headers } = request;
+    const { pathname: path } = new URL(url, "http://hub");
+    requests.push(`${method} ${path}`);
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const text = Buffer.concat(parts).toString("utf8");
+      const body: unknown = text === "" ? undefined : JSON.parse(text);
+      const { accept = "" } = headers;
+      const { status = 200, body: said } =
+        answer({ method, path, accept, body }) ?? recorded(path, objects);
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify(said));
+    });
+  });
+  const port = await listening(server);
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-stub-hub-"));
+  const kubeconfig = join(folder, "kubeconfig");
+  const document = {
+    "current-context": "hub",
+    contexts: [{ name: "hub", context: { cluster: "hub", user: "me", namespace: "team-a" } }],
+    clusters: [{ name: "hub", cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: "me", user: { token: "none" } }],
+  };
+  await writeFile(kubeconfig, JSON.stringify(document));
+  return {
+    kubeconfig,
+    env: { KUBECONFIG: kubeconfig },
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return portOf(server.address());
+}
+
+const paths = /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?$/;
+
+function recorded(
+  path: string,
+  objects: readonly KubeObject[],
+): { readonly status?: number; readonly body: unknown } {
+  if (path === "/version") return { body: { gitVersion: "v1.36.3" } };
+  const [, group = "", namespace, plural = "", name] = paths.exec(path) ?? [];
+  const found = objects.filter(({ apiVersion, kind, metadata }) => {
+    const resource = tableResource(apiVersion, kind);
+    const isKind =
+      resource?.plural === plural && apiVersion.split("/").at(-2) === (group || undefined);
+    return isKind && (namespace === undefined || metadata.namespace === namespace);
+  });
+  if (name === undefined) {
+    return {
+      body: { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "7" }, items: found },
+    };
+  }
+  const one = found.find(({ metadata }) => metadata.name === name);
+  const status = {
+    kind: "Status",
+    apiVersion: "v1",
+    code: 404,
+    reason: "NotFound",
+    message: "not found",
+  };
+  return one === undefined ? { status: 404, body: status } : { body: one };
+}
