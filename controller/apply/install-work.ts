@@ -13,6 +13,7 @@ import type { InstallationMemory } from "./installation-memory.ts";
 import type { Inventory } from "./inventory.ts";
 import { type ApplyPlan, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
+import { withStrayJobs } from "./stray-jobs.ts";
 import { scaledAmong } from "./stripped.ts";
 import type { Target } from "./target.ts";
 import type { Unblocked } from "./unblock.ts";
@@ -135,7 +136,12 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   watchAll(work, inventory);
   await observation.synced(signal);
   const observed = observation.objects();
-  return refined(planApply(desired.objects, { inventory, observed }), work);
+  const plan = await withStrayJobs(
+    planApply(desired.objects, { inventory, observed }),
+    work,
+    signal,
+  );
+  return refined(plan, work);
 }
 
 /** Leaves contested objects alone for a while; an audit sends again what is there and seems to be right. */

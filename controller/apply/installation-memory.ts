@@ -2,9 +2,11 @@ import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
 import type { Root } from "./anchor.ts";
 import { Contests } from "./contests.ts";
 import { encodeInventory, type Inventory, type InventoryEntry } from "./inventory.ts";
+import { mayBeAbsent } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
 import { inventoryTextOf } from "./root-object.ts";
 import { Blockades } from "./unblock.ts";
+import { VanishedJobs } from "./vanished-jobs.ts";
 
 /**
  * What this process knows of one installation beyond the inventory on its cluster: what answers told since that was written. Saves the requests of
@@ -13,6 +15,7 @@ import { Blockades } from "./unblock.ts";
 export class InstallationMemory {
   readonly contests = new Contests();
   readonly blockades = new Blockades();
+  readonly jobs = new VanishedJobs();
   /** The next install sends again what seems to be right; an install in which everything was accepted resets it. */
   isAuditDue = false;
   /** Namespaces as they were last found or made to be. */
@@ -24,6 +27,11 @@ export class InstallationMemory {
   #version = "";
   #complete = false;
   #entries: Map<string, InventoryEntry> | undefined;
+
+  /** Of the root that was there when somebody last looked. */
+  get rootUid(): string | undefined {
+    return this.#rootUid;
+  }
 
   /** A root was there when somebody last looked. */
   get isRooted(): boolean {
@@ -54,7 +62,9 @@ export class InstallationMemory {
 
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
-    this.#entries?.set(identityOf(entry), entry);
+    const id = identityOf(entry);
+    this.#entries?.set(id, entry);
+    if (mayBeAbsent(entry)) this.jobs.saw(id);
   }
 
   /** The inventory of a set with what is known of each object. */

@@ -88,8 +88,8 @@ function isAccepted(object: Prepared, sent: InventoryEntry | undefined): boolean
   return sent?.hash === object.hash && sent.fingerprint !== undefined;
 }
 
-// A finished Job is deleted after a while and must not run again for the same content.
-function mayBeAbsent(key: ObjectKey): boolean {
+/** Whether an object is no less done when it is gone: a finished Job is deleted after a while and must not run again for the same content. */
+export function mayBeAbsent(key: ObjectKey): boolean {
   return key.kind === "Job" && key.apiVersion.startsWith("batch/");
 }
 

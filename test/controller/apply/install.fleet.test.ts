@@ -63,7 +63,7 @@ describe.each([
 
     const objects = await liveObjects(spoke, rendered);
     expect(objects).toHaveLength(rendered.manifests.length);
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory).toMatchObject({ version, complete: true });
     expect(root?.inventory?.entries).toHaveLength(changes.applied.length);
     expect(root?.object.metadata.ownerReferences).toBeUndefined();
@@ -107,7 +107,7 @@ describe.each([
       rendered: changed(rendered, "config-features", { data: { "new-trigger-filters": "off" } }),
     });
     expect(changes.applied).toMatchObject([{ kind: "ConfigMap", name: "config-features" }]);
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     expect(await writtenTo(spoke, since)).toEqual([
       "patch configmaps config-features",
       `patch configmaps ${root?.key.name}`,
@@ -140,7 +140,7 @@ describe("an installed component", () => {
       rendered: { ...rendered, manifests: [], hash: "none" },
     });
     expect(none).toMatchObject({ applied: [], pruned: [] });
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory?.entries.length).toBeGreaterThan(100);
     expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
     await installer.install({ rendered });
@@ -152,7 +152,7 @@ describe("an installed component", () => {
     await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;
     await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(10_000));
+    await installer.observation.synced(AbortSignal.timeout(60_000));
     const deployment = {
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -178,6 +178,26 @@ describe("an installed component", () => {
     ]);
     expect(await writtenTo(spoke, since)).toHaveLength(2);
     expect(await spoke.admin.get(deployment)).toBeDefined();
+  });
+
+  test("gives a Job that is still there its label back, and runs it no second time", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component: drifting });
+    const { installer } = opened;
+    await installer.install();
+    const job = (await installer.rendered()).manifests.find(({ kind }) => kind === "Job");
+    const key = keyOf(job ?? { apiVersion: "", kind: "", metadata: {} });
+    const before = await spoke.admin.get(key);
+    installer.changes.length = 0;
+    await spoke.admin.patch(key, { metadata: { labels: { [componentUidLabel]: null } } });
+    await waitFor("the Job to leave the view", async () =>
+      installer.changes.some((change) => change.key.kind === "Job"),
+    );
+    expect(await installer.install()).toMatchObject({ applied: [key], repaired: [key] });
+    const { metadata } = (await spoke.admin.get(key)) ?? {};
+    expect(metadata?.uid).toBe(before?.metadata.uid);
+    expect(metadata?.labels?.[componentUidLabel]).toBe(drifting.metadata.uid);
+    expect((await installer.install()).applied).toEqual([]);
   });
 
   test("does not run a finished Job again", async () => {
@@ -207,7 +227,7 @@ describe("an installed component", () => {
     await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;
     await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(10_000));
+    await installer.observation.synced(AbortSignal.timeout(60_000));
     const key = {
       apiVersion: "apps/v1",
       kind: "Deployment",

@@ -1,0 +1,67 @@
+import { ApiError } from "../../access/api-error.ts";
+import { componentUidLabel } from "../../api/anchor.ts";
+import type { Component } from "../../api/component.ts";
+import { describe, type KubeObject } from "../../api/kubernetes.ts";
+import type { Log } from "../log.ts";
+import type { Observation } from "../observe/observation.ts";
+import type { InstallationMemory } from "./installation-memory.ts";
+import { type ApplyPlan, mayBeAbsent } from "./plan.ts";
+import type { Prepared } from "./prepare.ts";
+import type { Target } from "./target.ts";
+
+interface Installed {
+  readonly component: Component;
+  readonly target: Target;
+  readonly memory: InstallationMemory;
+  readonly observation: Observation;
+  readonly deps: { readonly log: Log };
+}
+
+/** The plan with those Jobs to be sent again that vanished from the view, but not from the cluster. Sending gives them their label back and runs nothing. */
+export async function withStrayJobs(
+  plan: ApplyPlan,
+  work: Installed,
+  signal: AbortSignal,
+): Promise<ApplyPlan> {
+  const { memory, observation, deps } = work;
+  const strays = new Set<Prepared>();
+  await Promise.all(
+    plan.unchanged.map(async (one) => {
+      if (!mayBeAbsent(one.key)) return;
+      if (observation.objects().has(one.id)) memory.jobs.saw(one.id);
+      else if (await memory.jobs.isStray(one.id, () => isThere(one, work, signal))) strays.add(one);
+    }),
+  );
+  if (strays.size === 0) return plan;
+  for (const { key } of strays) deps.log.debug({ object: describe(key) }, "A Job lost its label");
+  return {
+    ...plan,
+    apply: [...plan.apply, ...strays],
+    drifted: new Set([...plan.drifted, ...[...strays].map(({ id }) => id)]),
+    unchanged: plan.unchanged.filter((one) => !strays.has(one)),
+  };
+}
+
+/** Whether a Job that our root owns still runs, or is kept, without the label of any component. */
+async function isThere(
+  { key: { namespace = "", name }, resource }: Prepared,
+  { target: { client }, memory, component }: Installed,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ref = { resource, namespace, name };
+  // A question that is refused is not worth the install.
+  const found = await client.get(ref, { metadataOnly: true }, signal).catch(nothingIfRefused);
+  if (found === undefined) return false;
+  const { deletionTimestamp, labels = {} } = found.metadata;
+  const isLabelled = labels[componentUidLabel] !== undefined;
+  return deletionTimestamp === undefined && !isLabelled && isOwned(found);
+
+  function isOwned({ metadata: { ownerReferences = [] } }: KubeObject): boolean {
+    const owners = [memory.rootUid, component.metadata.uid];
+    return ownerReferences.some(({ uid }) => owners.includes(uid));
+  }
+}
+
+function nothingIfRefused(error: unknown): undefined {
+  if (!(error instanceof ApiError)) throw error;
+}
