@@ -5,7 +5,8 @@ import type { AdminClient } from "./admin-client.ts";
 import type { ApiServer } from "./api-server.ts";
 import { controllerManagerCommand, kwokCommand, schedulerCommand } from "./control-plane.ts";
 import { conditionOf } from "./json-record.ts";
-import { logDeath, startServer, type ServerDeps, type ServerProcess } from "./server-process.ts";
+import { type LastingServer, startLastingServer } from "./lasting-server.ts";
+import type { ServerDeps } from "./server-process.ts";
 
 /** The servers that make a cluster live: controllers, scheduler and fake kubelets. */
 export interface Companions extends AsyncDisposable {
@@ -13,7 +14,7 @@ export interface Companions extends AsyncDisposable {
 }
 
 const nodeNames = ["node-1", "node-2"];
-const nodesTimeoutMs = 60_000;
+const nodesTimeoutMs = 120_000;
 
 /** Starts them, and with `kwok` two nodes; waits until the nodes are ready. */
 export async function startCompanions(
@@ -23,40 +24,36 @@ export async function startCompanions(
 ): Promise<Companions> {
   const { plan, admin } = apiServer;
   await using undo = new AsyncDisposableStack();
-  const processes: ServerProcess[] = [];
+  const servers: LastingServer[] = [];
   const commands = [
     controllerManagerCommand(plan),
     schedulerCommand(plan),
     ...(kwok ? [kwokCommand(plan)] : []),
   ];
   for (const command of commands) {
-    const server = await startServer(await command, deps.watchdog);
+    const server = await startLastingServer(await command, deps);
     undo.defer(() => server.stop());
-    processes.push(server);
+    servers.push(server);
   }
-  if (kwok) await bringUpNodes(admin, processes);
-  for (const server of processes) logDeath(server, deps);
+  if (kwok) await bringUpNodes(admin, servers);
   const running = undo.move();
   return {
     get pids() {
-      return processes.filter((process) => process.running).map(({ pid }) => pid);
+      return servers.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-async function bringUpNodes(
-  admin: AdminClient,
-  processes: readonly ServerProcess[],
-): Promise<void> {
+async function bringUpNodes(admin: AdminClient, servers: readonly LastingServer[]): Promise<void> {
   await Promise.all(nodeNames.map((name) => admin.create(nodeNamed(name))));
   const end = Date.now() + nodesTimeoutMs;
-  const deaths = processes.map((process) => process.died);
+  const failures = servers.map(({ failed }) => failed);
   for (;;) {
-    const nodes = await Promise.race([admin.list({ apiVersion: "v1", kind: "Node" }), ...deaths]);
+    const nodes = await Promise.race([admin.list({ apiVersion: "v1", kind: "Node" }), ...failures]);
     if (nodes.every((node) => conditionOf(node, "Ready")?.status === "True")) return;
     if (Date.now() > end) throw new Error(`Nodes were not ready after ${nodesTimeoutMs / 1000} s`);
-    await Promise.race([delay(100), ...deaths]);
+    await Promise.race([delay(100), ...failures]);
   }
 }
 

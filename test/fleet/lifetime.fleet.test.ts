@@ -35,14 +35,20 @@ describe("a fleet", () => {
     await rm(fleet.folder, { recursive: true });
   });
 
-  test("says when a server ends by itself", async () => {
+  test("says when a server ends by itself, and starts it again", async () => {
     const lines: string[] = [];
     await using fleet = await startFleet({ spokes: 0, log: (line) => lines.push(line) });
-    process.kill(fleet.hub.pids.at(-1) ?? 0, "SIGKILL");
+    const before = fleet.hub.pids;
+    process.kill(before.at(-1) ?? 0, "SIGKILL");
     const line = await waitFor("a line about it", () =>
       lines.find((said) => said.includes("kwok")),
     );
     expect(line).toContain("hub kwok ended by itself (signal SIGKILL)");
+    const after = await waitFor("another one", () => {
+      const { pids } = fleet.hub;
+      return pids.length === before.length && pids.at(-1) !== before.at(-1) && pids;
+    });
+    expect(after.slice(0, -1)).toEqual(before.slice(0, -1));
   });
 
   test("ends with its process, also when that is killed", async () => {

@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * Asks again, every 50 to 250 ms, until the answer is neither undefined nor false, and returns it. Throws after
- * `timeoutMs` (default 20 s) with what was waited for and the last error of `check`.
+ * `timeoutMs` (default one minute) with what was waited for and the last error of `check`.
  */
 export async function waitFor<T>(
   what: string,
   check: () => Promise<T | undefined | false> | T | undefined | false,
-  { timeoutMs = 20_000 }: { readonly timeoutMs?: number } = {},
+  { timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {},
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
   let cause: unknown;
