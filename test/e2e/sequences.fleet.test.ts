@@ -96,7 +96,7 @@ test.each(["KnativeServing", "KnativeEventing"] as const)(
     });
     await assert(walks, { seed, numRuns: runs, endOnFailure: true });
   },
-  60_000 + runs * 300_000,
+  120_000 + runs * 600_000,
 );
 
 /** Takes a component through all specs on the first spoke and returns what is there in the end. */
@@ -198,7 +198,16 @@ async function withoutDefinitions({ admin }: Cluster): Promise<void> {
   for (const { metadata } of await left()) {
     await admin.remove({ apiVersion, kind, name: metadata.name });
   }
-  await waitFor("the CRDs to be gone", async () => (await left()).length === 0);
+  // A CRD goes after its objects, whose end the API server waits for in steps of five seconds.
+  let last: readonly KubeObject[] = [];
+  const areGone = async () => {
+    last = await left();
+    return last.length === 0;
+  };
+  await waitFor("the CRDs to be gone", areGone, { timeoutMs: 180_000 }).catch((cause: unknown) => {
+    const facts = last.map(({ metadata, status }) => ({ name: metadata.name, status }));
+    throw new Error(`These CRDs are left: ${JSON.stringify(facts)}`, { cause });
+  });
 }
 
 async function serveFiles(): Promise<{ readonly origin: string; readonly caFile: string }> {

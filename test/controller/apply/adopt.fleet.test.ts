@@ -35,9 +35,31 @@ async function rolloutsOf(spoke: Cluster, rendered: Rendered): Promise<readonly 
     .map((object) => ({
       name: object.metadata.name,
       generation: object.metadata.generation,
-      revision: object.metadata.annotations?.["deployment.kubernetes.io/revision"],
+      revision: revisionOf(object),
       template: valueAt(object, "spec", "template"),
     }));
+}
+
+/** What rollouts there are once the Deployments' controller has caught up: it restores what upstream's update takes away. */
+async function settledRollouts(spoke: Cluster, rendered: Rendered): Promise<readonly Rollout[]> {
+  await waitFor("all Deployments to be rolled out", async () => {
+    const deployments = (await liveObjects(spoke, rendered)).filter(
+      ({ kind }) => kind === "Deployment",
+    );
+    return (
+      deployments.length > 0 &&
+      deployments.every(
+        (object) =>
+          revisionOf(object) === "1" &&
+          valueAt(object, "status", "observedGeneration") === object.metadata.generation,
+      )
+    );
+  });
+  return rolloutsOf(spoke, rendered);
+}
+
+function revisionOf({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.["deployment.kubernetes.io/revision"];
 }
 
 /** Upstream installs the component, in the two passes that it takes until it is quiet, and Kubernetes begins the rollouts. */
@@ -48,10 +70,7 @@ async function installedByUpstream(
 ): Promise<UpstreamOperator> {
   const upstream = new UpstreamOperator(spoke.admin, component);
   await upstream.reconcile(rendered);
-  await waitFor("all Deployments to be rolled out", async () => {
-    const rollouts = await rolloutsOf(spoke, rendered);
-    return rollouts.length > 0 && rollouts.every(({ revision }) => revision === "1");
-  });
+  await settledRollouts(spoke, rendered);
   await upstream.reconcile(rendered);
   return upstream;
 }
@@ -70,7 +89,7 @@ describe.each([
     const { installer } = opened;
     const rendered = await installer.rendered();
     await installedByUpstream(spoke, component, rendered);
-    const before = await rolloutsOf(spoke, rendered);
+    const before = await settledRollouts(spoke, rendered);
     const anchor = await spoke.admin.get({
       apiVersion: "v1",
       kind: "ConfigMap",
@@ -82,11 +101,11 @@ describe.each([
     const onAdopted = (count: number): number => counts.push(count);
     const changes = await installer.install({ onAdopted });
     expect(changes).toMatchObject({ parked: [], failed: [], pruned: [] });
-    expect(await rolloutsOf(spoke, rendered)).toEqual(before);
+    expect(await settledRollouts(spoke, rendered)).toEqual(before);
     await installer.install({ onAdopted });
     expect(counts).toEqual([changes.applied.length]);
 
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     expect(root).toMatchObject({ uid: anchor?.metadata.uid, isMarked: true });
     expect(root?.inventory).toMatchObject({ version, complete: true });
     expect(root?.inventory).not.toHaveProperty("adopting");
