@@ -11,7 +11,10 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: [fleetTests],
-          testTimeout: 30_000,
+          // A limit for what hangs, not for what is slow: machines are busy.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
           maxWorkers: 2,
         },
       },
@@ -19,8 +22,9 @@ export default defineConfig({
         test: {
           name: "fleet",
           include: [fleetTests],
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          expect: { poll: { timeout: 60_000 } },
           // A fleet fills two cores: one file at a time, after the unit tests.
           maxWorkers: 1,
           sequence: { groupOrder: 1 },

@@ -5,7 +5,7 @@ import { ConnectionError } from "../../access/api-error.ts";
 import { authority, failureOf, get, requesterTo, stub, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";
 
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(600_000);
 const inPod: AddressRules = { loopback: false };
 
 function verdict(address: string, rules: AddressRules = inPod): string {

@@ -139,7 +139,7 @@ function planOf(plugin: Plugin, config: Config | null | undefined, command: stri
     env: [],
     ...(config === undefined ? {} : { cluster: { server, config } }),
     installHint: "",
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   };
 }
 
@@ -169,13 +169,13 @@ function whole(gives: unknown): unknown {
 function official(plugin: Plugin, config: Config | null | undefined): Promise<unknown> {
   const plan = planOf(plugin, config, commands[plugin] ?? "");
   const surroundings = { environment, now: () => new Date() };
-  return outcomeOf(runExecPlugin(plan, surroundings, AbortSignal.timeout(20_000)));
+  return outcomeOf(runExecPlugin(plan, surroundings, AbortSignal.timeout(60_000)));
 }
 
 function builtIn(plugin: Plugin, config: Config | null | undefined): Promise<unknown> {
   const plan = planOf(plugin, config, `builtin:${plugin}`);
   const surroundings = { environment, now: () => new Date(), hub: hub.client };
-  return outcomeOf(runBuiltIn(plan, surroundings, AbortSignal.timeout(20_000)));
+  return outcomeOf(runBuiltIn(plan, surroundings, AbortSignal.timeout(60_000)));
 }
 
 const failed = "AccessProviderFailed PluginFailed";
@@ -270,7 +270,7 @@ test("a pair that does not fit is refused", async () => {
 
 test("an unknown built-in reader and a missing right are told apart", async () => {
   const surroundings = { environment, now: () => new Date(), hub: hub.client };
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   const unknown = planOf("secretreader", { clusterName: "plain" }, "builtin:nothing");
   expect(await outcomeOf(runBuiltIn(unknown, surroundings, signal))).toBe(
     "AccessProviderFailed PluginNotFound",

@@ -11,7 +11,7 @@ import type { StubAnswer, StubRequest } from "./api-stub.ts";
 import { startApiStub } from "./api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "./loopback.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(600_000);
 const resource = knownResource("v1", "ConfigMap");
 const one = { resource, namespace: "a", name: "one" };
 // oxlint-disable-next-line no-control-regex -- they are what is looked for

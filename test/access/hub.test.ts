@@ -8,7 +8,7 @@ import { connectHub } from "../../access/hub.ts";
 import type { ApiStub, StubRequest } from "./api-stub.ts";
 import { authority, stub, untilTheEnd } from "./loopback.ts";
 
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(600_000);
 const me = authority.issue({ commonName: "me", usage: "client" });
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 let folder: string;

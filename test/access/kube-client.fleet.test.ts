@@ -143,33 +143,25 @@ describe("an object", () => {
 });
 
 describe("a collection", () => {
-  test(
-    "of more than a page is listed whole, and deleted by label",
-    { timeout: 60_000 },
-    async () => {
-      const names = Array.from({ length: 510 }, (_, index) => `many-${index}`);
-      const labels = { set: "many" };
-      await Promise.all(
-        names.map((name) => {
-          const object = { ...configMap(name), metadata: { namespace, name, labels } };
-          const options = { fieldManager, force: true, metadataOnly: true };
-          return client.apply(refOf(name), object, options, soon(50_000));
-        }),
-      );
-      const ref = { resource, namespace, labelSelector: "set=many" };
-      const listed = await client.list(ref, { metadataOnly: true }, soon());
-      expect(new Set(listed.items.map(({ metadata }) => metadata.name))).toEqual(new Set(names));
-      expect(listed.items[0]).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" });
-      const deleted = await client.removeCollection(
-        ref,
-        { propagationPolicy: "Background" },
-        soon(),
-      );
-      expect(deleted).toHaveLength(510);
-      // The server says `items: null`.
-      expect((await client.list(ref, { metadataOnly: true }, soon())).items).toEqual([]);
-    },
-  );
+  test("of more than a page is listed whole, and deleted by label", async () => {
+    const names = Array.from({ length: 510 }, (_, index) => `many-${index}`);
+    const labels = { set: "many" };
+    await Promise.all(
+      names.map((name) => {
+        const object = { ...configMap(name), metadata: { namespace, name, labels } };
+        const options = { fieldManager, force: true, metadataOnly: true };
+        return client.apply(refOf(name), object, options, soon(50_000));
+      }),
+    );
+    const ref = { resource, namespace, labelSelector: "set=many" };
+    const listed = await client.list(ref, { metadataOnly: true }, soon());
+    expect(new Set(listed.items.map(({ metadata }) => metadata.name))).toEqual(new Set(names));
+    expect(listed.items[0]).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" });
+    const deleted = await client.removeCollection(ref, { propagationPolicy: "Background" }, soon());
+    expect(deleted).toHaveLength(510);
+    // The server says `items: null`.
+    expect((await client.list(ref, { metadataOnly: true }, soon())).items).toEqual([]);
+  });
 
   test("is not deleted with an empty selector", async () => {
     const all = client.removeCollection({ resource, namespace, labelSelector: " " }, {}, soon());
@@ -229,13 +221,14 @@ describe("while one of two API servers ends", () => {
       await apply(`goaway-${index}`, { index: `${index}` }, through);
       longestMs = Math.max(longestMs, performance.now() - before);
     }
-    expect(longestMs).toBeLessThan(5_000);
+    // Less than a request may take that nobody answers.
+    expect(longestMs).toBeLessThan(25_000);
     // It would serve the open watches for a minute.
     if (ending !== undefined) process.kill(ending, "SIGKILL");
     await ended;
     await apply("last", {}, through);
     await vi.waitFor(() => expect(seen.filter((name) => name === "last")).toHaveLength(10), {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 100,
     });
   });

@@ -12,7 +12,7 @@ import { argsName, execName, f0, type Fields, offer, offering, outcomeOf, p0 } f
 
 // Section 8.1 of cluster-inventory.md: which provider a profile is reached with.
 
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(600_000);
 
 function failing(code: string): Fields {
   return { code };

@@ -13,7 +13,7 @@ import { FleetError } from "../../api/errors.ts";
 import { entryOf, profileOf, rawProvider } from "./builders.ts";
 import { untilTheEnd } from "./loopback.ts";
 
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(600_000);
 const ref = { namespace: "fleet", name: "spoke-1" };
 let folder: string;
 
@@ -133,7 +133,7 @@ test("only what matters of a profile is told", async () => {
     told.push(state !== undefined && "error" in state ? state.error.reason : undefined);
   });
   events.resolve();
-  await vi.waitFor(() => expect(told).toContain("ClusterProfileNotReady"));
+  await vi.waitFor(() => expect(told).toContain("ClusterProfileNotReady"), 30_000);
   expect(new Set(told)).toEqual(new Set(["ClusterProfileNotReady"]));
 });
 

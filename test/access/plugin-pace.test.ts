@@ -11,7 +11,7 @@ import { FleetError } from "../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 import { authority, stub } from "./loopback.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(600_000);
 const hourMs = 3_600_000;
 const usual = { patience: 100, maxIntervalMs: hourMs };
 

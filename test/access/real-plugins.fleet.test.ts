@@ -51,14 +51,14 @@ async function spokesBy(provider: { readonly name: string; readonly execConfig: 
   const environment = { KUBECONFIG: "/nonexistent", PATH: process.env["PATH"] };
   return openSpokes(
     { hub: hub.client, providerFile, environment, userAgent },
-    AbortSignal.timeout(10_000),
+    AbortSignal.timeout(60_000),
   );
 }
 
 /** Who the spoke says that we are. */
 async function nameAt(spokes: Spokes, ref: { namespace: string; name: string }): Promise<unknown> {
-  const signal = AbortSignal.timeout(20_000);
-  const { client } = await vi.waitFor(() => spokes.acquire(ref, signal), { timeout: 10_000 });
+  const signal = AbortSignal.timeout(60_000);
+  const { client } = await vi.waitFor(() => spokes.acquire(ref, signal), { timeout: 60_000 });
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   return client.request("POST", path, body, signal);
@@ -140,13 +140,13 @@ test("the token of another cluster is refused by the spoke, and said so", async 
   await using spokes = await spokesBy({ name: "foreign", execConfig });
   const ref = await offeredAs("foreign", { clusterName: "of-another" });
   const codeOf = async (): Promise<unknown> => {
-    const error: unknown = await spokes.acquire(ref, AbortSignal.timeout(20_000)).then(
+    const error: unknown = await spokes.acquire(ref, AbortSignal.timeout(60_000)).then(
       () => undefined,
       (reason: unknown) => reason,
     );
     return error instanceof FleetError ? error.code : error;
   };
-  await expect.poll(codeOf, { timeout: 10_000 }).toBe("CredentialRejected");
+  await expect.poll(codeOf, { timeout: 60_000 }).toBe("CredentialRejected");
 });
 
 /** A profile that offers only this provider. */

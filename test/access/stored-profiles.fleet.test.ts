@@ -26,7 +26,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const fleet = useFleet({ hub: { kwok: false }, spokes: [{ name: "spoke-1", kwok: false }] });
 const userAgent = "knfleet-access-test/0";
-const patience = { timeout: 20_000, interval: 100 };
+const patience = { timeout: 60_000, interval: 100 };
 const collection = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/fleet/clusterprofiles";
 const argsName = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
 

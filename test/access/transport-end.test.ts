@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { Secret } from "../../access/secret.ts";
 import { authority, failureOf, get, post, requesterTo, stub } from "./loopback.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(600_000);
 
 test.each(
   [{}, { http1: true }].flatMap((server) => [0, 1, 2, 3, 4].map((turns) => ({ ...server, turns }))),

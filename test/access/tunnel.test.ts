@@ -12,7 +12,7 @@ import { authority, get, requesterTo, stub, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";
 import { startSocksStub } from "./socks-stub.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(600_000);
 
 describe("a proxy", () => {
   test("carries one tunnel with its password, not one for each request (T06)", async () => {

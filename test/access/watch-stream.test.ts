@@ -9,7 +9,7 @@ import type { StubAnswer } from "./api-stub.ts";
 import { requesterTo, stub } from "./loopback.ts";
 
 const resource = knownResource("v1", "ConfigMap");
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(600_000);
 
 async function clientOf(answer: StubAnswer): Promise<KubeClient> {
   return createKubeClient(requesterTo(await stub(() => answer)));

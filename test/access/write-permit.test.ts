@@ -6,7 +6,7 @@ import { startDelayProxy } from "../fleet/delay-proxy.ts";
 import type { ApiStub } from "./api-stub.ts";
 import { get, post, requesterTo, stub, untilTheEnd } from "./loopback.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(600_000);
 
 interface Permitted {
   readonly requester: AuthorizedRequester;

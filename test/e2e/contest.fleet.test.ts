@@ -125,7 +125,7 @@ test("a fight over an object is reported with manager and fields, slowed down, a
   });
   expect(await labelNow()).toBe("theirs");
   await waitFor("the fourth repair", async () => (await repairsSince(since)) === 4, {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   end.abort();
   await fighting;

@@ -170,7 +170,7 @@ describe("two components on two spokes", () => {
         const live = await spoke.admin.get(key);
         return live?.metadata.uid !== deleted?.metadata.uid && live;
       },
-      { timeoutMs: 5_000 },
+      { timeoutMs: 60_000 },
     );
     expect(back.metadata.ownerReferences).toEqual(deleted?.metadata.ownerReferences);
     await ready(scene().hub, "KnativeServing");
@@ -196,7 +196,7 @@ describe("two components on two spokes", () => {
     await waitFor(
       "the image to be as it was",
       async () => valueAt(await spoke.admin.get(key), ...path) === image,
-      { timeoutMs: 5_000 },
+      { timeoutMs: 60_000 },
     );
     expect((await spoke.admin.get(key))?.metadata.labels).toMatchObject({ mine: "stays" });
   });
@@ -223,7 +223,7 @@ describe("two components on two spokes", () => {
       expect(await anchorOf(spoke, kind)).toBeUndefined();
       expect(await installed(spoke, String(uids[index]))).toEqual([]);
       await expect
-        .poll(() => leftovers(spoke, before.get(spoke) ?? new Set()), { timeout: 20_000 })
+        .poll(() => leftovers(spoke, before.get(spoke) ?? new Set()), { timeout: 60_000 })
         .toEqual([]);
       const crds = [...(await inventoryOf(spoke))].filter((id) => id.endsWith("knative.dev"));
       expect(crds.length).toBeGreaterThan(10);
@@ -265,6 +265,6 @@ describe("a component without a clusterProfileRef", () => {
     expect(new Set(owners)).toEqual(new Set([component.metadata.uid]));
     await remove(hub, "KnativeEventing");
     await gone(hub, "KnativeEventing");
-    await expect.poll(() => leftovers(hub, before), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => leftovers(hub, before), { timeout: 60_000 }).toEqual([]);
   });
 });

@@ -86,7 +86,7 @@ test("a component brings manifests from an allowed source, and takes them away a
 
   await change(hub, kind, { additionalManifests: [] });
   await ready(hub, kind);
-  await expect.poll(() => spoke.admin.get(extra), { timeout: 10_000 }).toBeUndefined();
+  await expect.poll(() => spoke.admin.get(extra), { timeout: 60_000 }).toBeUndefined();
   expect(controller.stdout).not.toContain("Error: ");
 });
 

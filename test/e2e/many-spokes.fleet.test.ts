@@ -82,7 +82,7 @@ async function allReady(keys: readonly ObjectKey[], timeoutMs: number): Promise<
   }
 }
 
-test("a controller that starts again with 50 spokes looks at all of them and writes nothing", async () => {
+test("a controller that starts again with 50 spokes looks at all of them and writes nothing, and so when the hub does (C6)", async () => {
   const first = await start();
   const keys = await createAll(namesOf("many", 50), (position) => fleet().spoke(position % 2));
   await allReady(keys, 180_000);
@@ -102,7 +102,50 @@ test("a controller that starts again with 50 spokes looks at all of them and wri
     expect(verbs.filter((verb) => verb === "get").length).toBeLessThanOrEqual(25 * 4);
   }
   expect(second.logLines({ level: "error" })).toEqual([]);
-}, 400_000);
+  await restartHub(keys.slice(0, 49));
+  // It follows the hub again when it does what the hub says.
+  const [last] = keys.slice(49);
+  if (last === undefined) throw new Error("There are fewer than 50 components");
+  const back = new Date();
+  await fleet().hub.admin.remove(last);
+  await waitFor("it to be gone", async () => (await read(last)) === undefined, {
+    timeoutMs: 120_000,
+  });
+  for (const cluster of [fleet().hub, ...fleet().spokes]) {
+    const others = (await writesTo(cluster, back)).filter(
+      ({ namespace }) => namespace !== last.namespace && namespace !== "",
+    );
+    expect(others).toEqual([]);
+  }
+}, 600_000);
+
+/** Kills the hub's API server and starts it again: nothing is written to it or to a spoke for these components, and no collection is listed more than twice. */
+async function restartHub(keys: readonly ObjectKey[]): Promise<void> {
+  const { hub, spokes } = fleet();
+  const versions = await Promise.all(keys.map(async (key) => versionOf(await read(key))));
+  const since = new Date();
+  await hub.stop("SIGKILL");
+  await hub.start();
+  const followed = async (): Promise<ReadonlySet<string>> => {
+    const watches = (await requestsTo(hub, since)).filter(({ verb }) => verb === "watch");
+    return new Set(watches.map(({ resource }) => resource));
+  };
+  await waitFor("the hub to be followed again", async () => (await followed()).size >= 3, {
+    timeoutMs: 120_000,
+  });
+  for (const cluster of [hub, ...spokes]) expect(await writesTo(cluster, since)).toEqual([]);
+  const lists = (await requestsTo(hub, since)).filter(
+    ({ verb, uri }) => verb === "list" || uri.includes("sendInitialEvents=true"),
+  );
+  const counts = Map.groupBy(lists, ({ resource }) => resource);
+  for (const [resource, { length }] of counts) expect([resource, length <= 2]).toEqual([resource, true]);
+  const after = await Promise.all(keys.map(async (key) => versionOf(await read(key))));
+  expect(after).toEqual(versions);
+}
+
+function versionOf(object: KubeObject | undefined): string | undefined {
+  return object?.metadata.resourceVersion;
+}
 
 interface BadSpoke {
   readonly name: string;

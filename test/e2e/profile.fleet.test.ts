@@ -55,7 +55,7 @@ test("a component waits for a ClusterProfile that is created later", async () =>
     .poll(async () => (await requestsTo(fleet.spoke(0), since)).length, { timeout: soonMs })
     .toBeGreaterThan(0);
   await ready(hub, kind, soonMs);
-  await expect.poll(() => fleet.spoke(0).proxy.openConnections, { timeout: 40_000 }).toBe(0);
+  await expect.poll(() => fleet.spoke(0).proxy.openConnections, { timeout: 60_000 }).toBe(0);
   expect(fleet.spoke(0).proxy.counts.bytesUp).toBeGreaterThanOrEqual(bytes);
 
   // A wrong endpoint is reported with its cause, and a right one ends it.

@@ -13,7 +13,7 @@ export interface ControllerProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Wait for the Lease instead of working alone. */
   readonly leaderElection?: boolean;
-  /** How long `ready` waits; default 20 s. */
+  /** How long `ready` waits; default one minute. */
   readonly readyTimeoutMs?: number;
 }
 
@@ -27,7 +27,8 @@ export type LogLine = Readonly<Record<string, unknown>>;
 
 const projectRoot = resolve(import.meta.dirname, "../..");
 const binary = join(projectRoot, "cmd/knfleet-controller.ts");
-const stopLimitMs = 12_000;
+// More than the process takes when it cannot stop: then it says why.
+const stopLimitMs = 30_000;
 
 /** Starts the real binary and resolves when `/readyz` says that it is ready. Throws with the end of its output when it is not. */
 export async function startControllerProcess(
@@ -97,7 +98,7 @@ export class ControllerProcess implements AsyncDisposable {
   }
 
   /** Waits for a line of the log with the given fields, from now or before. */
-  async logged(fields: LogLine, timeoutMs = 10_000): Promise<LogLine> {
+  async logged(fields: LogLine, timeoutMs = 60_000): Promise<LogLine> {
     const found = (): LogLine | undefined => this.logLines(fields)[0];
     await this.#until(() => found() !== undefined, { what: JSON.stringify(fields), timeoutMs });
     return found() ?? {};
@@ -116,7 +117,7 @@ export class ControllerProcess implements AsyncDisposable {
 
   /** Resolves when `/readyz` answers 200. */
   async ready(): Promise<void> {
-    const timeoutMs = this.#options.readyTimeoutMs ?? 20_000;
+    const timeoutMs = this.#options.readyTimeoutMs ?? 60_000;
     const url = `${await this.healthUrl()}/readyz`;
     await this.#until(async () => (await fetch(url)).ok, { what: "readiness", timeoutMs });
   }

@@ -119,7 +119,7 @@ describe("an interrupted command", () => {
       },
     });
     expect(ran).toEqual({ exitCode: 130, stdout: "", stderr: "" });
-    expect(performance.now() - interruptedAt).toBeLessThan(3_000);
+    expect(performance.now() - interruptedAt).toBeLessThan(30_000);
   });
 });
 

@@ -29,7 +29,7 @@ describe("an install that is stopped half-way", () => {
         onProgress: ({ done }) => done >= stopAt && crash.abort(reason),
       });
       await expect(half).rejects.toBe(reason);
-      const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
       expect(root?.inventory?.complete).toBe(false);
       const named = new Set(root?.inventory?.entries.map(({ kind, name }) => `${kind} ${name}`));
       const written = (
@@ -50,7 +50,7 @@ describe("an install that is stopped half-way", () => {
     const changes = await installer.install();
     expect(changes).toMatchObject({ parked: [], failed: [] });
     expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory).toMatchObject({ version, complete: true });
     const since = new Date();
     await installer.restart();
@@ -99,7 +99,7 @@ describe("the namespace of an installation", () => {
       "the namespace to be gone",
       async () => (await spoke.admin.get(key)) === undefined,
       {
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
       },
     );
     const changes = await opened.installer.install();
@@ -153,7 +153,7 @@ describe("the anchor", () => {
     const component = eventing({ version }, { namespace });
     await using opened = await openInstaller(spoke, { component });
     expect(await opened.installer.install()).toMatchObject({ parked: [], failed: [] });
-    const root = await readRoot(component, opened.installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(component, opened.installer.target, AbortSignal.timeout(60_000));
     expect(root).toMatchObject({ uid: anchor.metadata.uid, isMarked: true });
     expect(root?.object.metadata.finalizers).toBeUndefined();
   });
@@ -165,15 +165,15 @@ describe("the anchor", () => {
     await using opened = await openInstaller(spoke, { component });
     const { installer } = opened;
     await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(10_000));
-    const before = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    await installer.observation.synced(AbortSignal.timeout(60_000));
+    const before = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     if (before === undefined) throw new Error("There is no root");
     await spoke.admin.remove(before.key);
     await waitFor(
       "everything to be owned by a new anchor",
       async () => {
         const changes = await installer.install();
-        const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+        const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
         return root !== undefined && root.uid !== before.uid && changes.applied.length === 0;
       },
       { timeoutMs: 60_000 },
@@ -266,7 +266,7 @@ describe("a component without a profile", () => {
     const { installer } = opened;
     expect(await installer.install()).toMatchObject({ parked: [], failed: [] });
     const objects = await liveObjects(hub, await installer.rendered());
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory?.complete).toBe(true);
     const inside = [...objects, ...(root === undefined ? [] : [root.object])].filter(
       (object) => object.metadata.namespace === namespace,

@@ -17,7 +17,7 @@ import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(600_000);
 const component = serving({ metadata: { uid: "component-uid" } });
 const namespace = component.metadata.namespace;
 const profile = { namespace: "fleet", name: "spoke-1" };

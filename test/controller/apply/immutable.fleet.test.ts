@@ -167,7 +167,7 @@ describe("a contested object", () => {
       mayExist: true,
       isScaled: () => false,
     });
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     expect(await requests.contestants(object, signal)).toEqual([
       { manager: "knfleet-test-admin (scale)", fields: ["spec.replicas"] },
       {

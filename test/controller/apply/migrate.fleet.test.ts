@@ -65,7 +65,7 @@ describe("an older release that upstream installed", () => {
       (await liveObjects(spoke, { ...before, manifests: dropped })).every(outlives),
     );
     expect(await liveObjects(spoke, after)).toHaveLength(after.manifests.length);
-    const root = await readRoot(newer, installer.target, AbortSignal.timeout(10_000));
+    const root = await readRoot(newer, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory).toMatchObject({ version: "1.23.0", complete: true });
   });
 

@@ -91,7 +91,7 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     });
     const { installer } = opened;
     await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
-    await installer.observation.synced(AbortSignal.timeout(10_000));
+    await installer.observation.synced(AbortSignal.timeout(60_000));
     const key = keyOf(workload(namespace));
     await put(key, "/apis/apps/v1/namespaces/NS/deployments", ({ spec }) => {
       const { containers, volumes } = spec.template.spec;
@@ -117,7 +117,7 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     });
     const { installer } = opened;
     await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
-    await installer.observation.synced(AbortSignal.timeout(10_000));
+    await installer.observation.synced(AbortSignal.timeout(60_000));
     const key = keyOf(workload(namespace));
     const volume = { name: "theirs", emptyDir: {} };
     await put(key, "/apis/apps/v1/namespaces/NS/deployments", ({ spec }) => {
@@ -139,7 +139,7 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     });
     const { installer } = opened;
     await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
-    await installer.observation.synced(AbortSignal.timeout(10_000));
+    await installer.observation.synced(AbortSignal.timeout(60_000));
     const key = keyOf(serviceOf(namespace));
     await put(key, "/api/v1/namespaces/NS/services", ({ spec }) => {
       spec.ports = [{ name: "http", port: 81, targetPort: 80 }];

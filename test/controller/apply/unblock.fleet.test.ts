@@ -34,7 +34,7 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
         (/^(?:config-logging|controller)$/.test(metadata.name ?? "") && kind !== "ServiceAccount"),
     );
     await installer.install({ rendered: { ...rendered, manifests: own, hash: "own" } });
-    await installer.observation.synced(AbortSignal.timeout(20_000));
+    await installer.observation.synced(AbortSignal.timeout(60_000));
 
     // What the webhook's pod writes when it runs.
     const live = await spoke.admin.get(configuration);

@@ -48,7 +48,7 @@ function namespaceAs(version: number, labels: Readonly<Record<string, string>> =
 
 /** Lets the watches say so much more, which is seen after all that was sent before. */
 async function seen(count: number): Promise<void> {
-  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count));
+  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count), 30_000);
 }
 
 test("what carries no label is watched by its name, and CRDs by a label of no component", () => {
@@ -122,7 +122,7 @@ test("of a namespace that was not noted only its end matters, also when it came 
   expect(changes).toHaveLength(1);
   expect(observation.isDisturbed()).toBe(true);
   watches.send("Namespace", { type: "ADDED", object: namespaceAs(4) });
-  await vi.waitFor(() => expect(observation.isDisturbed()).toBe(false));
+  await vi.waitFor(() => expect(observation.isDisturbed()).toBe(false), 30_000);
 
   observation.guard([]);
   observation.guard([namespace]);

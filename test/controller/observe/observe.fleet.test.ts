@@ -99,10 +99,10 @@ describe("a change on the cluster", () => {
     const role = keyNamed(installation, "ClusterRole");
     await admin.patch(map, { metadata: { labels: { theirs: "yes" } }, data: { another: "key" } });
     await admin.patch(role, { rules: [] });
-    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key: role }), 10_000);
+    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key: role }), 60_000);
     expect(changes).not.toContainEqual({ kind: "object", key: map });
     await admin.patch(map, { data: { key: "other" } });
-    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key: map }), 10_000);
+    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key: map }), 60_000);
   });
 
   test("is reported when an object is deleted", async () => {
@@ -110,7 +110,7 @@ describe("a change on the cluster", () => {
     await observed(installation);
     const key = keyNamed(installation, "Secret");
     await admin.remove(key);
-    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key }), 10_000);
+    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key }), 60_000);
     expect(observation.objects().has(identityOf(key))).toBe(false);
   });
 
@@ -119,7 +119,7 @@ describe("a change on the cluster", () => {
     await observed(installation);
     const key = keyNamed(installation, "Secret");
     await admin.patch(key, { metadata: { labels: { "knfleet.dev/component-uid": null } } });
-    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key }), 10_000);
+    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key }), 60_000);
   });
 
   test("of our own is known as soon as it is noted", async () => {
@@ -140,7 +140,7 @@ describe("a change on the cluster", () => {
     expect(observation.objects().get(identityOf(map))).toEqual(written);
     // Later events of the same watch change nothing about it.
     await admin.remove(secret);
-    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key: secret }), 10_000);
+    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key: secret }), 60_000);
     expect(observation.objects().get(identityOf(map))).toEqual(written);
   });
 });
@@ -150,17 +150,17 @@ test("a Deployment is waited for until its pods are there", async () => {
   await observed(installation);
   const key = keyNamed(installation, "Deployment");
   const readiness = () => readinessOf(installation.keys, observation.workloads());
-  await vi.waitFor(() => expect(readiness().available).toBe(true), 30_000);
+  await vi.waitFor(() => expect(readiness().available).toBe(true), 60_000);
   expect(changes).toContainEqual({ kind: "workload", key });
   await admin.remove(key);
-  await vi.waitFor(() => expect(readiness().missing).toEqual([key.name]), 10_000);
+  await vi.waitFor(() => expect(readiness().missing).toEqual([key.name]), 60_000);
 });
 
 test("a kind whose CRD comes later is seen then", async () => {
   await admin.remove({ ...imageDefinition, name: imageDefinition.metadata.name ?? "" });
   await vi.waitFor(
     () => expect(admin.request("GET", `/apis/${images.apiVersion}`)).rejects.toThrow("404"),
-    20_000,
+    60_000,
   );
   const component = eventing("later");
   const target = remoteTarget(spoke.client, "later");
@@ -181,5 +181,5 @@ test("an API server that was killed and started again is followed on", async () 
   await fleet().spoke(0).start();
   const key = keyNamed(installation, "Secret");
   await admin.remove(key);
-  await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key }), 40_000);
+  await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key }), 60_000);
 });

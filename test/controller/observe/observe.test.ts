@@ -94,7 +94,7 @@ function note(object: KubeObject): void {
 
 /** The changes so far, once there are so many. */
 async function reported(count: number): Promise<readonly ObservedChange[]> {
-  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count));
+  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count), 30_000);
   return changes;
 }
 
@@ -123,7 +123,7 @@ describe("what is asked of the server", () => {
   test("ends for kinds that are not wanted any more, and their records go silently", async () => {
     await listed([configMap("a", { version: 1 })]);
     observation.watch([deployments]);
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
+    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
     expect(observation.objects().size).toBe(0);
     expect(changes).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe("what is asked of the server", () => {
   test("ends with the observation", async () => {
     observation.watch([configMaps, deployments]);
     await observation[Symbol.asyncDispose]();
-    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false));
+    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
     expect(watches.isOpen("Deployment")).toBe(false);
   });
 });
@@ -199,16 +199,16 @@ describe("reported is", () => {
 
   test("an object that went while nobody was watching", async () => {
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
     watches.listed("ConfigMap", [], "200");
     expect(await reported(1)).toEqual([aChanged]);
   });
 
   test("an object that was replaced while nobody was watching", async () => {
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
     watches.listed("ConfigMap", [configMap("a", { uid: "new", version: 150, owns: [] })], "200");
-    await vi.waitFor(() => expect(changes).toContainEqual(aChanged));
+    await vi.waitFor(() => expect(changes).toContainEqual(aChanged), 30_000);
     expect(observation.objects().get(identityOf(aKey))).toMatchObject({ uid: "new" });
   });
 
@@ -285,7 +285,7 @@ describe("our own writes, once noted,", () => {
   test("are forgotten when a complete list does not have them", async () => {
     note(configMap("b", { version: 105 }));
     watches.send("ConfigMap", apiError(410, "too old resource version"));
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
     watches.listed("ConfigMap", [configMap("a", { version: 1 })], "200");
     expect(await reported(1)).toEqual([{ kind: "object", key: { ...aKey, name: "b" } }]);
   });
