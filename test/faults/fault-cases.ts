@@ -1,4 +1,5 @@
 import { answerCases } from "./cases/answer-cases.ts";
+import { hostileCases } from "./cases/hostile-cases.ts";
 import { hubCases } from "./cases/hub-cases.ts";
 import { identityCases } from "./cases/identity-cases.ts";
 import { networkCases } from "./cases/network-cases.ts";
@@ -14,6 +15,7 @@ export const faultCases: readonly FaultCase[] = [
   ...hubCases,
   ...networkCases,
   ...answerCases,
+  ...hostileCases,
   ...identityCases,
   ...processCases,
   ...webhookCases,

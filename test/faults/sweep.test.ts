@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
 
+import type { CrashPoint } from "./crash-sweep.ts";
 import { seeded } from "./seeded.ts";
-import { livesOf, type SweepPlan } from "./sweep.ts";
+import { livesOf, singlesOf, type SweepPlan } from "./sweep.ts";
 import { tableOf } from "./table.ts";
 
 const writes = { install: 3, upgrade: 2, uninstall: 1 };
+
+function point(write: number): CrashPoint {
+  return { write, side: "before", signal: "SIGKILL" };
+}
 
 function pointsOf(plan: SweepPlan, seed = 1): readonly string[] {
   return livesOf(writes, plan, seeded(seed)).flatMap((life) =>
@@ -62,12 +67,26 @@ describe("C1: the crash sweep", () => {
       livesOf(many, { deaths }, seeded(1))
         .flatMap((life) =>
           Object.entries(life).flatMap(([phase, chain]) =>
-            chain.map((point) => phase + JSON.stringify(point)),
+            chain.map((one) => phase + JSON.stringify(one)),
           ),
         )
         .toSorted();
     expect(points(8)).toEqual(points(1));
     expect(new Set(points(8)).size).toBe(2 * (122 + 86 + 30 + 30));
+  });
+
+  test("gives a life of its own to a death that no chain reached", () => {
+    const struck = { number: 1, atMs: 0, cluster: "hub", connection: 1, method: "PUT", path: "/" };
+    const reached = { point: point(1), struck: { ...struck, who: "", body: "", status: 200 } };
+    const missed = (write: number) => ({ point: point(write), struck: undefined });
+    const result = { convergeMs: 0, differences: [] };
+    expect(
+      singlesOf([
+        { ...result, phase: "install", deaths: [reached, missed(9)] },
+        { ...result, phase: "upgrade", deaths: [missed(3)] },
+        { ...result, phase: "uninstall", deaths: [reached, missed(5), missed(7)] },
+      ]),
+    ).toEqual([{ install: [point(9)], uninstall: [point(5)] }, { uninstall: [point(7)] }]);
   });
 
   test("can be told the writes of one life", () => {

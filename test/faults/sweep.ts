@@ -44,36 +44,58 @@ export async function sweep(bench: FaultBench, plan: SweepPlan): Promise<readonl
     bench.say(
       `${target.kind}: ${install} writes to install, ${upgrade} to upgrade, ${uninstall} to uninstall`,
     );
-    const results = await liveAll(bench, { target, reference }, plan);
-    rows.push(...rowsOf({ target, reference }, results, bench.seed));
+    const compared = { target, reference };
+    const lives = livesOf(reference.writes, plan, bench.random);
+    const chained = await liveAll(bench, compared, { lives, from: plan.from ?? 1 });
+    const again = singlesOf(chained);
+    if (again.length > 0)
+      bench.say(`${target.kind}: ${again.length} more lives for what no chain reached`);
+    const results = [...chained, ...(await liveAll(bench, compared, { lives: again, from: 1 }))];
+    rows.push(...rowsOf(compared, results, bench.seed));
   }
   return rows;
 }
 
-type Compared = { readonly target: Target; readonly reference: Reference };
+interface Compared {
+  readonly target: Target;
+  readonly reference: Reference;
+}
 
 async function liveAll(
   bench: FaultBench,
   compared: Compared,
-  plan: SweepPlan,
+  { lives, from }: { readonly lives: readonly Life[]; readonly from: number },
 ): Promise<readonly CrashResult[]> {
-  const { target, reference } = compared;
+  const { kind } = compared.target;
   const results: CrashResult[] = [];
-  const lives = livesOf(reference.writes, plan, bench.random);
   for (const [index, life] of lives.entries()) {
-    if (index + 1 < (plan.from ?? 1)) continue;
+    if (index + 1 < from) continue;
     const startedAt = performance.now();
     const found = await live(bench, compared, life);
     results.push(...found);
-    for (const one of found.filter(isFailure)) bench.say(failureText(target, one, bench.seed));
+    for (const one of found.filter(isFailure)) {
+      bench.say(failureText(compared.target, one, bench.seed));
+    }
     if (lives.length <= 10) continue;
-    const died = found.flatMap(({ deaths }) => deaths).filter(({ struck }) => struck !== undefined);
+    const died = found.flatMap(({ deaths }) => deaths.filter(isReached)).length;
     const tookS = Math.round((performance.now() - startedAt) / 1_000);
-    bench.say(
-      `${target.kind}: life ${index + 1} of ${lives.length}: died ${died.length} times in ${tookS} s`,
-    );
+    bench.say(`${kind}: life ${index + 1} of ${lives.length}: ${died} deaths in ${tookS} s`);
   }
   return results;
+}
+
+/** A controller that follows on others may have less to write than they had: what a chain did not reach gets lives with single deaths. */
+export function singlesOf(results: readonly CrashResult[]): readonly Life[] {
+  const missed = phases.map((phase) =>
+    results
+      .filter((one) => one.phase === phase && one.deaths.length > 1)
+      .flatMap(({ deaths }) => deaths.filter((death) => !isReached(death)))
+      .map(({ point }) => [phase, [point]] as const),
+  );
+  const count = Math.max(...missed.map(({ length }) => length));
+  return Array.from({ length: count }, (_, index) =>
+    Object.fromEntries(missed.flatMap((ofPhase) => ofPhase.slice(index, index + 1))),
+  );
 }
 
 /** Lives in which every wanted point is once: in the order of the writes, each as far from the next one as can be. */
@@ -156,10 +178,13 @@ function rowsOf(
   );
   return kinds.flatMap(({ phase, signal }) => {
     const own = results.filter((one) => one.phase === phase && signalOf(one) === signal);
-    const deaths = own.flatMap((one) => one.deaths);
+    // What a chain did not reach is there once more, alone.
+    const deaths = own.flatMap((one) =>
+      one.deaths.filter((death) => one.deaths.length === 1 || isReached(death)),
+    );
     const failures = own.filter(isFailure);
     if (deaths.length + failures.length === 0) return [];
-    const reached = deaths.filter(({ struck }) => struck !== undefined);
+    const reached = deaths.filter(isReached);
     return [
       {
         id: signal === "SIGKILL" ? "C1" : "C28",
@@ -179,13 +204,17 @@ function isFailure({ differences }: CrashResult): boolean {
   return differences.length > 0;
 }
 
+function isReached({ struck }: Death): boolean {
+  return struck !== undefined;
+}
+
 function signalOf({ deaths }: CrashResult): CrashPoint["signal"] {
   return deaths[0]?.point.signal ?? "SIGKILL";
 }
 
 /** Fewer writes than in the undisturbed run: what was already there was not written again. */
 function unreachedText(deaths: readonly Death[]): string {
-  const points = deaths.filter(({ struck }) => struck === undefined).map(({ point }) => point);
+  const points = deaths.filter((death) => !isReached(death)).map(({ point }) => point);
   const sides = (["before", "after"] as const).flatMap((side) => {
     const writes = points.filter((one) => one.side === side).map(({ write }) => write);
     const sorted = writes.toSorted((a, b) => a - b).join(",");

@@ -20,8 +20,8 @@ export interface ApiServer {
   pause(): void;
   resume(): void;
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
-  /** Does nothing when it runs. */
-  start(): Promise<void>;
+  /** Does nothing when it runs. The program is the one it was before, unless another is given. */
+  start(program?: string): Promise<void>;
   /** Starts another API server on the same etcd. */
   beside(): Promise<ServerBeside>;
   /** Ends etcd too. */
@@ -86,8 +86,9 @@ function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiS
     pause: () => void server.signal("SIGSTOP"),
     resume: () => void server.signal("SIGCONT"),
     stop,
-    async start() {
-      if (!server.running) server = await startOnSamePort(plan, parts);
+    async start(program) {
+      const next = program === undefined ? plan : { ...plan, binary: () => program };
+      if (!server.running) server = await startOnSamePort(next, parts);
     },
     beside: () => startBeside(plan, parts),
     async shutDown() {

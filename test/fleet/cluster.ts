@@ -59,8 +59,8 @@ export interface Cluster extends AsyncDisposable {
   resume(): void;
   /** Ends the API server, by default at once (SIGKILL); SIGTERM drains first, up to a minute while watches are open. */
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
-  /** Starts the API server again on the same port and waits until it is ready. */
-  start(): Promise<void>;
+  /** Starts the API server again on the same port, perhaps from the program of another version, and waits until it is ready. */
+  start(program?: string): Promise<void>;
   /** Starts another API server on the same etcd, as a control plane of several has. */
   startBeside(): Promise<ServerBeside>;
   serviceAccountToken(options: TokenOptions): Promise<ServiceAccountToken>;
@@ -147,7 +147,7 @@ function clusterOf(parts: Parts): Cluster {
     pause: () => apiServer.pause(),
     resume: () => apiServer.resume(),
     stop: (signal) => apiServer.stop(signal),
-    start: () => apiServer.start(),
+    start: (program) => apiServer.start(program),
     startBeside: () => apiServer.beside(),
     serviceAccountToken: (options) => requestToken(admin, options),
     clientCertificate: (commonName, organizations) =>

@@ -1,123 +1,14 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { gzipSync } from "node:zlib";
 
+import { ensureBinaries } from "../../fleet/binaries.ts";
+import { olderServers } from "../../fleet/binary-catalogue.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import {
-  conflict,
-  everyNth,
-  failure,
-  firstN,
-  isOrdinary,
-  isWrite,
-  tooManyRequests,
-  type Fault,
-  type Rule,
-  type Seen,
-} from "../fault.ts";
+import { conflict, everyNth, failure, isWrite, tooManyRequests, type Rule } from "../fault.ts";
+import { goneOnce, oldServer } from "../rules.ts";
 import type { FaultCase, Trial } from "../trial.ts";
-
-interface Hostile {
-  readonly id: string;
-  readonly fault: string;
-  readonly answer: () => Fault;
-  readonly isQuick: boolean;
-}
-
-/** Answers that no healthy API server gives; each comes to every fifth request for 4 s. */
-const hostile: readonly Hostile[] = [
-  {
-    id: "C9",
-    fault: "500 and no reason",
-    answer: () => failure(500, "InternalError", "the fault bench says no"),
-    isQuick: false,
-  },
-  {
-    id: "C9",
-    fault: "503 from something in between, as HTML",
-    answer: () => ({
-      kind: "answer",
-      status: 503,
-      headers: { "content-type": "text/html" },
-      body: "<html>Bad day</html>",
-    }),
-    isQuick: false,
-  },
-  {
-    id: "C9",
-    fault: "the connection is cut after the server has done it",
-    answer: () => ({ kind: "reset", when: "after" }),
-    isQuick: true,
-  },
-  {
-    id: "C9",
-    fault: "JSON that ends in the middle",
-    answer: () => ({ kind: "truncate", bytes: 120 }),
-    isQuick: false,
-  },
-  {
-    id: "T-12",
-    fault: "a redirect to somewhere else",
-    answer: () => ({
-      kind: "answer",
-      status: 307,
-      headers: { location: "https://127.0.0.1:9/elsewhere" },
-    }),
-    isQuick: false,
-  },
-  {
-    id: "T-50",
-    fault: "24 KiB of headers",
-    answer: () => ({
-      kind: "answer",
-      status: 200,
-      headers: { "content-type": "application/json", "x-much": "m".repeat(24 * 1024) },
-      body: "{}",
-    }),
-    isQuick: false,
-  },
-  {
-    id: "T-50",
-    fault: "one byte each 50 ms",
-    answer: () => ({ kind: "trickle", bytes: 1, everyMs: 50 }),
-    isQuick: false,
-  },
-  {
-    id: "T-50",
-    fault: "1 MiB of gzip that unpacks to 1 GiB",
-    answer: () => ({
-      kind: "answer",
-      status: 200,
-      headers: { "content-type": "application/json", "content-encoding": "gzip" },
-      body: bomb(),
-    }),
-    isQuick: false,
-  },
-  {
-    id: "T-54",
-    fault: "64 KiB of noise that calls itself JSON",
-    answer: () => ({
-      kind: "answer",
-      status: 200,
-      headers: { "content-type": "application/json" },
-      body: randomBytes(64 * 1024),
-    }),
-    isQuick: false,
-  },
-];
 
 /** What the spoke's API server answers. */
 export const answerCases: readonly FaultCase[] = [
-  ...hostile.map(({ id, fault, answer, isQuick }): FaultCase => ({
-    id,
-    fault: `the spoke answers every fifth request with ${fault}`,
-    isQuick,
-    async harm(trial) {
-      using _ = trial.target.proxy.inject(everyNth(5, answer(), isOrdinary));
-      await trial.create();
-      await delay(4_000);
-    },
-  })),
   {
     id: "C11",
     fault: "429 with Retry-After: 2 for every third write at first sight",
@@ -199,6 +90,25 @@ export const answerCases: readonly FaultCase[] = [
   },
   {
     id: "C26",
+    fault: "the spoke's API server is the older minor version, and becomes the newer in an install",
+    isQuick: false,
+    async harm(trial) {
+      const { spoke } = trial.target;
+      const older = olderServers["kube-apiserver"];
+      const binary = await ensureBinaries([older], { log: trial.bench.say });
+      await spoke.stop();
+      await spoke.start(binary(older));
+      try {
+        await trial.create();
+        await trial.writesToSpoke(30);
+      } finally {
+        await spoke.stop();
+        await spoke.start();
+      }
+    },
+  },
+  {
+    id: "C26",
     fault: "the spoke comes back as another minor version, without two kinds for 5 s",
     isQuick: false,
     async harm(trial) {
@@ -255,42 +165,4 @@ async function busy(trial: Trial, retryAfterS: number): Promise<void> {
   if (tooEarly.length > 0)
     throw new Error(`Came back too early: ${tooEarly.slice(0, 3).join(", ")}`);
   if (writes > needed * 1.1) throw new Error(`${writes} attempts instead of ${needed}`);
-}
-
-/** 410 for the first watch of each collection that goes on after a version; every second one hears it in the stream. */
-function goneOnce(): Rule {
-  const told = new Set<string>();
-  return ({ path, isWatch }: Seen) => {
-    const [collection = ""] = path.split("?");
-    if (!isWatch || !/[?&]resourceVersion=\d/.test(path) || told.has(collection)) return undefined;
-    told.add(collection);
-    const expired = failure(410, "Expired", "too old resource version");
-    if (told.size % 2 === 0) return expired;
-    const body = `{"type":"ERROR","object":${String(expired.body)}}\n`;
-    return { kind: "answer", status: 200, headers: { "content-type": "application/json" }, body };
-  };
-}
-
-function oldServer(): Rule {
-  const first = firstN(1, failure(410, "Expired", "the token is too old"), ({ path }) =>
-    path.includes("continue="),
-  );
-  return (request) => {
-    const { path } = request;
-    if (path.includes("sendInitialEvents=true")) {
-      return failure(422, "Invalid", "sendInitialEvents is forbidden");
-    }
-    const expired = first(request);
-    if (expired !== undefined) return expired;
-    return path.includes("limit=500")
-      ? { kind: "pass", path: path.replace("limit=500", "limit=2") }
-      : undefined;
-  };
-}
-
-let packed: Buffer | undefined;
-
-function bomb(): Buffer {
-  packed ??= gzipSync(Buffer.alloc(1024 * 1024 * 1024));
-  return packed;
 }
