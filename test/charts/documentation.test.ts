@@ -1,0 +1,91 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import { parseProviderFile } from "../../access/provider-config.ts";
+import { protectionReasons, reasons } from "../../api/reasons.ts";
+import { blocksOf } from "../demo/page.ts";
+import { isRecord, valueAt } from "../fleet/json-record.ts";
+import { Helm } from "./helm.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
+const paths = ["README.md", "charts/knfleet/README.md", ...pages.map((name) => `docs/${name}`)];
+const examples = ["docs/install.md", "docs/providers.md"].flatMap((path) =>
+  blocksOf(read(path))
+    .filter(({ language }) => language === "yaml")
+    .map(({ text }) => ({ name: text.split("\n")[0]?.replace("# ", "") ?? "", text })),
+);
+let helm: Helm;
+
+beforeAll(async () => {
+  helm = await Helm.open();
+}, 600_000);
+
+afterAll(async () => helm[Symbol.asyncDispose]());
+
+describe("the values in docs", () => {
+  test.each(examples)("$name is taken by the chart", async ({ text }) => {
+    const values: unknown = parse(text);
+    if (!isRecord(values)) throw new Error("The block holds no values");
+    for (const version of ["1.34.0", "1.36.0"]) {
+      const { code, stderr } = await helm.template({ values }, "--kube-version", version);
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+    }
+  });
+
+  test.each(examples)("$name has providers that can be used", ({ text }) => {
+    const config = valueAt(parse(text), "multicluster", "accessProvidersConfig");
+    const file = parseProviderFile(JSON.stringify(config), { path: "example", format: "json" });
+    expect(file.warnings).toEqual([]);
+    expect(file.providers.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+    expect(file.providers.length).toBeGreaterThan(0);
+  });
+
+  test("are there for every way to log in", () => {
+    expect(examples.map(({ name }) => name)).toEqual([
+      "values.yaml",
+      "secretreader.yaml",
+      "ocm.yaml",
+      "eks.yaml",
+      "gke.yaml",
+      "aks.yaml",
+    ]);
+  });
+});
+
+test("docs/troubleshooting.md has a row for every reason, and for no other", () => {
+  const [text = ""] = read("docs/troubleshooting.md").split("\n## Helm\n");
+  const named = [...text.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
+  expect(named).toEqual([...new Set(named)]);
+  const known = [...Object.keys(reasons), ...Object.keys(protectionReasons)];
+  expect(new Set(named)).toEqual(new Set(known));
+});
+
+test.each(paths)("%s links to nothing that is not there", (path) => {
+  const links = [...read(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  const local = links.filter((link) => !/^[a-z]+:/.test(link));
+  const broken = local.filter((link) => {
+    const [file = "", heading] = link.split("#");
+    const target = file === "" ? join(root, path) : join(root, dirname(path), file);
+    if (!existsSync(target)) return true;
+    return heading !== undefined && !anchorsOf(readFileSync(target, "utf8")).has(heading);
+  });
+  expect(broken).toEqual([]);
+});
+
+/** The anchors that a page's headings have. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
