@@ -138,7 +138,8 @@ async function restartHub(keys: readonly ObjectKey[]): Promise<void> {
     ({ verb, uri }) => verb === "list" || uri.includes("sendInitialEvents=true"),
   );
   const counts = Map.groupBy(lists, ({ resource }) => resource);
-  for (const [resource, { length }] of counts) expect([resource, length <= 2]).toEqual([resource, true]);
+  for (const [resource, { length }] of counts)
+    expect([resource, length <= 2]).toEqual([resource, true]);
   const after = await Promise.all(keys.map(async (key) => versionOf(await read(key))));
   expect(after).toEqual(versions);
 }
