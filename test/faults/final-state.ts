@@ -18,7 +18,7 @@ export async function differencesFrom(
         differences = differencesOf(wanted, await dumpOfCluster(target.spoke));
         return differences.length === 0;
       },
-      { timeoutMs: 40_000 },
+      { timeoutMs: 90_000 },
     );
     return [];
   } catch (error) {
@@ -37,7 +37,7 @@ export async function steadyDump({ spoke }: Target): Promise<SpokeDump> {
       if (before === undefined) await delay(500);
       return before !== undefined && differencesOf(before, last).length === 0 && last;
     },
-    { timeoutMs: 30_000 },
+    { timeoutMs: 90_000 },
   );
 }
 

@@ -35,7 +35,7 @@ export const hubCases: readonly FaultCase[] = [
       const { hub } = trial.bench;
       const [etcd] = hub.pids;
       if (etcd === undefined) throw new Error("The hub has no etcd");
-      await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+      await trial.controller.logged({ msg: "Reconciling" }, 90_000);
       await trial.create();
       await trial.writesToSpoke(5);
       process.kill(etcd, "SIGSTOP");
@@ -85,7 +85,7 @@ export const hubCases: readonly FaultCase[] = [
     controller: () => Promise.resolve({ leaderElection: true }),
     async harm(trial) {
       const { line } = trial.bench.hubProxy;
-      await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+      await trial.controller.logged({ msg: "Reconciling" }, 90_000);
       await trial.create();
       await trial.writesToSpoke(5);
       const first = trial.controller;

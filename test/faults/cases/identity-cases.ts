@@ -52,7 +52,7 @@ export const identityCases: readonly FaultCase[] = [
           : undefined;
       });
       await trial.create();
-      await waitFor("the first refusal", () => writes >= 20, { timeoutMs: 30_000 });
+      await waitFor("the first refusal", () => writes >= 20);
       const refusedAt = performance.now();
       await delay(3_000);
       await profile.renew();
@@ -128,7 +128,7 @@ export const identityCases: readonly FaultCase[] = [
           const now = await descriptors(trial.controller.pid);
           return Math.abs(now - before) <= 2 && now;
         },
-        { timeoutMs: 45_000 },
+        { timeoutMs: 90_000 },
       );
       trial.note(`${before} open files and sockets before, ${after} after`);
     },

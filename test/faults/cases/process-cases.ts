@@ -52,7 +52,7 @@ export const processCases: readonly FaultCase[] = [
     controller: () => Promise.resolve({ leaderElection: true }),
     async harm(trial) {
       const { bench } = trial;
-      await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+      await trial.controller.logged({ msg: "Reconciling" }, 90_000);
       await using second = await startController(bench, {
         leaderElection: true,
         environment: await clock(bench, { hours: 1, afterMs: 0 }),
@@ -115,7 +115,7 @@ async function removeUnguarded({ target, bench }: Trial, key: ObjectKey): Promis
 async function frozenLeader(trial: Trial): Promise<void> {
   const { bench } = trial;
   const { log } = bench;
-  await trial.controller.logged({ msg: "Reconciling" }, 40_000);
+  await trial.controller.logged({ msg: "Reconciling" }, 90_000);
   const first = trial.controller;
   const before = new Set<number>();
   await trial.create();
@@ -123,7 +123,7 @@ async function frozenLeader(trial: Trial): Promise<void> {
   first.signal("SIGSTOP");
   for (const { connection } of log.writes) before.add(connection);
   await using second = await startController(bench, { leaderElection: true });
-  await second.logged({ msg: "Reconciling" }, 40_000);
+  await second.logged({ msg: "Reconciling" }, 90_000);
   await trial.ready();
   const seconds = new Set(
     log.writes.map(({ connection }) => connection).filter((one) => !before.has(one)),
