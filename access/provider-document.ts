@@ -15,12 +15,30 @@ export interface ProviderDocument {
 export class ContentError extends Error {}
 
 const maxCharacters = 256 * 1024;
+// A file of 500 providers has fewer. With more of them the parser takes memory and time out of all proportion.
+const maxParts = 20_000;
+const structural = "\n\r,:{}[]!&*?|>-#%@`";
 // That of Go's parser.
 const maxDepth = 10_000;
 
+/** What about a text would take too long to read, as the end of a sentence; undefined when it can be parsed. */
+export function costProblem(content: string): string | undefined {
+  if (content.length > maxCharacters) return "it is larger than 256 KiB";
+  let parts = 0;
+  for (let at = 0; at < content.length; at += 1) {
+    if (structural.includes(content[at] ?? "")) parts += 1;
+    if (parts <= maxParts) continue;
+    const lines = content.slice(0, at).split("\n");
+    const column = (lines.at(-1) ?? "").length + 1;
+    return `it holds more than ${maxParts} parts (line ${lines.length}, column ${column})`;
+  }
+  return undefined;
+}
+
 /** Parses the text of a provider file. Throws ContentError with the position of what is wrong. */
 export function providerDocument(content: string, format: "json" | "yaml"): ProviderDocument {
-  if (content.length > maxCharacters) throw new ContentError("it is larger than 256 KiB");
+  const cost = costProblem(content);
+  if (cost !== undefined) throw new ContentError(cost);
   // As in Go; said because nobody sees it.
   if (format === "json" && content.startsWith("\ufeff")) {
     throw new ContentError("it begins with a byte order mark, which JSON must not");

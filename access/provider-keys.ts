@@ -1,4 +1,14 @@
-import { isAlias, isMap, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Pair,
+  visit,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 
 import { isRecord } from "../api/fields.ts";
 import { foldedKey } from "./folded-key.ts";
@@ -18,7 +28,7 @@ export interface CanonicalValue {
  * absent. Unknown keys are left out with a warning. Spec: cluster-inventory.md 2.2, 11.
  */
 export function canonicalKeys(source: ProviderDocument, schema: KeySchema): CanonicalValue {
-  const reader = new KeyReader(source);
+  const reader = new KeyReader(new BoundedSource(source));
   const { contents } = source.document;
   const value = reader.read(contents, undefined, { shape: schema, path: "" });
   return { value, warnings: reader.warnings, positionOf: (path) => reader.positionOf(path) };
@@ -31,22 +41,64 @@ interface Place {
 
 // More than what the schema can ask for; an alias that holds itself ends here.
 const maxPathLength = 256;
+// A text has at most as many (provider-document.ts); aliases and merges can make more of them.
+const maxParts = 20_000;
 // A key such as __proto__ is a key like any other.
 const ordinary = { configurable: true, enumerable: true, writable: true } as const;
 
+/** A document that is read no further than its budget goes: an anchor may hold others, and those more, and be used often. */
+class BoundedSource {
+  readonly merges: boolean;
+  readonly positionOf: ProviderDocument["positionOf"];
+  readonly #targets: ReadonlyMap<unknown, unknown>;
+  #parts = 0;
+
+  constructor({ document, merges, positionOf }: ProviderDocument) {
+    this.merges = merges;
+    this.positionOf = positionOf;
+    this.#targets = targetsIn(document);
+  }
+
+  /** The part itself, or what it stands for. */
+  resolved(part: unknown): unknown {
+    return isAlias(part) ? this.#targets.get(part) : part;
+  }
+
+  /** Says that parts are read. Throws ContentError when they are too many. */
+  take(count: number, at: unknown): void {
+    this.#parts += count;
+    if (this.#parts <= maxParts) return;
+    const position = this.positionOf(at);
+    throw new ContentError(`it stands for more than ${maxParts} parts (${position})`);
+  }
+}
+
+/** What each alias stands for: the last node before it with its anchor. In one go: the parser looks through the document for each. */
+function targetsIn(document: Document): ReadonlyMap<unknown, unknown> {
+  const anchors = new Map<string, unknown>();
+  const targets = new Map<unknown, unknown>();
+  visit(document, {
+    Node(_key, node) {
+      if (isAlias(node)) targets.set(node, anchors.get(node.source));
+      else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
+}
+
 class KeyReader {
   readonly warnings: string[] = [];
-  readonly #source: ProviderDocument;
+  readonly #source: BoundedSource;
   readonly #positions = new Map<string, string>();
 
-  constructor(source: ProviderDocument) {
+  constructor(source: BoundedSource) {
     this.#source = source;
   }
 
   /** The value of a part of the document; `before` is what an earlier key of the same name had. */
   read(part: unknown, before: unknown, place: Place): unknown {
     if (place.path.length > maxPathLength) throw new ContentError("it is nested too deeply");
-    const node = resolved(part, this.#source);
+    const node = this.#source.resolved(part);
     this.#positions.set(place.path, this.#source.positionOf(node));
     if (isSeq(node)) return this.#list(node, before, place);
     if (isMap(node)) return this.#map(node, before, place);
@@ -63,6 +115,7 @@ class KeyReader {
   #list(node: YAMLSeq, before: unknown, { shape, path }: Place): unknown {
     const { items } = shape;
     if (items === undefined) return [];
+    this.#source.take(node.items.length, node);
     const earlier: readonly unknown[] = Array.isArray(before) ? before : [];
     return node.items.map((item, index) => {
       const known = earlier[index];
@@ -104,9 +157,10 @@ class KeyReader {
  */
 function pairsOf(
   map: YAMLMap,
-  source: ProviderDocument,
+  source: BoundedSource,
   room = { merges: maxMerges },
 ): readonly Pair[] {
+  source.take(map.items.length, map);
   if (!source.merges) return map.items;
   room.merges -= 1;
   // Anchors that hold themselves, or each other many times.
@@ -114,8 +168,8 @@ function pairsOf(
   const own = map.items.filter((pair) => !isMerge(pair));
   const taken = new Set(own.map(nameOf));
   const merged = map.items.filter(isMerge).flatMap(({ value }) => {
-    const given = resolved(value, source);
-    const targets = isSeq(given) ? given.items.map((item) => resolved(item, source)) : [given];
+    const given = source.resolved(value);
+    const targets = isSeq(given) ? given.items.map((item) => source.resolved(item)) : [given];
     return targets.flatMap((target) => (isMap(target) ? pairsOf(target, source, room) : []));
   });
   const fresh = merged.filter((pair) => {
@@ -135,10 +189,6 @@ const maxMerges = 256;
 
 function nameOf({ key }: Pair): string {
   return isScalar(key) ? foldedKey(String(key.value)) : "";
-}
-
-function resolved(part: unknown, { document }: ProviderDocument): unknown {
-  return isAlias(part) ? part.resolve(document) : part;
 }
 
 /** A key for a message: only what looks like one, since any text may stand where a key should. */

@@ -29,14 +29,14 @@ export function readingOf(
   }
   const strict = providerStrictness(text, { format, roots });
   const unusable = file.providers.flatMap(({ problem = "" }) => (problem === "" ? [] : [problem]));
-  const problems = [...strict, ...unusable.filter((one) => !isAmong(strict, one))];
-  return { file, problems, warnings: file.warnings.filter((one) => !isAmong(problems, one)) };
+  const problems = [...strict, ...elsewhere(strict, unusable)];
+  return { file, problems, warnings: elsewhere(problems, file.warnings) };
 }
 
-/** Whether something has been said already about the place. */
-function isAmong(texts: readonly string[], text: string): boolean {
-  const place = placeOf(text);
-  return texts.some((one) => placeOf(one) === place);
+/** The texts about places of which nothing has been said already. */
+function elsewhere(said: readonly string[], texts: readonly string[]): readonly string[] {
+  const places = new Set(said.map(placeOf));
+  return texts.filter((text) => !places.has(placeOf(text)));
 }
 
 function placeOf(text: string): string {

@@ -103,6 +103,37 @@ providers:
     expect(() => parseProviderFile(content, yaml)).toThrow("merges too much");
   });
 
+  test.each([
+    [
+      "a wide map merged often",
+      `a: &a {${Array.from({ length: 1_500 }, (_, at) => `k${at}: 1`).join(",")}}\nproviders:\n${"- <<: *a\n".repeat(1_500)}`,
+      "20000 parts (line 1, column 7)",
+    ],
+    [
+      "20,001 parts",
+      `providers: [\n${"1,".repeat(20_000)}1]`,
+      "20000 parts (line 2, column 39996)",
+    ],
+    [
+      "parts of JSON",
+      `{"providers": [${"1,".repeat(20_000)}1]}`,
+      "20000 parts (line 1, column 40011)",
+    ],
+  ])("that holds too many %s is refused with a position (T-25)", (_what, content, problem) => {
+    const source = content.startsWith("{") ? json : yaml;
+    expect(() => parseProviderFile(content, source)).toThrow(`more than ${problem}`);
+  });
+
+  test("that uses an anchor 5,000 times is read in one go, as the last one of its name before it", () => {
+    const before = process.threadCpuUsage();
+    const content = `a: &a {name: x}\nproviders:\n- *a\n- &a {name: y}\n${"- *a\n".repeat(5_000)}`;
+    const { providers } = parseProviderFile(content, yaml);
+    expect(providers.map(({ name }) => name).slice(0, 3)).toEqual(["x", "y", "y"]);
+    expect(providers).toHaveLength(5_002);
+    // It takes a tenth of a second; seconds where each alias is looked for in all of the document.
+    expect(process.threadCpuUsage(before).user).toBeLessThan(1_500_000);
+  });
+
   test("matches keys in any case and says so", () => {
     const content = JSON.stringify({
       PROVIDERS: [rawProvider("sr", { profileSourcedCliArgsPolicy: "Append" })],

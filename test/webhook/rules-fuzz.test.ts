@@ -11,14 +11,15 @@ const share = Number(process.env["KNFLEET_FUZZ_SHARE"] ?? 1);
 const reviews = 16_000 * share;
 const files = 4_500 * share;
 
-/** The longest that one input held the process up, in milliseconds; the first ones warm it up. */
+/** The most processor time of this thread that one input took, in milliseconds; the first ones warm it up. Others work on this machine. */
 function watched() {
   let longest = 0;
   let count = 0;
   return {
-    took(startedAt: number): void {
+    took(before: NodeJS.CpuUsage): void {
       count += 1;
-      if (count > 200) longest = Math.max(longest, performance.now() - startedAt);
+      const { user } = process.threadCpuUsage(before);
+      if (count > 200) longest = Math.max(longest, user / 1_000);
     },
     longest: () => longest,
   };
@@ -154,9 +155,9 @@ describe("rules under random inputs", () => {
       fc.asyncProperty(body, async (value) => {
         const request = admissionRequestOf(value);
         if (typeof request === "string") return;
-        const startedAt = performance.now();
+        const before = process.threadCpuUsage();
         const { violations, warnings } = await review(request, new AbortController().signal);
-        time.took(startedAt);
+        time.took(before);
         refused += violations.length > 0 ? 1 : 0;
         expect(violations.every(({ path, message }) => path !== "" && message !== "")).toBe(true);
         expect(warnings.every((one) => /^(?:spec|metadata)/.test(one))).toBe(true);
@@ -164,8 +165,8 @@ describe("rules under random inputs", () => {
       { numRuns: reviews, seed },
     );
     expect(refused).toBeGreaterThan(reviews / 20);
-    // G5 says 100 ms; others work on this machine.
-    expect(time.longest()).toBeLessThan(1_000);
+    // G5 says 100 ms on the machine that it is measured on.
+    expect(time.longest()).toBeLessThan(500);
   }, 900_000);
 
   test(`provider files: ${files} texts never throw, keep to their position and do not quote (seed ${seed})`, () => {
@@ -218,26 +219,23 @@ describe("rules under random inputs", () => {
     );
     fc.assert(
       fc.property(file, fc.constantFrom("json", "yaml"), (content, format) => {
-        const startedAt = performance.now();
+        const before = process.threadCpuUsage();
         const {
           file: read,
           problems,
           warnings,
         } = readingOf({ key: "p", text: content, format }, ["/plugins"]);
-        time.took(startedAt);
+        time.took(before);
         expect(problems.every((one) => one !== "")).toBe(true);
         // Names of keys are shown, values are not.
         const values = [...problems, ...warnings].filter(
-          (one) =>
-            !one.includes(`.${canary} (`) &&
-            !one.startsWith(`${canary} (`) &&
-            !one.includes(`key ${canary} `),
+          (one) => !/^[^(]*canary31[\w.-]* \(|key [\w.-]*canary31[\w.-]* /.test(one),
         );
         expect(values.filter((one) => one.includes(canary))).toEqual([]);
         expect(read !== undefined || problems.length === 1).toBe(true);
       }),
       { numRuns: files, seed },
     );
-    expect(time.longest()).toBeLessThan(1_000);
+    expect(time.longest()).toBeLessThan(500);
   }, 900_000);
 });
