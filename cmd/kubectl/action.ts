@@ -87,6 +87,8 @@ export interface Rendering {
   /** Lines in front of the table. */
   readonly heading?: string;
   readonly table: (wide: boolean) => Table;
+  /** Lines below the table. */
+  readonly footer?: string;
   /** What `-o name` prints, one line each; absent: the items have no names. */
   readonly names?: readonly string[];
   /** Lines for standard error. */
@@ -121,8 +123,8 @@ async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): P
     const { customColumns } = await import("./print/custom-columns.ts");
     return tableText(customColumns(template, document.items), flags, terminal);
   }
-  const table = rendering.table(output === "wide");
-  return `${rendering.heading ?? ""}${tableText(table, flags, terminal)}`;
+  const { heading = "", table, footer = "" } = rendering;
+  return `${heading}${tableText(table(output === "wide"), flags, terminal)}${footer}`;
 }
 
 function namesText({ names }: Rendering): string {

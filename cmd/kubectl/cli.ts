@@ -29,7 +29,7 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<E
   const program = createProgram(terminal, async (entry, input) => {
     chosen = { entry, input };
     await checkTemplates(input);
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(input.flags.timeoutMs)]);
+    const deadline = deadlineOf(input, signal);
     const action = await entry.load();
     exitCode = await action(input, deadline);
     return exitCode;
@@ -42,6 +42,13 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<E
     exitCode = await explain(error, { terminal, chosen }, signal);
   }
   return signal.aborted ? exitCodes.interrupted : exitCode;
+}
+
+/** A command that watches ends when it is told to, unless a time was given. */
+function deadlineOf({ flags, options }: ActionInput<object>, signal: AbortSignal): AbortSignal {
+  const watches = "watch" in options && options.watch === true;
+  if (watches && !flags.timeoutGiven) return signal;
+  return AbortSignal.any([signal, AbortSignal.timeout(flags.timeoutMs)]);
 }
 
 function optionsOf(program: Command): readonly Option[] {

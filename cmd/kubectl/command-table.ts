@@ -24,9 +24,11 @@ const statusEntry = (): CommandEntry => ({
   name: "status",
   args: installationArgs,
   summary: "Show every installation: the hub's view and the spoke's",
-  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\n${selectionText}`,
+  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n${selectionText}`,
   examples: [
     ["kubectl knfleet status -A", "the whole fleet"],
+    ["kubectl knfleet status -A --failed --cluster 'eu-*'", "what is wrong on some clusters"],
+    ["kubectl knfleet status -A -w", "and what changes from now on"],
     ["kubectl knfleet status ks/knative-serving ke/knative-eventing", "two installations"],
     ["kubectl knfleet status -A -l env=prod -o wide", "with server, provider and message"],
     ["kubectl knfleet status -A -o json", "for scripts; see docs/cli.md for the fields"],
@@ -34,6 +36,7 @@ const statusEntry = (): CommandEntry => ({
   options: [
     new Option("--no-live", "only the hub's view: no spoke is reached"),
     new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+    new Option("-w, --watch", "go on and print rows that change; --timeout ends it"),
   ],
   kind: "FleetStatus",
   completes: "installations",

@@ -61,6 +61,8 @@ export interface Flags {
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
   readonly timeoutMs: number;
+  /** False: `timeoutMs` is the default, and a command that goes on may go on. */
+  readonly timeoutGiven: boolean;
   readonly hub: HubFlags;
 }
 
@@ -103,6 +105,7 @@ export function readFlags(raw: RawFlags, env: Readonly<Record<string, string | u
     concurrency: countOf(raw.concurrency ?? "16", "--concurrency"),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),
     timeoutMs: timeoutOf(raw.timeout, "--timeout", 60_000),
+    timeoutGiven: raw.timeout !== undefined,
     hub: {
       kubeconfig: nonEmpty(raw.kubeconfig),
       context: nonEmpty(raw.context),

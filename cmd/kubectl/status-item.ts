@@ -2,6 +2,7 @@ import type { Component, ComponentKind } from "../../api/component.ts";
 import { hubViewOf, type HubView } from "./hub-view.ts";
 import { liveViewOf, type LiveView } from "./live-view.ts";
 import type { SpokeReading } from "./spoke-reading.ts";
+import type { StatusDetail } from "./status-detail.ts";
 
 /** How bad a finding is; what `--fail-on` compares with. */
 export type Severity = "ok" | "warning" | "error";
@@ -26,6 +27,8 @@ export interface StatusItem {
   readonly since: string | null;
   readonly hub: HubView;
   readonly live: LiveView;
+  /** More about it when it alone was asked for by name, else null. */
+  readonly detail: StatusDetail | null;
 }
 
 /** The row of one component, from what was read of its hub object and its cluster. */
@@ -48,6 +51,7 @@ export function statusItemOf(component: Component, reading: SpokeReading | undef
     since: cause.since,
     hub,
     live,
+    detail: null,
   };
 }
 

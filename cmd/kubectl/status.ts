@@ -1,3 +1,4 @@
+import type { Component } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
@@ -5,6 +6,7 @@ import { isReason, listInstallations } from "./installations.ts";
 import { readClusters, clusterIdOf, type ReadLimits, type Readings } from "./read-clusters.ts";
 import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
+import { statusDetailOf, warningsOf } from "./status-detail.ts";
 import { isUnread, statusItemOf, worstFirst, type StatusItem } from "./status-item.ts";
 
 export interface StatusOptions {
@@ -14,6 +16,13 @@ export interface StatusOptions {
   readonly limits: ReadLimits;
 }
 
+/** What several installations may have in common. */
+export interface Cause {
+  readonly reason: string;
+  /** Null: the hub itself, or a cluster that was not reached. */
+  readonly provider: string | null;
+}
+
 export interface StatusSummary {
   readonly total: number;
   readonly healthy: number;
@@ -21,8 +30,8 @@ export interface StatusSummary {
   readonly errors: number;
   /** Installations whose cluster was to be read and could not. */
   readonly unread: number;
-  /** How often each reason occurs among the unhealthy, most frequent first. */
-  readonly causes: readonly { readonly reason: string; readonly count: number }[];
+  /** How often each reason occurs among the unhealthy of one access provider, most frequent first. */
+  readonly causes: readonly (Cause & { readonly count: number })[];
 }
 
 export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem>;
@@ -50,11 +59,33 @@ export async function status(
     statusItemOf(component, readings.get(clusterIdOf(component))),
   );
   const found = items.map(({ kind, name }) => ({ kind, name }));
-  const asked = items.filter((item) => isAsked(item, selection));
+  const detailed = await withDetail(items, { components, readings, selection, access }, signal);
+  const asked = detailed.filter((item) => isAsked(item, selection));
   return fleetStatusOf(asked, missingNames(selection, found), {
     generatedAt: timestampOf(now()),
     cliVersion,
   });
+}
+
+interface DetailContext extends Pick<StatusDeps, "access"> {
+  readonly components: readonly Component[];
+  readonly readings: Readings;
+  readonly selection: Selection;
+}
+
+/** One installation that was asked for by its name comes with all that is known of it. */
+async function withDetail(
+  items: readonly StatusItem[],
+  { components, readings, selection, access }: DetailContext,
+  signal: AbortSignal,
+): Promise<readonly StatusItem[]> {
+  const [item] = items;
+  const [component] = components;
+  const isOne = items.length === 1 && selection.names.length === 1;
+  if (!isOne || item === undefined || component === undefined) return items;
+  const events = await warningsOf(component, access, signal);
+  const reading = readings.get(clusterIdOf(component));
+  return [{ ...item, detail: statusDetailOf(component, reading, events) }];
 }
 
 /** Whether `--failed` and `--reason` leave a row in: by all that is known of it, also by what its cluster says. */
@@ -85,9 +116,11 @@ export function fleetStatusOf(
 
 function summaryOf(items: readonly StatusItem[]): StatusSummary {
   const bad = items.filter(({ severity }) => severity === "error");
-  const byReason = Map.groupBy(bad, ({ reason }) => reason ?? "Unknown");
-  const causes = [...byReason]
-    .map(([reason, { length: count }]) => ({ reason, count }))
+  const byCause = Map.groupBy(bad, (item) => JSON.stringify(causeOf(item)));
+  const causes = [...byCause.values()]
+    .flatMap(([first, ...more]) =>
+      first === undefined ? [] : [{ ...causeOf(first), count: more.length + 1 }],
+    )
     .toSorted((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
   return {
     total: items.length,
@@ -97,6 +130,16 @@ function summaryOf(items: readonly StatusItem[]): StatusSummary {
     unread: items.filter(isUnread).length,
     causes,
   };
+}
+
+function causeOf({ reason, live: { provider } }: StatusItem): Cause {
+  return { reason: reason ?? "Unknown", provider };
+}
+
+/** Whether an unhealthy installation has this cause. */
+export function isOfCause(item: StatusItem, { reason, provider }: Cause): boolean {
+  const own = causeOf(item);
+  return item.severity === "error" && own.reason === reason && own.provider === provider;
 }
 
 function errorsOf(unread: readonly StatusItem[]): readonly ReportError[] {

@@ -79,7 +79,8 @@ function flagsOf(words: readonly string[], terminal: Terminal): Flags {
   const switches = switchesOf(program.options);
   const before = words.slice(0, -1);
   // The flag whose value is being typed says nothing yet.
-  const isWaiting = /^-/.test(before.at(-1) ?? "") && !switches.includes(before.at(-1) ?? "");
+  const isWaiting =
+    before.at(-1)?.startsWith("-") === true && !switches.includes(before.at(-1) ?? "");
   const args = normalizedArgs(isWaiting ? before.slice(0, -1) : before, switches);
   program.parseOptions([...args]);
   return readFlags(program.opts<RawFlags>(), terminal.env);

@@ -62,7 +62,7 @@ function unknownText(word: string): string {
 function explanationTable(items: readonly Explanation[]): Table {
   return {
     headers: ["NAME", "TYPE", "CONDITION", "MEANING"],
-    mayShorten: ["MEANING"],
+    mayShorten: ["MEANING", "CONDITION"],
     rows: items.map(({ name, type, condition, meaning }) => [
       name,
       type,

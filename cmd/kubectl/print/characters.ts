@@ -4,6 +4,7 @@ const plain: Readonly<Record<string, string>> = {
   "└": "`",
   "│": "|",
   "─": "-",
+  "×": "x",
 };
 
 /** Whether a terminal or reader may not know characters beyond ASCII: the locale does not say UTF-8. */
@@ -17,5 +18,5 @@ export function wantsAscii(env: Readonly<Record<string, string | undefined>>): b
 
 /** Our own symbols in ASCII; text of others stays as it is. */
 export function inAscii(text: string): string {
-  return text.replaceAll(/[…├└│─]/g, (symbol) => plain[symbol] ?? symbol);
+  return text.replaceAll(/[…├└│─×]/g, (symbol) => plain[symbol] ?? symbol);
 }

@@ -1,7 +1,7 @@
 import type { DeploymentList } from "../deployments.ts";
 import type { ReportError } from "../report.ts";
 import type { StatusItem } from "../status-item.ts";
-import type { FleetStatus } from "../status.ts";
+import { isOfCause, type FleetStatus } from "../status.ts";
 import { nextStep } from "./next-step.ts";
 import { plainText } from "./plain-text.ts";
 
@@ -27,13 +27,26 @@ export function statusNotes(report: FleetStatus, asked: Asked): readonly string[
     ...(summary.errors > 0 ? [`${summary.errors} not healthy`] : []),
   ];
   const unread = summary.unread > 0 ? ` The clusters of ${summary.unread} could not be read.` : "";
-  const causes = summary.causes.map(({ reason, count }) => `${reason} (${count})`);
   return [
     ...errorLines(report.errors.filter(isNotFound)),
     `${countOf(summary.total, "installation")}: ${counts.join(", ")}.${unread}`,
-    ...(summary.errors > 1 ? [`causes: ${causes.join(", ")}`] : []),
+    ...(summary.errors > 1 ? causeLines(report, asked) : []),
     ...nextLines(items, asked),
   ];
+}
+
+const shownCauses = 5;
+
+/** Equal causes in one line each, the most frequent first, with one step that helps against all of them. */
+function causeLines({ items, summary }: FleetStatus, { command }: Asked): readonly string[] {
+  const lines = summary.causes.slice(0, shownCauses).flatMap(({ reason, provider, count }) => {
+    const example = items.find((item) => isOfCause(item, { reason, provider }));
+    if (example === undefined) return [];
+    const by = provider === null ? "" : `, provider ${provider}`;
+    return [`  ${count} × ${reason}${by}: ${nextStep(example, command)}`];
+  });
+  const rest = summary.causes.length - lines.length;
+  return ["causes:", ...lines, ...(rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [])];
 }
 
 /** The lines below the Deployments: what could not be read, and why. */

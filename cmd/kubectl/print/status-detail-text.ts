@@ -1,0 +1,78 @@
+import type { TimeText } from "../age.ts";
+import type { StatusDetail } from "../status-detail.ts";
+import type { StatusItem } from "../status-item.ts";
+import { orNone, renderTable, type Table, type Tone } from "./table.ts";
+
+type Paint = (text: string, tone: Tone) => string;
+
+/** The blocks below the row of one installation: conditions, Deployments, anchor and Warning events. */
+export function statusDetailText(
+  item: StatusItem,
+  detail: StatusDetail,
+  { ages, paint }: { readonly ages: TimeText; readonly paint: Paint },
+): string {
+  const blocks = [
+    block("Conditions", conditionsTable(detail, ages), paint),
+    block("Deployments", deploymentsTable(detail), paint),
+    `Anchor: ${anchorText(item, detail)}\n`,
+    eventsText(detail, ages, paint),
+  ];
+  return blocks
+    .filter((text) => text !== "")
+    .map((text) => `\n${text}`)
+    .join("");
+}
+
+function block(title: string, table: Table, paint: Paint): string {
+  if (table.rows.length === 0) return "";
+  const lines = renderTable(table, { headers: true, paint }).trimEnd().split("\n");
+  return [`${title}:`, ...lines.map((line) => `  ${line}`)].map((line) => `${line}\n`).join("");
+}
+
+const tones: Readonly<Record<string, Tone>> = { True: "good", False: "bad" };
+
+function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
+  return {
+    headers: ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"],
+    rows: conditions.map(({ type, status, reason, since, message }) => [
+      type,
+      { text: status, tone: tones[status] ?? "warning" },
+      orNone(reason),
+      ages(since),
+      orNone(message),
+    ]),
+  };
+}
+
+function deploymentsTable({ deployments, missing }: StatusDetail): Table {
+  const present = (deployments ?? []).map(({ namespace, name, ready, desired, available }) => {
+    const tone: Tone = available ? "good" : "bad";
+    return [namespace, name, { text: `${ready}/${desired}`, tone }];
+  });
+  const gone = missing.map((id) => {
+    const [namespace = "", name = ""] = id.split("/");
+    const tone: Tone = "bad";
+    return [namespace, name, { text: "missing", tone }];
+  });
+  return { headers: ["NAMESPACE", "NAME", "READY"], rows: [...present, ...gone] };
+}
+
+function anchorText({ cluster, live }: StatusItem, { anchor, deployments }: StatusDetail): string {
+  if (cluster === null) return "<none> (the installation is on the hub itself)";
+  if (deployments === null) return `<unknown> (${live.reason ?? "not looked at"})`;
+  return anchor === null ? "<none>" : `ConfigMap ${anchor.namespace}/${anchor.name}`;
+}
+
+function eventsText({ events }: StatusDetail, ages: TimeText, paint: Paint): string {
+  if (events === null) return "Warning events: <unknown> (they could not be read)\n";
+  const table = {
+    headers: ["LAST SEEN", "COUNT", "REASON", "MESSAGE"],
+    rows: events.map(({ time, count, reason, message }) => [
+      ages(time),
+      String(count),
+      orNone(reason),
+      orNone(message),
+    ]),
+  };
+  return events.length === 0 ? "Warning events: <none>\n" : block("Warning events", table, paint);
+}
