@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 
 import type { Component } from "../api/component.ts";
+import { contestedCondition } from "../api/reasons.ts";
 import { targetIdOf } from "./duplicate.ts";
 
 /** Puts what the components say of themselves into a registry; a component that is gone has no series. */
@@ -15,6 +16,18 @@ export function addComponentMetrics(registry: Registry, all: () => Iterable<Comp
       this.reset();
       for (const component of all()) {
         ready.set({ ...labelsOf(component), status: readinessOf(component) }, 1);
+      }
+    },
+  });
+  const contested = new Gauge({
+    name: "knfleet_component_contested",
+    help: "1 while somebody else changes or deletes objects of a component again and again",
+    labelNames: ["kind", "namespace", "name"],
+    registers,
+    collect() {
+      this.reset();
+      for (const component of all()) {
+        contested.set(labelsOf(component), isContested(component) ? 1 : 0);
       }
     },
   });
@@ -36,6 +49,10 @@ export function addComponentMetrics(registry: Registry, all: () => Iterable<Comp
 function labelsOf({ kind, metadata }: Component) {
   const { namespace, name } = metadata;
   return { kind, namespace, name };
+}
+
+function isContested({ status }: Component): boolean {
+  return status?.conditions?.some(({ type }) => type === contestedCondition) ?? false;
 }
 
 function readinessOf({ status }: Component): string {

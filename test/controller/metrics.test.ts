@@ -105,6 +105,7 @@ test("a component has series for as long as it is there", async () => {
     serving({
       metadata: { namespace: "b" },
       spec: { clusterProfileRef: { namespace: "fleet", name: "spoke-1" } },
+      status: { conditions: [{ type: "Contested", status: "True" }] },
     }),
   ];
   const metrics = metricsOf({ components: () => components });
@@ -115,6 +116,8 @@ test("a component has series for as long as it is there", async () => {
     expect.arrayContaining([
       `knfleet_component_ready{${first},status="True"} 1`,
       `knfleet_component_ready{${second},status="Unknown"} 1`,
+      `knfleet_component_contested{${first}} 0`,
+      `knfleet_component_contested{${second}} 1`,
       `knfleet_component_info{${first},version="1.23.0",spoke=""} 1`,
       `knfleet_component_info{${second},version="",spoke="fleet/spoke-1"} 1`,
     ]),

@@ -114,6 +114,11 @@ test("a fight over an object is reported with manager and fields, slowed down, a
     message: `Deployment ${namespace}/autoscaler: Contested by argocd-controller: metadata.labels.${label}`,
   });
   expect(conditionOf(contested, "Ready")?.status).toBe("True");
+  await waitFor("the metric to say so", async () =>
+    /^knfleet_component_contested\{kind="KnativeServing",.*\} 1$/m.test(
+      await scene().controller.metrics(),
+    ),
+  );
   expect(await repairsSince(since)).toBe(3);
   // Others are not held up by it.
   const other = { ...deployment, name: "activator" };
