@@ -10,6 +10,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
+          setupFiles: ["test/support/seed.ts"],
           exclude: [fleetTests],
           // A limit for what hangs, not for what is slow: machines are busy.
           testTimeout: 120_000,
@@ -22,6 +23,7 @@ export default defineConfig({
         test: {
           name: "fleet",
           include: [fleetTests],
+          setupFiles: ["test/support/seed.ts"],
           testTimeout: 300_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 60_000 } },
