@@ -23,7 +23,7 @@ import { hearsayMs, isBetter, type SignedLeaf } from "./serving-choice.ts";
 
 /** Where the webhook's certificate comes from. */
 export interface Certificates extends AsyncDisposable {
-  /** Names of what is missing; empty once a certificate is served. */
+  /** Names of what is missing; empty once a certificate is served that API servers can trust, and from then on. */
   readonly waitingFor: () => readonly string[];
 }
 
@@ -51,6 +51,8 @@ const configurationKind = "ValidatingWebhookConfiguration";
 const configurations = knownResource("admissionregistration.k8s.io/v1", configurationKind);
 const firstViewMs = 1_500;
 const failedMs = 1_000;
+// A webhook that cannot read the configurations, because they are not its affair, serves all the same.
+const trustPatienceMs = 5_000;
 const conflictMs = 150;
 // The hub is back within seconds as a rule, and what is missing has to be healed within ten.
 const maxBackoffMs = 4_000;
@@ -80,6 +82,8 @@ class CertificateKeeper implements Certificates {
   #written: KubeObject | undefined;
   #remembered: readonly TrustedAuthority[] = [];
   #served: SignedLeaf | undefined;
+  #servedSinceMs = 0;
+  #isEstablished = false;
   /** Since when each authority has been trusted, by its PEM text; also the next one's, so that it need not wait when it signs. */
   #trusted: ReadonlyMap<string, number> = new Map();
   #lastComplaint = "";
@@ -98,8 +102,14 @@ class CertificateKeeper implements Certificates {
     this.#done = this.#run(end);
   }
 
-  waitingFor = (): readonly string[] =>
-    this.#served === undefined ? ["the serving certificate"] : [];
+  /** A replica that is asked before its authority is known would fail each call: at a start from nothing nobody trusts it yet. */
+  waitingFor = (): readonly string[] => {
+    if (this.#served === undefined) return ["the serving certificate"];
+    this.#isEstablished ||=
+      this.#isTrusted(this.#served.authorityPem) ||
+      performance.now() - this.#servedSinceMs >= trustPatienceMs;
+    return this.#isEstablished ? [] : ["the caBundle of the webhook configurations"];
+  };
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new DOMException("The certificates are no longer needed", "AbortError"));
@@ -271,6 +281,7 @@ class CertificateKeeper implements Certificates {
     const nowMs = this.#clock.now();
     const view = { offered, served: this.#served, isTrusted: this.#isTrusted, trustedForMs, nowMs };
     if (!isBetter(view)) return Math.max(100, hearsayMs - trustedForMs);
+    if (this.#served === undefined) this.#servedSinceMs = performance.now();
     this.#served = offered;
     this.#deps.use({ cert: leaf.certificatePem, key: leaf.keyPem }, leaf.notAfterMs);
     const ends = new Date(leaf.notAfterMs).toISOString();
