@@ -5,7 +5,7 @@ import { type Endpoint, endpointOf, endpointWarnings } from "./endpoint.ts";
 import { type ExecPlan, execPlan, fingerprint } from "./exec-plan.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
 import { allowsProxy, allowsServer } from "./provider-rules.ts";
-import { isHealthy, selectProvider } from "./select-provider.ts";
+import { isHealthy, selectProvider, type SelectedProvider } from "./select-provider.ts";
 
 /** All that is needed to reach the cluster of a profile. */
 export interface ResolvedAccess {
@@ -38,7 +38,7 @@ export function resolveAccess(
   profile: ClusterProfile,
   providers: ProviderFile | undefined,
 ): ResolvedAccess {
-  const { namespace, name, uid } = profile.metadata;
+  const { namespace, name } = profile.metadata;
   if (providers === undefined) throw notConfigured();
   if (!isHealthy(profile)) {
     throw new FleetError(
@@ -46,7 +46,18 @@ export function resolveAccess(
       `${describe({ kind: "ClusterProfile", namespace, name })} has no condition ControlPlaneHealthy=True`,
     );
   }
-  const { provider, entry, source, skipped } = selectProvider(profile, providers);
+  return accessOf(profile, selectProvider(profile, providers));
+}
+
+/**
+ * How to reach the cluster of a profile with the provider that was selected for it, whether or not the profile is healthy. Throws
+ * `FleetError` `AccessProviderFailed` or `RemoteClientCreationFailed`.
+ */
+export function accessOf(
+  profile: ClusterProfile,
+  { provider, entry, source, skipped }: SelectedProvider,
+): ResolvedAccess {
+  const { namespace, name, uid } = profile.metadata;
   const { systemRoots, allowInsecure, maxConcurrency } = provider;
   const nowMs = Date.now();
   const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure, nowMs });

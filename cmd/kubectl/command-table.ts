@@ -2,6 +2,7 @@ import { Option } from "commander";
 
 import type { CommandEntry } from "./command-entry.ts";
 import { completionEntry } from "./completion/completion-entry.ts";
+import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 
@@ -14,6 +15,7 @@ const installationArgs = "[TYPE[/NAME] | NAME...]";
 export const commandTable = (): readonly CommandEntry[] => [
   statusEntry(),
   deploymentsEntry(),
+  diagnoseEntry(),
   explainEntry(),
   renderEntry(),
   completionEntry(),

@@ -1,0 +1,109 @@
+import { print, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import { parseDurationMs } from "../duration.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { oneOf, type Flags } from "../flags.ts";
+import { painter, wantsColour } from "../print/colour.ts";
+import { diagnosisNotes, diagnosisTable, diagnosisText } from "../print/diagnosis-text.ts";
+import { openProgress } from "../print/progress.ts";
+import type { DiagnoseFlags } from "./diagnose-flags.ts";
+import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
+import { vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
+import { openVantage, type OpenVantage } from "./open-vantage.ts";
+import { findTargets, type FoundTargets } from "./targets.ts";
+import type { WalkContext } from "./walk-context.ts";
+
+type Input = ActionInput<DiagnoseFlags>;
+
+/** `kubectl knfleet diagnose`. */
+export async function runDiagnose(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
+  const from = oneOf(options.from ?? "local", vantages, "--from");
+  const { env, now, stderr } = terminal;
+  await using here = await openVantage(flags, { env });
+  const { hub, namespace } = here;
+  const found = await findTargets(args, { hub, namespace, flags }, signal);
+  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const diagnoses = await walksFrom(
+    from,
+    { input, here, found, onProgress: progress.update },
+    signal,
+  ).finally(progress.end);
+  const { missing } = found;
+  const report = diagnosisReport(diagnoses, { missing, now: now(), cliVersion: clientVersion });
+  if (options.reportFile !== undefined) {
+    const { writeShortReport } = await import("./short-report.ts");
+    await writeShortReport(options.reportFile, report);
+  }
+  await printReport(report, input);
+  return diagnosisExitCode(report, failOn);
+}
+
+interface Walking {
+  readonly input: Input;
+  readonly here: OpenVantage;
+  readonly found: FoundTargets;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+async function walksFrom(
+  vantage: Diagnosis["vantage"],
+  { input, here, found: { targets }, onProgress }: Walking,
+  signal: AbortSignal,
+): Promise<readonly Diagnosis[]> {
+  const { concurrency } = input.flags;
+  const context = contextOf(input, here);
+  const options = { targets, concurrency, onProgress };
+  const local = await diagnose({ ...options, vantage: "local" }, context, signal);
+  if (vantage === "local") return local;
+  const { walkElsewhere } = await import("./walk-elsewhere.ts");
+  return walkElsewhere(vantage, { input, here, context, local, options, contextOf }, signal);
+}
+
+/** What a walk needs to know of the command line. */
+function contextOf({ flags, options, terminal }: Input, vantage: OpenVantage): WalkContext {
+  const text = options.execTimeout;
+  return {
+    hub: vantage.hub,
+    environment: vantage.environment,
+    now: terminal.now,
+    hopTimeoutMs: flags.spokeTimeoutMs,
+    userAgent: vantage.userAgent,
+    providerFile: flags.providerFile,
+    pluginRoots: flags.pluginRoots,
+    exec: options.exec === true,
+    execTimeoutMs: text === undefined ? 10_000 : parseDurationMs(text, "--exec-timeout"),
+    ...commandsOf(flags),
+  };
+}
+
+/** kubectl and this program with the flags that name the hub, to be pasted. */
+function commandsOf({ hub }: Flags): Pick<WalkContext, "kubectl" | "command"> {
+  const named = [
+    ...(hub.kubeconfig === undefined ? [] : [`--kubeconfig ${hub.kubeconfig}`]),
+    ...(hub.context === undefined ? [] : [`--context ${hub.context}`]),
+  ];
+  return {
+    kubectl: ["kubectl", ...named].join(" "),
+    command: ["kubectl knfleet", ...named].join(" "),
+  };
+}
+
+async function printReport(report: DiagnosisReport, { flags, terminal }: Input): Promise<void> {
+  const { items } = report;
+  const [only] = items;
+  const paint = painter(wantsColour(flags.color, terminal.env, terminal.stdout.isTTY === true));
+  const isOne = items.length === 1 && only !== undefined;
+  await print(
+    {
+      document: report,
+      ...(isOne ? { heading: diagnosisText(only, paint, flags.output === "wide") } : {}),
+      table: () => (isOne ? { headers: [], rows: [] } : diagnosisTable(report)),
+      names: items.map(({ target: { kind, name } }) => `${kind.toLowerCase()}/${name}`),
+      notes: diagnosisNotes(report, commandsOf(flags).command),
+    },
+    flags,
+    terminal,
+  );
+}

@@ -1,0 +1,126 @@
+import { ApiError } from "../../../access/api-error.ts";
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { listAt, recordAt, textAt } from "../../../api/fields.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { itemsAt, numberAt, stringAt } from "../fields.ts";
+
+/** A Deployment of the hub that works on the components. */
+export interface ControllerDeployment {
+  readonly flavour: "knfleet" | "upstream";
+  readonly namespace: string;
+  readonly name: string;
+  readonly serviceAccount: string;
+  readonly available: number;
+  readonly wanted: number;
+  readonly object: KubeObject;
+}
+
+/** A Lease `knfleet-controller`: by it one of several replicas works. Times are in ms since 1970. */
+export interface ControllerLease {
+  readonly namespace: string;
+  /** Empty: it was let go. */
+  readonly holder: string;
+  readonly endsAtMs: number;
+  readonly renewedAtMs: number;
+}
+
+/** What the hub says of who works on the components; undefined where we may not look. */
+export interface Controllers {
+  readonly deployments: readonly ControllerDeployment[] | undefined;
+  readonly leases: readonly ControllerLease[] | undefined;
+}
+
+const leaseName = "knfleet-controller";
+
+/** Looks for the controller and for the upstream operator in all namespaces of the hub. */
+export async function findControllers(hub: KubeClient, signal: AbortSignal): Promise<Controllers> {
+  const [deployments, leases] = await Promise.all([
+    hub.list({ resource: knownResource("apps/v1", "Deployment") }, {}, signal).catch(ifDenied),
+    hub
+      .list(
+        {
+          resource: knownResource("coordination.k8s.io/v1", "Lease"),
+          fieldSelector: `metadata.name=${leaseName}`,
+        },
+        {},
+        signal,
+      )
+      .catch(ifDenied),
+  ]);
+  return {
+    deployments: deployments?.items.flatMap((object) => controllerOf(object) ?? []),
+    leases: leases?.items.map(leaseOf),
+  };
+}
+
+function ifDenied(error: unknown): undefined {
+  if (error instanceof ApiError && error.status === 403) return;
+  throw error;
+}
+
+function controllerOf(object: KubeObject): ControllerDeployment | undefined {
+  const flavour = flavourOf(object);
+  if (flavour === undefined) return undefined;
+  const { namespace = "", name } = object.metadata;
+  return {
+    flavour,
+    namespace,
+    name,
+    serviceAccount: stringAt(object, "spec", "template", "spec", "serviceAccountName") ?? "default",
+    available: numberAt(object, "status", "availableReplicas") ?? 0,
+    wanted: numberAt(object, "spec", "replicas") ?? 1,
+    object,
+  };
+}
+
+function flavourOf(object: KubeObject): ControllerDeployment["flavour"] | undefined {
+  const { name } = object.metadata;
+  const words = itemsAt(object, "spec", "template", "spec", "containers").flatMap((container) => [
+    stringAt(container, "image") ?? "",
+    ...[...itemsAt(container, "command"), ...itemsAt(container, "args")].map(String),
+  ]);
+  const isOurs = /(?:^|-)knfleet-controller$/.test(name);
+  if (isOurs || words.some((word) => /(?:^|\/)knfleet-controller(?:\.\w+)?$/.test(word))) {
+    return "knfleet";
+  }
+  const isUpstream = words.some((word) => word.includes("knative.dev/operator"));
+  return name === "knative-operator" || isUpstream ? "upstream" : undefined;
+}
+
+function leaseOf(object: KubeObject): ControllerLease {
+  const spec = recordAt(object, "spec");
+  const renewed = Date.parse(textAt(spec, "renewTime") ?? "");
+  const renewedAtMs = Number.isNaN(renewed) ? 0 : renewed;
+  const seconds = numberAt(spec, "leaseDurationSeconds") ?? 15;
+  return {
+    namespace: object.metadata.namespace ?? "",
+    holder: textAt(spec, "holderIdentity") ?? "",
+    renewedAtMs,
+    endsAtMs: renewedAtMs + seconds * 1_000,
+  };
+}
+
+/** The value of a flag that a Deployment's containers are started with; undefined when it is not given. */
+export function flagOf({ object }: ControllerDeployment, flag: string): string | undefined {
+  for (const container of itemsAt(object, "spec", "template", "spec", "containers")) {
+    const words = [...itemsAt(container, "command"), ...itemsAt(container, "args")].map(String);
+    const at = words.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
+    const word = words[at];
+    if (word !== undefined) {
+      return word.includes("=") ? word.slice(flag.length + 1) : words[at + 1];
+    }
+  }
+  return undefined;
+}
+
+/** The value of a variable in a Deployment's containers, when it is written there. */
+export function variableOf({ object }: ControllerDeployment, name: string): string | undefined {
+  for (const container of itemsAt(object, "spec", "template", "spec", "containers")) {
+    const found = listAt(recordAt(container), "env").find(
+      (entry) => textAt(recordAt(entry), "name") === name,
+    );
+    if (found !== undefined) return textAt(recordAt(found), "value");
+  }
+  return undefined;
+}

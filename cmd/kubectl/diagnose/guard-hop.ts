@@ -1,0 +1,66 @@
+import { ApiError } from "../../../access/api-error.ts";
+import { anchorAnnotations } from "../../../api/anchor.ts";
+import type { Component } from "../../../api/component.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { protectedCondition } from "../../../api/reasons.ts";
+import { policyKinds } from "../../../controller/guard/policy-objects.ts";
+import { policyNameOf } from "../../../controller/guard/policy.ts";
+import { Prober } from "../../../controller/guard/prober.ts";
+import { finding, passed, passedWith, type HopResult } from "./hop.ts";
+import type { SpokeSession } from "./spoke-session.ts";
+
+// Not wanted by policies: chosen, or not to be had there.
+const otherwise = ["TwinOwner", "NotSupported", "PolicyForbidden"];
+
+/**
+ * Whether the API server refuses to delete the anchor: the policy and its binding are there, and a dry run that it has to refuse is
+ * refused. Nothing is changed.
+ */
+export async function checkGuard(
+  component: Component,
+  anchor: KubeObject,
+  { client, signal }: Pick<SpokeSession, "client"> & { readonly signal: AbortSignal },
+): Promise<HopResult<true>> {
+  const condition = component.status?.conditions?.find(({ type }) => type === protectedCondition);
+  const { [anchorAnnotations.hubId]: hubId } = anchor.metadata.annotations ?? {};
+  if (hubId === undefined) return passed(true, "the anchor is not one of knfleet");
+  const reason = condition?.reason ?? "";
+  if (otherwise.includes(reason)) return passed(true, `${protectedCondition} says ${reason}`);
+  const asking = { client, signal };
+  const problem = (await missingPolicy(hubId, asking)) ?? (await unproven(hubId, anchor, asking));
+  if (problem === undefined) return passed(true, `refuses to delete the anchor ${reason}`.trim());
+  const evidence = [condition?.message ?? reason].filter((said) => said !== "");
+  return passedWith(true, problem, {
+    findings: [finding("error", "KNF6005", { message: problem, evidence })],
+  });
+}
+
+type Asking = Pick<SpokeSession, "client"> & { readonly signal: AbortSignal };
+
+async function missingPolicy(
+  hubId: string,
+  { client, signal }: Asking,
+): Promise<string | undefined> {
+  const name = policyNameOf("anchor-guard", hubId);
+  try {
+    for (const resource of policyKinds) {
+      const found = await client.get({ resource, name }, { metadataOnly: true }, signal);
+      if (found === undefined) return `${resource.kind} ${name} is missing`;
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+  }
+  return undefined;
+}
+
+async function unproven(
+  hubId: string,
+  anchor: KubeObject,
+  { client, signal }: Asking,
+): Promise<string | undefined> {
+  const { namespace = "" } = anchor.metadata;
+  const verdicts = await new Prober(client, hubId).creations(namespace, signal);
+  return verdicts.includes("allowed")
+    ? "A dry run that the guard has to refuse was not refused"
+    : undefined;
+}

@@ -1,0 +1,132 @@
+import { isBuiltIn, runBuiltIn } from "../../../access/built-in-plugins.ts";
+import { credentialFacts } from "../../../access/credential-facts.ts";
+import type { Credential } from "../../../access/credential.ts";
+import type { ExecPlan } from "../../../access/exec-plan.ts";
+import { execInfo, runExecPlugin } from "../../../access/exec-plugin.ts";
+import { pluginEnvironment } from "../../../access/plugin-environment.ts";
+import type { ResolvedAccess } from "../../../access/resolved-access.ts";
+import { scrubbed } from "../../../access/scrubbed.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { fleetFinding } from "./explain-error.ts";
+import { finding, passedWith, type Finding, type HopResult } from "./hop.ts";
+import { refusalOf } from "./plugin-permit.ts";
+import { secretFinding } from "./plugin-secret.ts";
+import type { FoundFile } from "./provider-hops.ts";
+import type { WalkContext } from "./walk-context.ts";
+
+/** Runs the exec plugin, or the reader inside of this program, as the controller would. */
+export async function runPlugin(
+  { plan }: ResolvedAccess,
+  from: FoundFile["from"],
+  context: WalkContext & { readonly signal: AbortSignal },
+): Promise<HopResult<Credential>> {
+  const text = [plan.command, ...plan.args.map(scrubbed)].join(" ");
+  const refusal = await refusalOf(plan, from, context);
+  if (refusal !== undefined) {
+    return { value: undefined, message: refusal.message, findings: [refusal] };
+  }
+  try {
+    return { value: await obtain(plan, context), message: text, evidence: evidenceOf(plan) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!(error instanceof FleetError)) throw error;
+    const found = await explained(error, plan, context);
+    return { value: undefined, message: text, evidence: evidenceOf(plan), findings: [found] };
+  }
+}
+
+function obtain(
+  plan: ExecPlan,
+  context: WalkContext & { readonly signal: AbortSignal },
+): Promise<Credential> {
+  const { signal, execTimeoutMs, pluginRoots } = context;
+  const surroundings = {
+    environment: pluginEnvironment(context.environment),
+    now: context.now,
+    policy: { roots: pluginRoots },
+  };
+  if (isBuiltIn(plan.command)) {
+    return runBuiltIn(plan, { ...surroundings, hub: context.hub }, signal);
+  }
+  const timeoutMs = Math.min(plan.timeoutMs, execTimeoutMs);
+  return runExecPlugin({ ...plan, timeoutMs }, surroundings, signal);
+}
+
+/** Only names of variables: their values may be secret. */
+function evidenceOf({ env, provider, timeoutMs }: ExecPlan): readonly string[] {
+  const names = env.map(({ name }) => name);
+  return [
+    `provider ${provider}, its time is ${timeoutMs / 1_000} s`,
+    ...(names.length === 0 ? [] : [`the provider file sets ${names.join(", ")}`]),
+  ];
+}
+
+async function explained(
+  error: FleetError,
+  plan: ExecPlan,
+  context: WalkContext & { readonly signal: AbortSignal },
+): Promise<Finding> {
+  const general = fleetFinding(error);
+  const byHand = handStep(plan);
+  if (error.code === "PluginNotFound" && error.message.includes("EACCES")) {
+    return { ...general, code: "KNF3007", next: [`chmod 755 ${plan.command}`] };
+  }
+  if (error.code === "PluginOutputInvalid" && error.message.endsWith("has expired already")) {
+    const expired = finding("error", "KNF3014", { message: error.sentence });
+    return { ...expired, evidence: general.evidence };
+  }
+  if (error.code === "PluginTimeout") {
+    const evidence = ["the upstream operator has no limit here and would wait for ever"];
+    return { ...general, evidence, next: [byHand] };
+  }
+  if (error.code !== "PluginFailed" && error.code !== "PluginOutputInvalid") return general;
+  const secret = await secretFinding(plan, context, context.signal);
+  const evidence = [error.sentence, ...general.evidence];
+  if (secret !== undefined) return { ...secret, evidence: [...secret.evidence, ...evidence] };
+  if (error.code === "PluginFailed" && isDenied(evidence)) {
+    return finding("error", "KNF3017", { message: "The plugin may not read its Secret", evidence });
+  }
+  return { ...general, next: [...general.next, byHand] };
+}
+
+function isDenied(texts: readonly string[]): boolean {
+  return texts.some((text) => /is forbidden: |the right to get it is missing/.test(text));
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function handStep(plan: ExecPlan): string {
+  const names = plan.env.map(({ name }) => name).filter((name) => name !== "KUBECONFIG");
+  const kubeconfig = plan.env.find(({ name }) => name === "KUBECONFIG")?.value;
+  return [
+    ...names.map((name) => `${name}=…`),
+    ...(kubeconfig === undefined ? [] : [`KUBECONFIG=${quote(kubeconfig)}`]),
+    `KUBERNETES_EXEC_INFO=${quote(execInfo(plan).trim())}`,
+    plan.command,
+    ...plan.args.map((arg) => quote(scrubbed(arg))),
+    ">/dev/null",
+  ].join(" ");
+}
+
+const soonMs = 10 * 60_000;
+
+/** What the credential says of itself; never the credential. */
+export function describeCredential(credential: Credential, nowMs: number): HopResult<Credential> {
+  const { type, subject, issuer, expiresAtMs, digest } = credentialFacts(credential);
+  const until =
+    expiresAtMs === undefined ? "says no end" : `ends ${new Date(expiresAtMs).toISOString()}`;
+  const text = `${type}${subject === undefined ? "" : ` of ${subject}`}, ${until}`;
+  const evidence = [
+    `SHA-256 begins with ${digest}`,
+    ...(issuer === undefined ? [] : [`issued by ${issuer}`]),
+  ];
+  const findings: Finding[] = [];
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
+    findings.push(finding("error", "KNF3014", { message: `The credential ended: ${text}` }));
+  } else if (expiresAtMs !== undefined && expiresAtMs - nowMs < soonMs) {
+    findings.push(finding("warning", "KNF3020", { message: text }));
+  }
+  return passedWith(credential, text, { findings, evidence });
+}

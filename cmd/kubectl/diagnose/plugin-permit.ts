@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { isBuiltIn } from "../../../access/built-in-plugins.ts";
+import type { ExecPlan } from "../../../access/exec-plan.ts";
+import { resolveCommand } from "../../../access/exec-plugin.ts";
+import { itemsAt, stringAt } from "../fields.ts";
+import { finding, type Finding } from "./hop.ts";
+import type { FoundFile } from "./provider-hops.ts";
+import type { WalkContext } from "./walk-context.ts";
+
+/** What kubectl's own preferences say of exec plugins (kuberc, Kubernetes 1.35). */
+interface PluginPolicy {
+  readonly policy: string;
+  readonly allowed: readonly string[];
+}
+
+/**
+ * Why a plugin is not run here; undefined when it may be. The policy of kuberc holds for every command; one that came from the cluster
+ * needs `--exec` and a list of this machine that holds it, too. Readers inside of this program are no commands. Security: T-85.
+ */
+export async function refusalOf(
+  { command, args }: ExecPlan,
+  from: FoundFile["from"],
+  context: Permitting,
+): Promise<Finding | undefined> {
+  if (isBuiltIn(command)) return undefined;
+  const { policy, allowed } = await kubercPolicy(context.environment);
+  const path = await resolveCommand(command, context.environment["PATH"] ?? "");
+  const isListed = allowed.includes(command) || (path !== undefined && allowed.includes(path));
+  if (policy === "DenyAll" || (policy === "Allowlist" && !isListed)) {
+    const message = `plugin ${JSON.stringify(command)} not allowed: policy set to ${JSON.stringify(policy)}`;
+    const next = ["change credentialPluginPolicy or credentialPluginAllowlist in kuberc"];
+    return finding("error", "KNF3008", { message, next });
+  }
+  const isOnList = policy === "Allowlist" || context.pluginRoots.length > 0;
+  if (from === "machine" || (context.exec && isOnList)) return undefined;
+  return finding("warning", "KNF3013", {
+    message: `The command came from the cluster and was not run: ${[command, ...args].join(" ")}`,
+    next: [
+      `${context.command} diagnose --exec --plugin-root FOLDER, where FOLDER holds the plugin on this machine`,
+      "or name a provider file of this machine with --clusterprofile-provider-file",
+    ],
+  });
+}
+
+type Permitting = Pick<WalkContext, "environment" | "exec" | "pluginRoots" | "command">;
+
+async function kubercPolicy(environment: WalkContext["environment"]): Promise<PluginPolicy> {
+  const named = environment["KUBERC"] ?? "";
+  const home = environment["HOME"] ?? "";
+  const path = named === "" ? join(home, ".kube", "kuberc") : named;
+  if (named === "off" || (named === "" && home === "")) return { policy: "", allowed: [] };
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return { policy: "", allowed: [] };
+  const { parseAllDocuments } = await import("yaml");
+  const documents = parseAllDocuments(text, { logLevel: "silent" });
+  const preferences: unknown[] = "empty" in documents ? [] : documents.map((one) => one.toJS());
+  const stated = preferences.find((one) => stringAt(one, "credentialPluginPolicy") !== null);
+  return {
+    policy: stringAt(stated, "credentialPluginPolicy") ?? "",
+    allowed: itemsAt(stated, "credentialPluginAllowlist").flatMap(
+      (entry) => stringAt(entry, "command") ?? stringAt(entry, "name") ?? [],
+    ),
+  };
+}

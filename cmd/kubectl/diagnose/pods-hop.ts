@@ -1,0 +1,65 @@
+import { ApiError } from "../../../access/api-error.ts";
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { recordAt } from "../../../api/fields.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { causeOfPods, causeOfRefusal, conditionOf } from "../../../controller/observe/pod-cause.ts";
+import { mapLimited } from "../concurrency.ts";
+import { stringAt } from "../fields.ts";
+import { finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
+
+interface Waiting {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const looks = 10;
+
+/** Why the pods of Deployments that are not available do not start. */
+export async function checkPods(
+  waiting: readonly Waiting[],
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<HopResult<true>> {
+  if (waiting.length === 0)
+    return passed(true, "those of available Deployments were not looked at");
+  const found = await mapLimited(waiting.slice(0, looks), 4, (one) => causeOf(one, client, signal));
+  const causes = found.filter((one) => one !== undefined);
+  if (causes.length === 0) return passed(true, "no pod says what it waits for");
+  const first = causes[0]?.message ?? "";
+  const message = causes.length === 1 ? first : `${first}, and ${causes.length - 1} more`;
+  const [cause] = causes;
+  const next = cause === undefined ? [] : cause.next;
+  return passedWith(true, message, {
+    findings: [
+      finding("error", "KNF6010", { message, evidence: causes.map((one) => one.message), next }),
+    ],
+  });
+}
+
+async function causeOf(
+  { namespace, name }: Waiting,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<Pick<Finding, "message" | "next"> | undefined> {
+  try {
+    const ref = { resource: knownResource("apps/v1", "Deployment"), namespace, name };
+    const deployment = await client.get(ref, {}, signal);
+    if (deployment === undefined) return undefined;
+    const refusal = conditionOf(deployment, "ReplicaFailure");
+    const labels = Object.entries(recordAt(deployment, "spec", "selector", "matchLabels"));
+    const labelSelector = labels.map(([key, value]) => `${key}=${String(value)}`).join(",");
+    const pods = { resource: knownResource("v1", "Pod"), namespace, labelSelector };
+    const cause =
+      refusal?.["status"] === "True"
+        ? causeOfRefusal(stringAt(refusal, "message") ?? "")
+        : causeOfPods((await client.list(pods, {}, signal)).items);
+    if (cause === undefined) return undefined;
+    return {
+      message: `Deployment ${namespace}/${name}: ${cause}`,
+      next: [`kubectl --context SPOKE get pods -n ${namespace} -l ${labelSelector}`],
+    };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+import { ApiError } from "../../../access/api-error.ts";
+import { parseProviderFile, type ProviderFile } from "../../../access/provider-config.ts";
+import { loadProviderFile } from "../../../access/provider-file.ts";
+import { accessOf, type ResolvedAccess } from "../../../access/resolved-access.ts";
+import { selectProvider, type SelectedProvider } from "../../../access/select-provider.ts";
+import type { ClusterProfile } from "../../../api/cluster-profile.ts";
+import { recordAt } from "../../../api/fields.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { itemsAt, stringAt } from "../fields.ts";
+import { flagOf, type ControllerDeployment, type Controllers } from "./find-controller.ts";
+import { finding, passedWith, type HopResult } from "./hop.ts";
+import type { WalkContext } from "./walk-context.ts";
+
+/** A provider file and whose word it is: that decides which commands of it may be run. */
+export interface FoundFile {
+  readonly file: ProviderFile;
+  readonly from: "machine" | "cluster";
+}
+
+const flag = "--clusterprofile-provider-file";
+
+/** The provider file that was named, or else the one that the controller on the hub has in a ConfigMap. */
+export async function readProviderFile(
+  controllers: Controllers | undefined,
+  context: WalkContext,
+  signal: AbortSignal,
+): Promise<HopResult<FoundFile>> {
+  const { providerFile } = context;
+  if (providerFile !== undefined) {
+    const file = await loadProviderFile(providerFile, signal);
+    return fileResult({ file, from: "machine" }, providerFile);
+  }
+  for (const deployment of controllers?.deployments ?? []) {
+    const found = await mountedFile(deployment, context, signal);
+    if (found !== undefined) return fileResult({ file: found.file, from: "cluster" }, found.place);
+  }
+  const message = "No provider file was named, and no controller on the hub names one";
+  const next = [`${context.command} diagnose ${flag} FILE`, "or set KNFLEET_PROVIDER_FILE"];
+  // That is about this command; what the controller has is told by its conditions.
+  return {
+    value: undefined,
+    message,
+    findings: [finding("warning", "KNF3001", { message, next })],
+  };
+}
+
+function fileResult(found: FoundFile, place: string): HopResult<FoundFile> {
+  const names = found.file.providers.map(({ name }) => name);
+  const text = `${place} has ${names.length === 0 ? "no providers" : names.join(", ")}`;
+  const broken = found.file.providers.flatMap(({ name, problem }) =>
+    problem === undefined ? [] : [`${name}: ${problem}`],
+  );
+  return passedWith(found, text, { evidence: [...broken, ...found.file.warnings] });
+}
+
+interface MountedFile {
+  readonly file: ProviderFile;
+  readonly place: string;
+}
+
+async function mountedFile(
+  deployment: ControllerDeployment,
+  { hub }: WalkContext,
+  signal: AbortSignal,
+): Promise<MountedFile | undefined> {
+  const path = flagOf(deployment, flag);
+  const source = path === undefined ? undefined : configMapOf(deployment, path);
+  if (path === undefined || source === undefined) return undefined;
+  const { namespace } = deployment;
+  const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name: source.name };
+  const map = await hub.get(ref, {}, signal).catch(ifDenied);
+  const content = recordAt(map, "data")[source.key];
+  if (typeof content !== "string") return undefined;
+  const place = `ConfigMap ${namespace}/${source.name} (${source.key})`;
+  const format = /\.ya?ml$/.test(path) ? "yaml" : "json";
+  return { file: parseProviderFile(content, { path: place, format }), place };
+}
+
+function ifDenied(error: unknown): undefined {
+  if (error instanceof ApiError && error.status === 403) return;
+  throw error;
+}
+
+/** The ConfigMap that is mounted where a path of a container leads. */
+function configMapOf(
+  { object }: ControllerDeployment,
+  path: string,
+): { readonly name: string; readonly key: string } | undefined {
+  const pod = recordAt(object, "spec", "template", "spec");
+  for (const container of itemsAt(pod, "containers")) {
+    for (const mount of itemsAt(container, "volumeMounts")) {
+      const at = stringAt(mount, "mountPath")?.replace(/\/$/, "") ?? "";
+      const key = stringAt(mount, "subPath") ?? path.slice(at.length + 1);
+      const isHere = path === at || path.startsWith(`${at}/`);
+      const volume = itemsAt(pod, "volumes").find(
+        (one) => stringAt(one, "name") === stringAt(mount, "name"),
+      );
+      const name = stringAt(volume, "configMap", "name");
+      if (isHere && name !== null) return { name, key: keyOfPath(volume, key) };
+    }
+  }
+  return undefined;
+}
+
+function keyOfPath(volume: unknown, path: string): string {
+  const item = itemsAt(volume, "configMap", "items").find((one) => stringAt(one, "path") === path);
+  return stringAt(item, "key") ?? path;
+}
+
+/** The provider that the profile is reached with, and why not an earlier one. */
+export function chooseProvider(
+  profile: ClusterProfile,
+  { file }: FoundFile,
+): HopResult<SelectedProvider> {
+  const selected = selectProvider(profile, file);
+  const { provider, source, skipped } = selected;
+  const findings = skipped.map((why) =>
+    finding("warning", "KNF3019", { message: `Passed over: ${why}` }),
+  );
+  const deprecated = source === "accessProviders" ? "" : " of the deprecated credentialProviders";
+  return passedWith(selected, `${provider.name}${deprecated}`, { findings });
+}
+
+/** Where the server is and what is run for a credential. */
+export function resolveEndpoint(
+  profile: ClusterProfile,
+  selected: SelectedProvider,
+): HopResult<ResolvedAccess> {
+  const access = accessOf(profile, selected);
+  const { server, tlsServerName, proxy, insecureSkipTlsVerify } = access.endpoint;
+  const through =
+    proxy === undefined ? "" : ` through ${proxy.protocol}//${proxy.host}:${proxy.port}`;
+  const as = tlsServerName === undefined ? "" : `, checked as ${tlsServerName}`;
+  const odd = access.warnings.map((what) => finding("warning", "KNF2007", { message: what }));
+  const unverified = insecureSkipTlsVerify === true ? [finding("warning", "KNF4014", {})] : [];
+  return passedWith(access, `${server}${through}${as}`, { findings: [...odd, ...unverified] });
+}

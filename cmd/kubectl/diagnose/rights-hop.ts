@@ -1,0 +1,112 @@
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { listAt, recordAt } from "../../../api/fields.ts";
+import { mapLimited } from "../concurrency.ts";
+import { finding, passed, passedWith, type HopResult } from "./hop.ts";
+import { spokeRights, type SpokeRight } from "./spoke-rights.ts";
+import type { SpokeSession } from "./spoke-session.ts";
+
+interface Right {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: string;
+}
+
+const apiVersion = "authorization.k8s.io/v1";
+const asked = 24;
+const shown = 12;
+
+/**
+ * Whether the identity has the rights that the controller needs. One request tells the rules; what they do not hold is asked one by one,
+ * because the rules of other authorizers than RBAC are not told.
+ */
+export async function checkRights(
+  { client, user }: SpokeSession,
+  signal: AbortSignal,
+): Promise<HopResult<true>> {
+  const rights = spokeRights.flatMap(rightsOf);
+  const rules = await rulesOf(client, signal);
+  const doubtful = rights.filter((right) => !rules.some((rule) => isIn(right, rule)));
+  // Enough to be sure; of the rest the rules are believed.
+  const answers = await mapLimited(doubtful.slice(0, asked), 4, (right) =>
+    may(right, client, signal),
+  );
+  const isBelieved = answers.includes(false);
+  const missing = doubtful.filter((_, at) => answers[at] === false || (at >= asked && isBelieved));
+  if (missing.length === 0) return passed(true, `${rights.length} rights are there`);
+  const texts = textsOf(missing);
+  const who = user?.username ?? "the identity";
+  const message = `Missing is ${texts[0] ?? ""}${texts.length > 1 ? `, and ${texts.length - 1} more` : ""}`;
+  const next = [
+    "kubectl --context SPOKE apply -f docs/spoke-role.yaml",
+    `kubectl --context SPOKE create clusterrolebinding knfleet-hub --clusterrole=knfleet-spoke ${subjectOf(who)}`,
+  ];
+  const evidence = [`as ${who}`, ...texts.slice(0, shown)];
+  return passedWith(true, message, {
+    findings: [finding("error", "KNF5002", { message, evidence, next })],
+  });
+}
+
+function rightsOf({ group, resources, verbs }: SpokeRight): readonly Right[] {
+  return resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb })));
+}
+
+/** `the verbs create, patch on namespaces`: one text for each resource. */
+function textsOf(missing: readonly Right[]): readonly string[] {
+  const byResource = Map.groupBy(missing, ({ group, resource }) =>
+    group === "" ? resource : `${resource}.${group}`,
+  );
+  return [...byResource].map(([resource, rights]) => {
+    const verbs = rights.map(({ verb }) => verb).join(", ");
+    return `the verb${rights.length === 1 ? "" : "s"} ${verbs} on ${resource}`;
+  });
+}
+
+function subjectOf(user: string): string {
+  const [, account] = /^system:serviceaccount:([^:]+:[^:]+)$/.exec(user) ?? [];
+  return account === undefined ? `--user=${user}` : `--serviceaccount=${account}`;
+}
+
+interface Rule {
+  readonly groups: readonly unknown[];
+  readonly resources: readonly unknown[];
+  readonly verbs: readonly unknown[];
+}
+
+/** Rules that hold in every namespace show in any; the one that is asked about need not exist. */
+async function rulesOf(client: KubeClient, signal: AbortSignal): Promise<readonly Rule[]> {
+  const review = {
+    apiVersion,
+    kind: "SelfSubjectRulesReview",
+    spec: { namespace: "knfleet-diagnose" },
+  };
+  const path = `/apis/${apiVersion}/selfsubjectrulesreviews`;
+  const answer = await client.request("POST", path, review, signal);
+  return listAt(recordAt(answer, "status"), "resourceRules")
+    .map((rule) => recordAt(rule))
+    .filter((rule) => listAt(rule, "resourceNames").length === 0)
+    .map((rule) => ({
+      groups: listAt(rule, "apiGroups"),
+      resources: listAt(rule, "resources"),
+      verbs: listAt(rule, "verbs"),
+    }));
+}
+
+function isIn({ group, resource, verb }: Right, { groups, resources, verbs }: Rule): boolean {
+  return has(groups, group) && has(resources, resource) && has(verbs, verb);
+}
+
+function has(list: readonly unknown[], value: string): boolean {
+  return list.includes("*") || list.includes(value);
+}
+
+async function may(
+  { group, resource, verb }: Right,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const resourceAttributes = { group, resource, verb };
+  const review = { apiVersion, kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
+  const path = `/apis/${apiVersion}/selfsubjectaccessreviews`;
+  const answer = await client.request("POST", path, review, signal);
+  return recordAt(answer, "status")["allowed"] === true;
+}

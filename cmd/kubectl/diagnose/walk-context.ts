@@ -1,0 +1,23 @@
+import type { KubeClient } from "../../../access/kube-client.ts";
+
+/** From where, as whom and within which limits a way is walked. */
+export interface WalkContext {
+  readonly hub: KubeClient;
+  /** Environment of our process as plugins see it, with the kubeconfig that they are to use. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** Time for one step, in ms. */
+  readonly hopTimeoutMs: number;
+  readonly userAgent: string;
+  /** A file of this machine; undefined: the controller's, as the hub has it. */
+  readonly providerFile: string | undefined;
+  /** Folders below which exec plugins have to be; empty: anywhere, for a provider file of this machine. */
+  readonly pluginRoots: readonly string[];
+  /** Whether commands that came from the cluster may be run, too. Security: T-85. */
+  readonly exec: boolean;
+  readonly execTimeoutMs: number;
+  /** `kubectl` with the flags that name the hub. */
+  readonly kubectl: string;
+  /** `kubectl knfleet` with the flags that name the hub. */
+  readonly command: string;
+}

@@ -1,0 +1,32 @@
+import { requestFinding, hubServer } from "./explain-error.ts";
+import type { Controllers } from "./find-controller.ts";
+import type { Hop } from "./hop.ts";
+import { findController, reachHub, servedKinds, type HubFacts } from "./hub-hops.ts";
+import type { WalkContext } from "./walk-context.ts";
+import { Walk, type Had } from "./walk.ts";
+import { checkWebhooks } from "./webhook-hop.ts";
+
+/** The steps that all targets of a command have in common. */
+export interface HubWalk {
+  readonly hops: readonly Hop[];
+  readonly facts: Had<HubFacts>;
+  readonly kinds: Had<true>;
+  readonly controllers: Had<Controllers>;
+}
+
+/** Walks to the hub and looks who works on the components there. Rejects only with the reason of the signal. */
+export async function walkHub(context: WalkContext, signal: AbortSignal): Promise<HubWalk> {
+  const { hub, now, hopTimeoutMs } = context;
+  const walk = new Walk({
+    hopTimeoutMs,
+    signal,
+    explain: (_, error) => requestFinding(error, hubServer),
+  });
+  const facts = await walk.take("hub", [], (_, late) => reachHub(hub, now, late));
+  const kinds = await walk.take("kinds", [facts], (_, late) => servedKinds(hub, late));
+  const controllers = await walk.take("controller", [facts], ([known], late) =>
+    findController(hub, known, late),
+  );
+  await walk.take("webhook", [facts], (_, late) => checkWebhooks(hub, late));
+  return { hops: walk.hops, facts, kinds, controllers };
+}

@@ -1,0 +1,193 @@
+import type { Credential } from "../../../access/credential.ts";
+import type { ResolvedAccess } from "../../../access/resolved-access.ts";
+import { guardOf } from "../../../access/spoke-connection.ts";
+import type { ClusterProfileRef, Component, ComponentKey } from "../../../api/component.ts";
+import type { NamespacedName } from "../../../api/kubernetes.ts";
+import { checkDeletion, checkTwins, readComponent } from "./component-hops.ts";
+import { checkConditions } from "./conditions-hop.ts";
+import type { Target } from "./diagnosis.ts";
+import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
+import { variableOf, type Controllers } from "./find-controller.ts";
+import { checkGuard } from "./guard-hop.ts";
+import { hopTitles, type Hop, type HopId } from "./hop.ts";
+import { checkDeployments, checkObjects, checkVersion, findAnchor } from "./installation-hops.ts";
+import { checkName, checkProxy, checkTcp, checkTls } from "./network-hops.ts";
+import { describeCredential, runPlugin } from "./plugin-hops.ts";
+import { checkPods } from "./pods-hop.ts";
+import { checkHealth, checkUpstream, readProfile } from "./profile-hops.ts";
+import { chooseProvider, readProviderFile, resolveEndpoint } from "./provider-hops.ts";
+import { checkRights } from "./rights-hop.ts";
+import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
+import type { WalkContext } from "./walk-context.ts";
+import type { HubWalk } from "./walk-hub.ts";
+import { Walk, type Had } from "./walk.ts";
+
+interface Way {
+  readonly walk: Walk;
+  readonly hub: HubWalk;
+  readonly context: WalkContext & { readonly ending: AsyncDisposableStack };
+}
+
+/** Walks from the hub to the pods of a target. Rejects only with the reason of the signal. */
+export async function walkTarget(
+  target: Target,
+  hub: HubWalk,
+  { signal, ...context }: WalkContext & { readonly signal: AbortSignal },
+): Promise<readonly Hop[]> {
+  await using ending = new AsyncDisposableStack();
+  const ids = Object.keys(hopTitles);
+  const isOnSpoke = (id: HopId): boolean => ids.indexOf(id) >= ids.indexOf("authentication");
+  const walk = new Walk({
+    // Plugins and several requests in one step have limits of their own.
+    hopTimeoutMs: Math.max(context.hopTimeoutMs, context.execTimeoutMs) + 1_000,
+    signal,
+    explain: (id, error) => requestFinding(error, isOnSpoke(id) ? spokeServer : hubServer),
+  });
+  const way: Way = { walk, hub, context: { ...context, ending } };
+  if (target.kind === "ClusterProfile") {
+    const found: Had<NamespacedName> = hub.facts.ok ? { ok: true, value: target } : hub.facts;
+    await walkToSpoke(found, way);
+    return walk.hops;
+  }
+  const { kind, namespace, name } = target;
+  const component = await walkComponent({ kind, namespace, name }, way);
+  const session = await sessionOf(component, way);
+  await walkInstallation(component, session, way);
+  return walk.hops;
+}
+
+async function walkComponent(
+  key: ComponentKey,
+  { walk, hub, context }: Way,
+): Promise<Had<Component>> {
+  const component = await walk.take("component", [hub.kinds], (_, late) =>
+    readComponent(key, context, late),
+  );
+  if (component.ok && component.value.metadata.deletionTimestamp !== undefined) {
+    await walk.take("deletion", [component], ([one]) =>
+      Promise.resolve(checkDeletion(one, context)),
+    );
+  }
+  await walk.take("twin", [component], ([one], late) => checkTwins(one, context, late));
+  return component;
+}
+
+/** A connection to the cluster of a component; on the hub itself that is the hub's. */
+async function sessionOf(component: Had<Component>, way: Way): Promise<Had<SpokeSession>> {
+  if (!component.ok) return walkToSpoke(component, way);
+  const ref = component.value.spec?.clusterProfileRef;
+  if (ref !== undefined) return walkToSpoke({ ok: true, value: ref }, way);
+  const { walk, context, hub } = way;
+  const session = await walk.take("authentication", [hub.facts], (_, late) =>
+    authenticate(context.hub, late),
+  );
+  return session;
+}
+
+async function walkToSpoke(ref: Had<ClusterProfileRef>, way: Way): Promise<Had<SpokeSession>> {
+  const { walk, context } = way;
+  const access = await walkProfile(ref, way);
+  const [resolved, credential] = access;
+  await walkNetwork(resolved, way);
+  const tls = walk.hops.find(({ id }) => id === "tls");
+  const isReached: Had<true> =
+    tls?.state === "OK" || tls?.state === "WARN"
+      ? { ok: true, value: true }
+      : { ok: false, because: tls?.because ?? "tls" };
+  return walk.take("authentication", [resolved, credential, isReached], ([at, as], late) =>
+    authenticate(spokeClient(at, as, context), late),
+  );
+}
+
+async function walkProfile(
+  ref: Had<ClusterProfileRef>,
+  { walk, hub, context }: Way,
+): Promise<readonly [Had<ResolvedAccess>, Had<Credential>]> {
+  const profile = await walk.take("profile", [ref], ([at], late) => readProfile(at, context, late));
+  await walk.take("health", [profile], ([one]) => Promise.resolve(checkHealth(one, context)));
+  const controllers: Controllers | undefined = hub.controllers.ok
+    ? hub.controllers.value
+    : undefined;
+  const operator = controllers?.deployments?.find(({ flavour }) => flavour === "upstream");
+  if (operator !== undefined) {
+    await walk.take("upstream", [profile], ([one], signal) =>
+      checkUpstream(one, operator, { ...context, signal }),
+    );
+  }
+  const file = await walk.take("file", [], (_, late) =>
+    readProviderFile(controllers, context, late),
+  );
+  const provider = await walk.take("provider", [profile, file], ([one, found]) =>
+    Promise.resolve(chooseProvider(one, found)),
+  );
+  const resolved = await walk.take("endpoint", [profile, provider], ([one, chosen]) =>
+    Promise.resolve(resolveEndpoint(one, chosen)),
+  );
+  const plugin = await walk.take("plugin", [resolved, file], ([access, { from }], signal) =>
+    runPlugin(access, from, { ...context, signal }),
+  );
+  const credential = await walk.take("credential", [plugin], ([one]) =>
+    Promise.resolve(describeCredential(one, context.now().getTime())),
+  );
+  return [resolved, credential];
+}
+
+async function walkNetwork(resolved: Had<ResolvedAccess>, { walk, context }: Way): Promise<void> {
+  const { environment, hopTimeoutMs: timeoutMs } = context;
+  const limitsOf = (access: ResolvedAccess, signal: AbortSignal) => ({
+    guard: guardOf(access, { environment }),
+    timeoutMs,
+    signal,
+  });
+  const dns = await walk.take("dns", [resolved], ([access], late) =>
+    checkName(access.endpoint, limitsOf(access, late)),
+  );
+  const tcp = await walk.take("tcp", [resolved, dns], ([access], late) =>
+    checkTcp(access.endpoint, limitsOf(access, late)),
+  );
+  const hasProxy = resolved.ok && resolved.value.endpoint.proxy !== undefined;
+  const open = hasProxy
+    ? await walk.take("proxy", [resolved, tcp], ([access], late) =>
+        checkProxy(access.endpoint, limitsOf(access, late)),
+      )
+    : tcp;
+  if (resolved.ok && resolved.value.endpoint.server.startsWith("http:")) {
+    walk.skip("tls", "the server is plain http");
+    return;
+  }
+  await walk.take("tls", [resolved, open], ([access], late) =>
+    checkTls(access.endpoint, limitsOf(access, late), context.now().getTime()),
+  );
+}
+
+async function walkInstallation(
+  component: Had<Component>,
+  session: Had<SpokeSession>,
+  { walk, hub, context }: Way,
+): Promise<void> {
+  const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
+  await walk.take("authorization", [session], ([one], late) => checkRights(one, late));
+  const ours = controllers?.deployments?.find(({ flavour }) => flavour === "knfleet");
+  const name = "KUBERNETES_MIN_VERSION";
+  const least = (ours && variableOf(ours, name)) ?? context.environment[name];
+  await walk.take("version", [session], ([one]) => Promise.resolve(checkVersion(one, least)));
+  const installed = await walk.take("anchor", [component, session], ([one, at], signal) =>
+    findAnchor(one, at, { ...context, signal }),
+  );
+  const anchor = installed.ok ? installed.value.anchor : undefined;
+  if (anchor !== undefined) {
+    await walk.take("guard", [component, session], ([one, { client }], signal) =>
+      checkGuard(one, anchor, { client, signal }),
+    );
+  }
+  await walk.take("objects", [component, installed, session], ([one, found, at], signal) =>
+    checkObjects(one, found, { client: at.client, signal }),
+  );
+  const waiting = await walk.take("deployments", [component, installed], ([one, found]) =>
+    Promise.resolve(checkDeployments(one, found)),
+  );
+  await walk.take("pods", [waiting, session], ([some, { client }], late) =>
+    checkPods(some, client, late),
+  );
+  await walk.take("conditions", [component], ([one]) => Promise.resolve(checkConditions(one)));
+}

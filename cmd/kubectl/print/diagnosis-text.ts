@@ -1,0 +1,119 @@
+import type { Diagnosis, DiagnosisReport } from "../diagnose/diagnosis.ts";
+import type { Hop, HopState } from "../diagnose/hop.ts";
+import { plainText } from "./plain-text.ts";
+import type { Table, Tone } from "./table.ts";
+
+type Paint = (text: string, tone: Tone) => string;
+
+const tones: Readonly<Record<HopState, Tone | undefined>> = {
+  OK: "good",
+  WARN: "warning",
+  FAIL: "bad",
+  SKIPPED: undefined,
+};
+const stateWidth = Math.max(...Object.keys(tones).map(({ length }) => length));
+
+/** One walk for people: every step with its time, the root cause with evidence, and what to do. */
+export function diagnosisText(diagnosis: Diagnosis, paint: Paint, wide: boolean): string {
+  const { target, vantage, hops } = diagnosis;
+  const width = Math.max(...hops.map(({ title }) => title.length));
+  return [
+    `${target.kind} ${target.namespace}/${target.name}, walked ${vantageText[vantage]}`,
+    "",
+    ...hops.flatMap((hop) => hopLines(hop, { paint, width, wide })),
+    "",
+    ...differenceLines(diagnosis),
+    ...rootCauseLines(diagnosis, paint),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+const vantageText = {
+  local: "from this machine",
+  "controller-identity": "from this machine, on the hub as the controller",
+  controller: "by a Job on the hub, where the controller runs",
+} as const;
+
+function hopLines(
+  { title, state, code, message, durationMs, evidence, findings }: Hop,
+  { paint, width, wide }: { readonly paint: Paint; readonly width: number; readonly wide: boolean },
+): readonly string[] {
+  const tone = tones[state];
+  const word = state.padEnd(stateWidth);
+  const shown = tone === undefined ? word : paint(word, tone);
+  const time = (durationMs === null ? "" : `${durationMs} ms`).padStart(8);
+  const what = [code ?? "", plainText(message)].filter((text) => text !== "").join(" ");
+  const others = findings.filter((one) => one.code !== code || one.message !== message);
+  const more = [
+    ...others.map((one) => `${one.code} ${one.message}`),
+    ...(wide ? evidence : []),
+  ].map((text) => `${" ".repeat(stateWidth + 3 + width + 3 + 8 + 3)}${plainText(text)}`);
+  return [`${shown}   ${title.padEnd(width)}   ${time}   ${what}`.trimEnd(), ...more];
+}
+
+function differenceLines({ differences, vantage }: Diagnosis): readonly string[] {
+  if (differences.length === 0) {
+    return vantage === "local" ? [] : ["The walk from this machine went the same way.", ""];
+  }
+  const lines = differences.map(({ meaning }) => `  ${plainText(meaning)}`);
+  return ["What differs from a walk as you, from this machine:", ...lines, ""];
+}
+
+function rootCauseLines({ rootCause }: Diagnosis, paint: Paint): readonly string[] {
+  if (rootCause === null) return [paint("All is well.", "good")];
+  const { code, name, message, evidence, next, because, severity } = rootCause;
+  const tone = severity === "error" ? "bad" : "warning";
+  return [
+    `${paint("root cause", tone)}: ${code} ${name}: ${plainText(message)}`,
+    ...(because === null ? [] : [`  held by: ${because}`]),
+    ...evidence.map((line) => `  evidence: ${plainText(line)}`),
+    ...next.map((step, at) => `  ${at + 1}. ${plainText(step)}`),
+    `  more: kubectl knfleet explain ${code}`,
+  ];
+}
+
+/** Many walks for people: a row each, worst first. */
+export function diagnosisTable({ items }: DiagnosisReport): Table {
+  return {
+    headers: ["NAMESPACE", "NAME", "KIND", "RESULT", "CODE", "CAUSE", "MESSAGE"],
+    rows: items.map(({ target, severity, rootCause }) => [
+      target.namespace,
+      target.name,
+      target.kind,
+      { text: words[severity].text, tone: words[severity].tone },
+      rootCause?.code ?? "<none>",
+      rootCause?.name ?? "<none>",
+      rootCause?.message ?? "<none>",
+    ]),
+  };
+}
+
+const words = {
+  ok: { text: "OK", tone: "good" },
+  warning: { text: "WARN", tone: "warning" },
+  error: { text: "FAIL", tone: "bad" },
+} as const;
+
+/** The lines below many walks: counts, causes, and how to see one of them whole. */
+export function diagnosisNotes(report: DiagnosisReport, command: string): readonly string[] {
+  const { summary, items, errors } = report;
+  const missing = errors.map(({ message }) => `error: ${plainText(message)}`);
+  if (items.length === 0) {
+    return missing.length > 0
+      ? missing
+      : ["Nothing to diagnose was found.", `next: ${command} diagnose -A`];
+  }
+  if (items.length === 1) return missing;
+  const causes = summary.causes.map(({ code, name, count }) => `${count} × ${code} ${name}`);
+  const worst = items.find(({ severity }) => severity !== "ok")?.target;
+  const type = worst?.kind.toLowerCase();
+  return [
+    ...missing,
+    `${summary.total} walked: ${summary.healthy} well, ${summary.warnings} with warnings, ${summary.errors} failed.`,
+    ...(causes.length === 0 ? [] : [`causes: ${causes.join(", ")}`]),
+    ...(worst === undefined
+      ? []
+      : [`next: ${command} diagnose ${type}/${worst.name} -n ${worst.namespace}`]),
+  ];
+}

@@ -1,0 +1,188 @@
+import { clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
+import { operatorApiVersion } from "../../../../api/component.ts";
+import type { Profile } from "../../../fleet/fleet.ts";
+import { conditionOf, valueAt } from "../../../fleet/json-record.ts";
+import { waitFor } from "../../../fleet/wait-for.ts";
+import { writeComponent, writeStatus, type World } from "./diagnose-world.ts";
+import { eventing, type Fault, type Made } from "./fault.ts";
+
+/** A component with a status by hand, on a ClusterProfile of its own that works. */
+async function component(world: World, name: string, conditions: readonly object[]): Promise<Made> {
+  await world.profile(name);
+  await writeComponent(world.fleet, name, { clusterProfileRef: { namespace: "fleet", name } });
+  await writeStatus(world.fleet, name, conditions);
+  return { args: eventing(name) };
+}
+
+const notReady = { type: "Ready", status: "False" };
+const resolved = { type: "TargetClusterResolved", status: "True" };
+
+export const componentFaults: readonly Fault[] = [
+  {
+    name: "the component does not exist",
+    code: "KNF1010",
+    make: () => Promise.resolve({ args: eventing("nobody") }),
+  },
+  {
+    name: "no controller has looked at the component",
+    code: "KNF1011",
+    make: async (world) => {
+      await world.profile("unseen");
+      await writeComponent(world.fleet, "unseen", {
+        clusterProfileRef: { namespace: "fleet", name: "unseen" },
+      });
+      return { args: eventing("unseen"), options: { laterMs: 60_000 } };
+    },
+  },
+  {
+    name: "a deletion is stuck, because the ClusterProfile is gone",
+    code: "KNF1012",
+    make: async (world) => {
+      const { hub } = world.fleet;
+      await writeComponent(world.fleet, "stuck", {
+        clusterProfileRef: { namespace: "fleet", name: "vanished" },
+      });
+      const key = {
+        apiVersion: operatorApiVersion,
+        kind: "KnativeEventing",
+        namespace: "stuck",
+        name: "stuck",
+      };
+      await hub.admin.patch(key, {
+        metadata: { finalizers: ["knativeeventings.operator.knative.dev"] },
+      });
+      await hub.admin.remove(key);
+      return {
+        args: eventing("stuck"),
+        options: { laterMs: 300_000 },
+        undo: () => hub.admin.patch(key, { metadata: { finalizers: [] } }),
+      };
+    },
+  },
+  {
+    name: "a second component is for the same cluster",
+    code: "KNF1013",
+    says: /KnativeEventing healthy\/healthy has the same cluster and is older/,
+    make: async (world) => {
+      await writeComponent(world.fleet, "twin", {
+        clusterProfileRef: { namespace: "fleet", name: "healthy" },
+      });
+      await writeStatus(world.fleet, "twin", [notReady]);
+      const key = {
+        apiVersion: operatorApiVersion,
+        kind: "KnativeEventing",
+        namespace: "twin",
+        name: "twin",
+      };
+      return { args: eventing("twin"), undo: () => world.fleet.hub.admin.remove(key) };
+    },
+  },
+  {
+    name: "the upstream operator uses the way in that it knew when it started",
+    code: "KNF1014",
+    severity: "warning",
+    make: async (world) => staleOperator(world),
+  },
+  {
+    name: "the version is too far away",
+    code: "KNF1015",
+    make: (world) =>
+      component(world, "too-far", [
+        notReady,
+        resolved,
+        {
+          type: "VersionMigrationEligible",
+          status: "False",
+          reason: "VersionNotEligible",
+          message: "from 1.20 to 1.23",
+        },
+      ]),
+  },
+  {
+    name: "there is no such release",
+    code: "KNF1016",
+    make: (world) =>
+      component(world, "no-release", [
+        notReady,
+        resolved,
+        {
+          type: "InstallSucceeded",
+          status: "False",
+          reason: "Error",
+          message: "the manifests of the target version 9.9.9 are not available to this release",
+        },
+      ]),
+  },
+  {
+    name: "a manifest cannot be fetched",
+    code: "KNF1017",
+    make: (world) =>
+      component(world, "no-manifest", [
+        notReady,
+        resolved,
+        {
+          type: "InstallSucceeded",
+          status: "False",
+          reason: "ManifestSourceUnavailable",
+          message: "https://example.test answered 404",
+        },
+      ]),
+  },
+  {
+    name: "the cluster refuses objects",
+    code: "KNF1018",
+    make: (world) =>
+      component(world, "refused-objects", [
+        notReady,
+        resolved,
+        {
+          type: "InstallSucceeded",
+          status: "False",
+          reason: "Error",
+          message: "ConfigMap a/b was refused",
+        },
+      ]),
+  },
+];
+
+/** The upstream operator's Deployment, whose pod runs, and a way in that changes afterwards. */
+async function staleOperator(world: World): Promise<Made> {
+  const { hub } = world.fleet;
+  const name = "knative-operator";
+  const labels = { name };
+  const profile: Profile = await world.profile("stale");
+  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace: name, name };
+  await hub.admin.apply({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace: name, name },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: "a", image: "example.test/a" }] },
+      },
+    },
+  });
+  await waitFor(
+    "the operator to run",
+    async () => conditionOf(await hub.admin.get(key), "Available")?.status === "True",
+  );
+  const pods = await hub.admin.list({ apiVersion: "v1", kind: "Pod", namespace: name });
+  const started = String(valueAt(pods[0], "status", "startTime"));
+  // Times have whole seconds: the way in has to change in a later one.
+  await waitFor("the way in to change later", async () => {
+    await profile.update({ via: "direct" });
+    await profile.update({ via: "proxy" });
+    const stored = await hub.admin.get({
+      apiVersion: clusterProfileApiVersion,
+      kind: "ClusterProfile",
+      namespace: "fleet",
+      name: "stale",
+    });
+    const times = (stored?.metadata.managedFields ?? []).flatMap(({ time }) => time ?? []);
+    return times.some((time) => time > started);
+  });
+  return { args: ["fleet/stale"], undo: () => hub.admin.remove(key) };
+}
