@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
 import { abortable } from "./abortable.ts";
+import { checkTimeMs } from "./check-time.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import { defaultQuiet, whenQuiet } from "./liveness.ts";
 import type { Times } from "./path-traces.ts";
@@ -22,9 +23,6 @@ export type Outlook = (
 type KnownOutlook = Extract<Outlook, { kind: "access" }>;
 
 const acquireTimeoutMs = 12_000;
-const checkTimeoutMs = 3_000;
-// A slow server must have its time: nothing but its silence speaks against it.
-const askTimeoutMs = 7_000;
 const graceMs = 180_000;
 // A profile that flaps must not start a plugin each time.
 const attemptIntervalMs = 1_000;
@@ -190,8 +188,9 @@ export class SpokeKeeper {
     const { signal } = link;
     for (let failures = 0; !signal.aborted;) {
       try {
-        if (isQuiet) await link.ask(signal, failures === 0 ? askTimeoutMs : checkTimeoutMs);
-        else await link.probe(signal, checkTimeoutMs);
+        const timeMs = checkTimeMs(isQuiet, failures);
+        if (isQuiet) await link.ask(signal, timeMs);
+        else await link.probe(signal, timeMs);
         if (link !== this.#link) return;
         this.#down = undefined;
         link.unblock();
