@@ -12,9 +12,9 @@ export async function contentsOf(cluster: Cluster): Promise<ReadonlySet<string>>
 /** Makes a cluster as it was when its contents were taken, CRDs and namespaces included, and waits until that is so. */
 export async function cleanUp(cluster: Cluster, before: ReadonlySet<string>): Promise<void> {
   const extra = (await lasting(cluster)).filter((object) => !before.has(identityOf(keyOf(object))));
-  // Webhook configurations can refuse the deletion of others; a namespace is not emptied while kinds are being forgotten.
+  // Webhooks and policies can refuse the deletion of others; a namespace is not emptied while kinds are being forgotten.
   const steps = [
-    (object: KubeObject) => object.kind.endsWith("WebhookConfiguration"),
+    ({ kind }: KubeObject) => refuses(kind),
     (object: KubeObject) => object.metadata.namespace === undefined && !lastKinds(object),
     ({ kind }: KubeObject) => kind === "Namespace",
     ({ kind }: KubeObject) => kind === "CustomResourceDefinition",
@@ -27,19 +27,22 @@ async function lasting(cluster: Cluster): Promise<readonly KubeObject[]> {
 }
 
 function lastKinds({ kind }: KubeObject): boolean {
-  return (
-    kind === "Namespace" ||
-    kind === "CustomResourceDefinition" ||
-    kind.endsWith("WebhookConfiguration")
-  );
+  return kind === "Namespace" || kind === "CustomResourceDefinition" || refuses(kind);
+}
+
+function refuses(kind: string): boolean {
+  return kind.endsWith("WebhookConfiguration") || kind.startsWith("ValidatingAdmissionPolicy");
 }
 
 async function removeAll({ admin, name }: Cluster, objects: readonly KubeObject[]): Promise<void> {
   let left = objects.map(keyOf);
-  await Promise.all(left.map((key) => admin.remove(key)));
+  let isAsked = false;
   await waitFor(
     `${name} to be clean`,
     async () => {
+      // A policy that is gone is obeyed for a moment longer.
+      if (!isAsked) await Promise.all(left.map((key) => admin.remove(key)));
+      isAsked = true;
       const found = await Promise.all(left.map((key) => admin.get(key)));
       left = left.filter((_, index) => found[index] !== undefined);
       return left.length === 0;

@@ -59,11 +59,13 @@ export class Trial implements AsyncDisposable {
     bench.log.restart();
     bench.hubProxy.resetCounts();
     bench.serving.proxy.resetCounts();
-    if (bench.isGuarded) return new Trial(bench, options, await startController(bench, options));
-    const { flags = bench.controller.flags ?? [] } = options;
-    // The guard's own requests would be counted and refused too; the crash sweep has it on, and its own tests harm it.
-    const engineOnly = { ...options, flags: [...flags, "--anchor-protection", "None"] };
-    return new Trial(bench, engineOnly, await startController(bench, engineOnly));
+    const own = optionsFor(bench, options);
+    return new Trial(bench, own, await startController(bench, own));
+  }
+
+  /** Another replica, beside the one that is kept running. */
+  replica(options: ControllerProcessOptions): Promise<ControllerProcess> {
+    return startController(this.bench, optionsFor(this.bench, options));
   }
 
   get controller(): ControllerProcess {
@@ -170,6 +172,16 @@ export class Trial implements AsyncDisposable {
   }
 }
 
+function optionsFor(
+  { isGuarded, controller }: FaultBench,
+  options: ControllerProcessOptions,
+): ControllerProcessOptions {
+  if (isGuarded) return options;
+  const { flags = controller.flags ?? [] } = options;
+  // The guard's own requests would be counted and refused too; the crash sweep has it on, and its own tests harm it.
+  return { ...options, flags: [...flags, "--anchor-protection", "None"] };
+}
+
 /** What came of a fault. */
 export interface FaultResult {
   readonly id: string;
@@ -209,8 +221,10 @@ export async function tryFault(
     }
     return { id, fault, survived: true, convergeMs, notes };
   } catch (error) {
-    await heal(bench, expected);
-    return { id, fault, survived: false, convergeMs, notes: [...notes, textOf(error)] };
+    notes.push(textOf(error));
+    // What is left may harm the next ones, which will say so.
+    await heal(bench, expected).catch((reason) => notes.push(`Not healed: ${textOf(reason)}`));
+    return { id, fault, survived: false, convergeMs, notes };
   }
 }
 

@@ -9,7 +9,7 @@ import { componentOf } from "../../e2e/installation.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { usageOf } from "../../performance/process-usage.ts";
-import { startController, type FaultBench } from "../fault-bench.ts";
+import type { FaultBench } from "../fault-bench.ts";
 import type { FaultCase, Trial } from "../trial.ts";
 
 const crowd = "crowd";
@@ -53,7 +53,7 @@ export const processCases: readonly FaultCase[] = [
     async harm(trial) {
       const { bench } = trial;
       await trial.controller.logged({ msg: "Reconciling" }, 90_000);
-      await using second = await startController(bench, {
+      await using second = await trial.replica({
         leaderElection: true,
         environment: await clock(bench, { hours: 1, afterMs: 0 }),
       });
@@ -122,7 +122,7 @@ async function frozenLeader(trial: Trial): Promise<void> {
   await trial.writesToSpoke(20);
   first.signal("SIGSTOP");
   for (const { connection } of log.writes) before.add(connection);
-  await using second = await startController(bench, { leaderElection: true });
+  await using second = await trial.replica({ leaderElection: true });
   await second.logged({ msg: "Reconciling" }, 90_000);
   await trial.ready();
   const seconds = new Set(
