@@ -6,12 +6,15 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { type KubeObject, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { definitionOf } from "../controller/hand-made-installation.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { portOf } from "../fleet/ports.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
-import { change, condition, create, ready } from "./installation.ts";
+import { change, condition, create, gone, installed, ready, remove } from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
 
 const fleet = useFleet({ spokes: 1 });
@@ -24,6 +27,72 @@ const extra = {
   namespace: "knative-eventing",
   name: "config-extra",
 };
+
+const extraConfig: Manifest = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: extra.name },
+  data: { a: "b" },
+};
+const roof = definitionOf("example.com", "v1", { Roof: "roofs" });
+/** Objects without a namespace, of kinds that upstream takes for namespaced ones; one of them comes with its definition. */
+const scopes: readonly Manifest[] = [
+  { ...roof, spec: { ...Object(roof["spec"]), scope: "Cluster" } },
+  { apiVersion: "example.com/v1", kind: "Roof", metadata: { name: "flat" } },
+  {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "IngressClass",
+    metadata: { name: "scopes" },
+    spec: { controller: "example.com/scopes" },
+  },
+  {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name: "scopes" },
+    spec: {
+      failurePolicy: "Ignore",
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: ["example.com"],
+            apiVersions: ["v1"],
+            operations: ["CREATE"],
+            resources: ["walls"],
+          },
+        ],
+      },
+      validations: [{ expression: "true" }],
+    },
+  },
+];
+
+const labels = { app: "webhook" };
+const webhook: Manifest = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "webhook", namespace: "knative-serving" },
+  spec: {
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: { containers: [{ name: "webhook", image: "registry.example.com/webhook:1" }] },
+    },
+  },
+};
+
+function contentOf(path: string): readonly Manifest[] {
+  if (path.endsWith("/own.yaml")) return [webhook, ...scopes];
+  return path.endsWith("/scopes.yaml") ? scopes : [extraConfig];
+}
+
+/** What the recommended role does not allow. */
+const rules = [
+  {
+    apiGroups: ["example.com", "networking.k8s.io"],
+    resources: ["roofs", "ingressclasses"],
+    verbs: ["*"],
+  },
+];
 
 let dir: string;
 let server: string;
@@ -41,7 +110,12 @@ beforeAll(async () => {
     { cert: identity.certificatePem, key: identity.keyPem },
     (asked, answer) => {
       requests.push(asked.url);
-      answer.end("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-extra}\ndata: {a: b}\n");
+      // JSON is YAML.
+      answer.end(
+        contentOf(asked.url ?? "")
+          .map((manifest) => JSON.stringify(manifest))
+          .join("\n---\n"),
+      );
     },
   ).listen(0, "127.0.0.1");
   await once(files, "listening");
@@ -70,7 +144,10 @@ afterAll(async () => stack.disposeAsync());
 test("a component brings manifests from an allowed source, and takes them away again", async () => {
   const { hub } = fleet();
   const spoke = fleet().spoke(0);
-  const { namespace, name } = await fleet().addProfile(spoke, { plugin: "secretreader" });
+  const { namespace, name } = await fleet().addProfile(spoke, {
+    plugin: "secretreader",
+    identity: { namespace: "knfleet", name: "hub", clusterRoles: ["knfleet-spoke"], rules },
+  });
   const additionalManifests = [{ URL: `${server}/ours/\${VERSION}.yaml` }];
   await create(hub, { kind, on: { namespace, name }, spec: { additionalManifests } });
   await ready(hub, kind);
@@ -80,7 +157,7 @@ test("a component brings manifests from an allowed source, and takes them away a
   // A URL that is not allowed is never asked for, and nothing is taken away because of it.
   await change(hub, kind, { additionalManifests: [{ URL: `${server}/theirs/a.yaml` }] });
   const refused = { status: "False", reason: "ManifestSourceNotAllowed" } as const;
-  await condition(hub, kind, ["InstallSucceeded", refused, 5_000]);
+  await condition(hub, kind, ["InstallSucceeded", refused]);
   expect(await spoke.admin.get(extra)).toBeDefined();
   expect(requests).not.toContain("/theirs/a.yaml");
 
@@ -90,14 +167,76 @@ test("a component brings manifests from an allowed source, and takes them away a
   expect(controller.stdout).not.toContain("Error: ");
 });
 
+test("D-19: objects of any kind without a namespace stay without one and without an owner, and go when they are not wanted", async () => {
+  const { hub } = fleet();
+  const { admin } = fleet().spoke(0);
+  await change(hub, kind, { additionalManifests: [{ URL: `${server}/ours/scopes.yaml` }] });
+  const [, ...keys] = scopes.map(keyOf);
+  await waitFor("them to be there", async () => (await present(keys)).length === keys.length, {
+    timeoutMs: 60_000,
+  });
+  for (const { metadata } of await present(keys)) {
+    expect([metadata.namespace, metadata.ownerReferences]).toEqual([undefined, undefined]);
+  }
+  await ready(hub, kind);
+  await change(hub, kind, { additionalManifests: [] });
+  await waitFor("them to be gone", async () => (await present(keys)).length === 0, {
+    timeoutMs: 60_000,
+  });
+  expect(await admin.get(keyOf(roof))).toBeDefined();
+
+  async function present(wanted: readonly ObjectKey[]): Promise<readonly KubeObject[]> {
+    const found = await Promise.all(wanted.map((key) => admin.get(key).catch(() => undefined)));
+    return found.filter((object) => object !== undefined);
+  }
+});
+
+test("D-56: TLS without cert-manager holds nothing else, comes with cert-manager, and goes although a group of it is missing", async () => {
+  const { hub } = fleet();
+  const { admin } = fleet().spoke(0);
+  await change(hub, kind, { config: { features: { "transport-encryption": "strict" } } });
+  const message = /Certificate .*: The cluster does not serve cert-manager\.io\/v1 Certificate/;
+  await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
+  await condition(hub, kind, ["DeploymentsAvailable", { status: "True" }]);
+  const features = { ...extra, name: "config-features" };
+  expect(valueAt(await admin.get(features), "data", "transport-encryption")).toBe("strict");
+  await admin.apply(definitionOf("cert-manager.io", "v1", { Certificate: "certificates" }));
+  await ready(hub, kind, 120_000);
+  const certificates = { apiVersion: "cert-manager.io/v1", kind: "Certificate" };
+  expect((await admin.list(certificates)).length).toBeGreaterThan(0);
+  await change(hub, kind, { config: null });
+  await waitFor("them to be gone", async () => (await admin.list(certificates)).length === 0, {
+    timeoutMs: 60_000,
+  });
+  await ready(hub, kind);
+});
+
+test("D-14: a component of manifests of its own, for which the bundle has no ingress, goes with all that it brought", async () => {
+  const { hub } = fleet();
+  const spoke = fleet().spoke(0);
+  const serving = await create(hub, {
+    kind: "KnativeServing",
+    on: { namespace: "fleet", name: spoke.name },
+    spec: { version: "1.24.0", manifests: [{ URL: `${server}/ours/own.yaml` }] },
+  });
+  const component = await ready(hub, "KnativeServing");
+  expect(valueAt(component, "status", "manifests")).toEqual([`${server}/ours/own.yaml`]);
+  expect((await installed(spoke, serving.metadata.uid)).map((object) => object.kind)).toEqual(
+    expect.arrayContaining(["IngressClass", "Roof", "ValidatingAdmissionPolicy"]),
+  );
+  await remove(hub, "KnativeServing");
+  await gone(hub, "KnativeServing");
+  expect(await installed(spoke, serving.metadata.uid)).toEqual([]);
+});
+
 test("a cluster that is older than the least version is left as it is", async () => {
   const { hub } = fleet();
   await controller[Symbol.asyncDispose]();
   await start({ KUBERNETES_MIN_VERSION: "v9.0.0" });
   await change(hub, kind, { config: { logging: { a: "b" } } });
   const refused = { status: "False", reason: "KubernetesVersionTooOld" } as const;
-  await condition(hub, kind, ["InstallSucceeded", refused, 10_000]);
-  await condition(hub, kind, ["TargetClusterResolved", { status: "True" }, 1_000]);
+  await condition(hub, kind, ["InstallSucceeded", refused]);
+  await condition(hub, kind, ["TargetClusterResolved", { status: "True" }]);
   const logging = { ...extra, name: "config-logging" };
   expect(valueAt(await fleet().spoke(0).admin.get(logging), "data", "a")).toBeUndefined();
 });
