@@ -29,7 +29,7 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<E
   const program = createProgram(terminal, async (entry, input) => {
     chosen = { entry, input };
     await checkTemplates(input);
-    const deadline = deadlineOf(input, signal);
+    const deadline = deadlineOf({ entry, input }, signal);
     const action = await entry.load();
     exitCode = await action(input, deadline);
     return exitCode;
@@ -45,9 +45,12 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<E
 }
 
 /** A command that watches ends when it is told to, unless a time was given. */
-function deadlineOf({ flags, options }: ActionInput<object>, signal: AbortSignal): AbortSignal {
+function deadlineOf(
+  { entry, input: { flags, options } }: Chosen,
+  signal: AbortSignal,
+): AbortSignal {
   const watches = "watch" in options && options.watch === true;
-  if (watches && !flags.timeoutGiven) return signal;
+  if (entry.ownTimeout === true || (watches && !flags.timeoutGiven)) return signal;
   return AbortSignal.any([signal, AbortSignal.timeout(flags.timeoutMs)]);
 }
 

@@ -15,5 +15,7 @@ export interface CommandEntry {
   readonly kind?: string;
   /** What completion offers for arguments; absent: nothing. */
   readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands" | "shells";
+  /** The command keeps `--timeout` itself; absent: it is ended after that time. */
+  readonly ownTimeout?: true;
   readonly load: () => Promise<Action<object>>;
 }

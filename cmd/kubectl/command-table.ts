@@ -5,6 +5,7 @@ import { completionEntry } from "./completion/completion-entry.ts";
 import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
+import { waitEntry } from "./wait/wait-entry.ts";
 
 const selectionText =
   "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";
@@ -16,6 +17,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   statusEntry(),
   deploymentsEntry(),
   diagnoseEntry(),
+  waitEntry(),
   explainEntry(),
   renderEntry(),
   completionEntry(),

@@ -7,6 +7,8 @@ export const exitCodes = {
   failed: 2,
   /** Something could not be read and nothing worse was found. */
   incomplete: 3,
+  /** `wait` only: its time was over. */
+  timedOut: 124,
   interrupted: 130,
 } as const;
 

@@ -34,6 +34,7 @@ const exitCodeText = [
   "  1    something is not healthy, is refused or differs, or what was named does not exist",
   "  2    the command could not do its work: usage, input, kubeconfig, hub unreachable or forbidden",
   "  3    incomplete: something could not be read and nothing worse was found",
+  "  124  wait: its time was over",
   "  130  interrupted",
 ].join("\n");
 

@@ -1,13 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-import { Reflector } from "../../access/reflector.ts";
-import { operatorApiVersion } from "../../api/component.ts";
-import { knownResource } from "../../api/resources.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
+import { hubChanges } from "./hub-changes.ts";
 import type { Selection } from "./selection.ts";
 import type { StatusItem } from "./status-item.ts";
 
-const settleMs = 500;
 const pollMs = 10_000;
 
 /**
@@ -30,7 +25,7 @@ export async function watchStatus(
     for (const item of items) shown.set(keyOf(item), JSON.stringify(item));
     if (changed.length > 0) show(changed);
     // oxlint-disable-next-line no-await-in-loop -- nothing is read before something may have changed
-    await changes.next(signal);
+    await changes.next(pollMs + (Math.random() - 0.5) * 4_000, signal);
   }
 }
 
@@ -46,34 +41,4 @@ function isAborted(signal: AbortSignal): boolean {
 
 function keyOf({ kind, namespace, name }: StatusItem): string {
   return `${kind}/${namespace}/${name}`;
-}
-
-/** Resolves when a component changed, or after the pace of polling; never rejects. */
-function hubChanges(
-  { hub }: Pick<ClusterAccess, "hub">,
-  { kinds, namespace, labelSelector }: Selection,
-  signal: AbortSignal,
-): Disposable & { readonly next: (signal: AbortSignal) => Promise<void> } {
-  let changed = Promise.withResolvers<void>();
-  const tell = (): void => changed.resolve();
-  const reflectors = kinds.map((kind) => {
-    const ref = { resource: knownResource(operatorApiVersion, kind), namespace, labelSelector };
-    return new Reflector({ client: hub, ref }, { onChange: tell, onDelete: tell }, signal);
-  });
-  return {
-    async next(end) {
-      const pace = pollMs + (Math.random() - 0.5) * 4_000;
-      const stop = new AbortController();
-      const waited = AbortSignal.any([end, stop.signal]);
-      const polled = delay(pace, undefined, { signal: waited }).catch(() => undefined);
-      await Promise.race([changed.promise, polled]);
-      stop.abort();
-      // Several changes at once are one.
-      await delay(settleMs, undefined, { signal: end }).catch(() => undefined);
-      changed = Promise.withResolvers<void>();
-    },
-    [Symbol.dispose]() {
-      for (const reflector of reflectors) reflector[Symbol.dispose]();
-    },
-  };
 }

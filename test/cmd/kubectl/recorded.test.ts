@@ -24,7 +24,9 @@ async function ran(args: readonly string[], options: RunText = {}) {
 async function recorded(args: readonly string[], options: RunText = {}): Promise<string> {
   const { exitCode, stdout, stderr } = await ran(args, options);
   const text = `${stdout}--- stderr\n${stderr}--- exit code ${exitCode}\n`;
-  return text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "http://hub");
+  return text
+    .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "http://hub")
+    .replaceAll(/(after |"elapsedSeconds": )\d+/g, "$1N");
 }
 
 function golden(name: string): string {
@@ -51,6 +53,13 @@ const lines: readonly (readonly [name: string, args: readonly string[], options:
   [
     "status.jsonpath",
     ["status", "-A", "--no-live", "-o", 'jsonpath={range .items[*]}{.name}{"\\n"}{end}'],
+    {},
+  ],
+  ["wait.failed", ["wait", "-A", "--for=ready", "--stable", "0s"], {}],
+  [
+    "wait.failed.json",
+    ["wait", "-A", "--for=ready", "--stable", "0s", "-o", "json", "--sort-by=.name"],
+    {},
   ],
   ["explain.80-columns", ["explain"], { columns: 80 }],
   ["explain.json", ["explain", "ApplyFailed", "-o", "json"], {}],

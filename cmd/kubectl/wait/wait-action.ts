@@ -1,0 +1,240 @@
+import type { Component } from "../../../api/component.ts";
+import { timestampOf } from "../../../api/conditions.ts";
+import { print, selectionOf, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import { parseDurationMs } from "../duration.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { hubChanges } from "../hub-changes.ts";
+import { nameOf } from "../installation-name.ts";
+import { listInstallations } from "../installations.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { clusterNames } from "../print/cluster-name.ts";
+import { sortedBy } from "../print/sorted.ts";
+import { orNone, type Table } from "../print/table.ts";
+import { reportApiVersion } from "../report.ts";
+import type { Selection } from "../selection.ts";
+import { goalOf, minimumOf, type Goal } from "./goal.ts";
+import {
+  waitExitCode,
+  waitItems,
+  type WaitItem,
+  type WaitReport,
+  type WaitSummary,
+} from "./wait.ts";
+
+/** Flags of `wait` alone. */
+export interface WaitFlags {
+  readonly for?: string;
+  readonly min?: string;
+  readonly stable?: string;
+  readonly failFast?: boolean;
+}
+
+const defaultTimeoutMs = 600_000;
+const pollMs = 10_000;
+
+/** `kubectl knfleet wait`. */
+export async function runWait(
+  input: ActionInput<WaitFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  const goal = goalOf(options.for ?? "ready");
+  minimumOf(options.min ?? "100%", 0);
+  const stableMs = parseDurationMs(options.stable ?? "2s", "--stable");
+  const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const selection = selectionOf(args, flags, access);
+  const clock = AbortSignal.timeout(timeoutMs);
+  const { items, summary } = await untilDone(
+    { goal, options, stableMs, access, selection },
+    { clock, stop: signal },
+    AbortSignal.any([signal, clock]),
+  );
+  return await finish(items, summary, input);
+}
+
+interface Waiting {
+  readonly goal: Goal;
+  readonly options: WaitFlags;
+  readonly stableMs: number;
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+}
+
+interface Ends {
+  /** The time is over. */
+  readonly clock: AbortSignal;
+  /** The user interrupted. */
+  readonly stop: AbortSignal;
+}
+
+interface Done {
+  readonly items: readonly WaitItem[];
+  readonly summary: WaitSummary;
+}
+
+/** Looks until the goal is met for long enough, cannot be met, or an end has come. */
+async function untilDone(
+  { goal, options, stableMs, access, selection }: Waiting,
+  { clock, stop }: Ends,
+  signal: AbortSignal,
+): Promise<Done> {
+  using changes = hubChanges(access, selection, signal);
+  const began = performance.now();
+  let items: readonly WaitItem[] = [];
+  let isFirst = true;
+  let metSince: number | undefined;
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one look after another
+    const components = await look({ access, selection, isFirst }, signal);
+    isFirst = false;
+    const before = goal.kind === "deleted" ? items : [];
+    if (components !== undefined) items = waitItems(goal, components, { selection, before });
+    const ends = { isTimedOut: clock.aborted, isStopped: stop.aborted };
+    const summary = summaryOf(items, { ...options, goal, ...ends, began });
+    metSince = summary.outcome === "met" ? (metSince ?? performance.now()) : undefined;
+    const leftMs = metSince === undefined ? pollMs : stableMs - (performance.now() - metSince);
+    const outcome = settledOutcome(summary.outcome, { ...ends, leftMs });
+    if (outcome !== "waiting") return { items, summary: { ...summary, outcome } };
+    // oxlint-disable-next-line no-await-in-loop -- nothing is read before something may have changed
+    await changes.next(leftMs, signal);
+  }
+}
+
+/** What was met has to stay so; what was met when an end came, but not for long enough, was not. */
+function settledOutcome(
+  outcome: Judged["outcome"],
+  {
+    isTimedOut,
+    isStopped,
+    leftMs,
+  }: Pick<Terms, "isTimedOut" | "isStopped"> & { readonly leftMs: number },
+): Judged["outcome"] {
+  if (outcome !== "met" || leftMs <= 0) return outcome;
+  if (isStopped) return "interrupted";
+  return isTimedOut ? "timedOut" : "waiting";
+}
+
+/** The components as they are; undefined when a hub that answered before does not now. */
+async function look(
+  {
+    access,
+    selection,
+    isFirst,
+  }: Pick<Waiting, "access" | "selection"> & { readonly isFirst: boolean },
+  signal: AbortSignal,
+): Promise<readonly Component[] | undefined> {
+  try {
+    return await listInstallations(access, selection, signal);
+  } catch (error) {
+    if (isFirst && !signal.aborted) throw error;
+    return undefined;
+  }
+}
+
+interface Judged extends Omit<WaitSummary, "outcome"> {
+  readonly outcome: WaitSummary["outcome"] | "waiting";
+}
+
+interface Terms extends Pick<WaitFlags, "min" | "failFast"> {
+  readonly goal: Goal;
+  readonly isTimedOut: boolean;
+  readonly isStopped: boolean;
+  readonly began: number;
+}
+
+function summaryOf(items: readonly WaitItem[], terms: Terms): Judged {
+  const { min = "100%", failFast = true, isTimedOut, isStopped, began } = terms;
+  const total = items.length;
+  const met = items.filter(({ state }) => state === "met").length;
+  const failed = items.filter(({ state }) => state === "failed").length;
+  const wanted = minimumOf(min, total);
+  const counts = {
+    total,
+    met,
+    failed,
+    wanted,
+    elapsedSeconds: Math.round((performance.now() - began) / 1000),
+  };
+  // Nothing that is selected and nothing to wait for: a typo must not pass as success.
+  const isEmpty = total === 0 && terms.goal.kind !== "deleted";
+  if (!isEmpty && met >= wanted) return { ...counts, outcome: "met" };
+  if (isStopped) return { ...counts, outcome: "interrupted" };
+  if (failFast && total - failed < wanted) return { ...counts, outcome: "failed" };
+  return { ...counts, outcome: isTimedOut ? "timedOut" : "waiting" };
+}
+
+async function finish(
+  items: readonly WaitItem[],
+  summary: WaitSummary,
+  { flags, terminal }: ActionInput<WaitFlags>,
+): Promise<ExitCode> {
+  const report: WaitReport = sortedBy(
+    {
+      apiVersion: reportApiVersion,
+      kind: "Wait",
+      generatedAt: timestampOf(terminal.now()),
+      cliVersion: clientVersion,
+      complete: summary.outcome !== "interrupted",
+      summary,
+      items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+      errors: [],
+    },
+    flags.sortBy,
+  );
+  await print(
+    {
+      document: report,
+      table: () => waitTable(report.items),
+      names: report.items.flatMap(metName),
+      notes: [noteOf(summary)],
+    },
+    flags,
+    terminal,
+  );
+  return waitExitCode(summary);
+}
+
+/** As kubectl: the names of those for which it is true. */
+function metName({ state, kind, name }: WaitItem): readonly string[] {
+  return state === "met" && kind !== null ? [nameOf({ kind, name })] : [];
+}
+
+const ranks = { failed: 0, waiting: 1, met: 2 } as const;
+
+function sortKeyOf({ state, namespace, name, kind }: WaitItem): string {
+  return [ranks[state], namespace, name, kind].join("\u0000");
+}
+
+function waitTable(items: readonly WaitItem[]): Table {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  const tones = { met: "good", waiting: "warning", failed: "bad" } as const;
+  return {
+    headers: ["NAMESPACE", "NAME", "KIND", "CLUSTER", "STATE", "REASON", "MESSAGE"],
+    mayShorten: ["MESSAGE"],
+    rows: items.map(({ namespace, name, kind, cluster, state, reason, message }) => [
+      orNone(namespace),
+      name,
+      orNone(kind),
+      reason === "NotFound" ? "<unknown>" : clusterOf(cluster),
+      { text: state, tone: tones[state] },
+      orNone(reason),
+      orNone(message),
+    ]),
+  };
+}
+
+function noteOf({ met, total, wanted, outcome, elapsedSeconds }: WaitSummary): string {
+  if (total === 0 && outcome !== "met")
+    return "error: There is nothing to wait for: no installation matches";
+  const counts = `${met} of ${total}, ${wanted} wanted, after ${elapsedSeconds} s`;
+  const words = {
+    met: "met",
+    failed: "error: it cannot become true without help",
+    timedOut: "error: timed out",
+    interrupted: "interrupted",
+  };
+  return `${words[outcome]}: ${counts}`;
+}

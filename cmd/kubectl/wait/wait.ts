@@ -1,0 +1,83 @@
+import type { Component, ComponentKind } from "../../../api/component.ts";
+import { exitCodes, type ExitCode } from "../exit-codes.ts";
+import type { Report } from "../report.ts";
+import type { Selection } from "../selection.ts";
+import { standingOf, type Goal, type Standing } from "./goal.ts";
+
+/** One installation that is waited for. */
+export interface WaitItem extends Standing {
+  readonly namespace: string | null;
+  readonly name: string;
+  /** Null: a name of either kind that does not exist. */
+  readonly kind: ComponentKind | null;
+  readonly cluster: { readonly namespace: string; readonly name: string } | null;
+}
+
+export interface WaitSummary {
+  readonly total: number;
+  readonly met: number;
+  readonly failed: number;
+  /** How many have to meet the goal. */
+  readonly wanted: number;
+  readonly outcome: "met" | "failed" | "timedOut" | "interrupted";
+  readonly elapsedSeconds: number;
+}
+
+export type WaitReport = Report<"Wait", WaitSummary, WaitItem>;
+
+/** The rows for what exists now: the selected components, names that do not exist, and for `deleted` those that were there before. */
+export function waitItems(
+  goal: Goal,
+  components: readonly Component[],
+  { selection, before }: { readonly selection: Selection; readonly before: readonly WaitItem[] },
+): readonly WaitItem[] {
+  const present = components.map((component) => itemOf(goal, component));
+  const gone = before.filter((item) => !present.some((one) => isSame(one, item)));
+  const missing = selection.names
+    .map(({ kind, name }) => ({ kind: kind ?? null, name }))
+    .filter((wanted) => ![...present, ...gone].some((item) => answers(item, wanted)))
+    .map(({ kind, name }) => ({
+      ...absent(goal),
+      namespace: selection.namespace ?? null,
+      name,
+      kind,
+    }));
+  return [
+    ...present,
+    ...gone.map((item) => ({ ...item, ...standingOf(goal, undefined) })),
+    ...missing,
+  ];
+}
+
+function itemOf(goal: Goal, component: Component): WaitItem {
+  const { kind, metadata, spec } = component;
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    kind,
+    cluster: spec?.clusterProfileRef ?? null,
+    ...standingOf(goal, component),
+  };
+}
+
+function absent(goal: Goal): Standing & Pick<WaitItem, "cluster"> {
+  return { cluster: null, ...standingOf(goal, undefined) };
+}
+
+function isSame(one: WaitItem, other: WaitItem): boolean {
+  return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
+}
+
+function answers(item: WaitItem, wanted: Pick<WaitItem, "kind" | "name">): boolean {
+  return item.name === wanted.name && (wanted.kind === null || item.kind === wanted.kind);
+}
+
+/** The exit code that an outcome stands for. */
+export function waitExitCode({ outcome }: WaitSummary): ExitCode {
+  return {
+    met: exitCodes.fine,
+    failed: exitCodes.unhealthy,
+    timedOut: exitCodes.timedOut,
+    interrupted: exitCodes.interrupted,
+  }[outcome];
+}
