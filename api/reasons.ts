@@ -61,7 +61,7 @@ export const reasons = {
   ClusterProfileUnavailable: {
     condition: "TargetClusterResolved",
     retry: "backoff",
-    next: "Check that the ClusterProfile CRD is installed on the hub and that the controller may get, list and watch it.",
+    next: "Check that the ClusterProfile CRD is installed on the hub and that the controller may list and watch it.",
   },
   AccessProviderNotConfigured: {
     condition: "TargetClusterResolved",

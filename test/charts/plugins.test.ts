@@ -40,7 +40,26 @@ describe("plugins", () => {
     expect(listAt(pod.spec, "initContainers")).toHaveLength(kind === "image" ? 0 : 1);
   });
 
+  test("what upstream's chart has below knative_operator is taken as it is", async () => {
+    const upstream = { ...multicluster, plugins: [plugin], remoteDeploymentsPollInterval: "30s" };
+    const flags = ["--kube-version", "1.36.0"];
+    const objects = await helm.objects({ values: { multicluster: upstream } }, ...flags);
+    const [pod] = podsIn(objects).filter(({ program }) => program === "controller");
+    if (pod === undefined) throw new Error("There is no controller");
+    expect(argumentsOf(pod)).toEqual(
+      expect.arrayContaining([
+        "--clusterprofile-provider-file=/etc/cluster-inventory/config.json",
+        "--remote-deployments-poll-interval=30s",
+      ]),
+    );
+  });
+
   test.each<{ readonly name: string; readonly values: Values; readonly says: RegExp }>([
+    {
+      name: "a value that nobody knows, by Helm itself",
+      values: { controler: {} },
+      says: /'controler' not allowed/,
+    },
     {
       name: "no providers",
       values: { multicluster: { enabled: true } },

@@ -96,17 +96,20 @@ describe("every set of values", () => {
     }
   });
 
-  test.each(files)("%s: the programs take the arguments that they are given", (file) => {
-    for (const pod of podsIn(rendered.get(file) ?? [])) {
-      const [, ...nodeFlags] = listAt(pod.spec, "containers", 0, "command").map(String);
-      const program = nodeFlags.pop() ?? "";
-      expect(program).toMatch(/^\/app\/cmd\/knfleet-(?:controller|webhook|uninstall-check)\.ts$/);
-      // T-46: nobody opens a debugger in a process with credentials.
-      expect(nodeFlags).toEqual(["--disable-sigusr1", "--disable-proto=delete"]);
-      const readFlags = pod.program === "webhook" ? readWebhookFlags : readControllerFlags;
-      expect(Object.keys(readFlags(argumentsOf(pod), "1.2.3"))).not.toContain("exitCode");
-    }
-  });
+  test.each(files)(
+    "%s: the programs take the arguments that they are given, T-46 with no way for a debugger",
+    (file) => {
+      for (const pod of podsIn(rendered.get(file) ?? [])) {
+        const [, ...nodeFlags] = listAt(pod.spec, "containers", 0, "command").map(String);
+        const program = nodeFlags.pop() ?? "";
+        expect(program).toMatch(/^\/app\/cmd\/knfleet-(?:controller|webhook|uninstall-check)\.ts$/);
+        // T-46: nobody opens a debugger in a process with credentials.
+        expect(nodeFlags).toEqual(["--disable-sigusr1", "--disable-proto=delete"]);
+        const readFlags = pod.program === "webhook" ? readWebhookFlags : readControllerFlags;
+        expect(Object.keys(readFlags(argumentsOf(pod), "1.2.3"))).not.toContain("exitCode");
+      }
+    },
+  );
 
   test.each(files)(
     "%s: only pods that talk to the API have a token, each with its own account",
