@@ -30,7 +30,7 @@ describe("the bootstrap in a clean clone", () => {
     if (cloned.code !== 0) throw new Error(`git clone failed: ${cloned.stderr}`);
     await writeFile(join(clone, "hello.ts"), hello);
     first = await ended(inClone(["run", "hello.ts", "two words", "*"]));
-  }, 300_000);
+  }, 600_000);
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -48,7 +48,7 @@ beforeAll(async () => {
     environment: {},
     userAgent: "knfleet-built-in-test/0",
   });
-}, 60_000);
+}, 600_000);
 
 afterAll(async () => hub[Symbol.asyncDispose]());
 

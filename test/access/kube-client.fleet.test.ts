@@ -186,7 +186,7 @@ describe("a watch", () => {
 });
 
 describe("while one of two API servers ends", () => {
-  test("requests go on although watches are open", { timeout: 120_000 }, async () => {
+  test("requests go on although watches are open", { timeout: 600_000 }, async () => {
     const spoke = fleet().spoke(0);
     const second = await secondServer();
     const first = Number(new URL(spoke.server).port);

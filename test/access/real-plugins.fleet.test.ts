@@ -40,7 +40,7 @@ beforeAll(async () => {
     roleRef: { apiGroup: rbac, kind: "Role", name: metadata.name },
     subjects: [{ kind: "ServiceAccount", namespace: "knfleet-system", name: "knfleet-controller" }],
   });
-}, 60_000);
+}, 600_000);
 
 afterAll(async () => hub[Symbol.asyncDispose]());
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
   spokes = await opened(await fleet().providerFile());
   changed = [];
   spokes.onChange(({ namespace, name }) => changed.push(`${namespace}/${name}`));
-}, 60_000);
+}, 600_000);
 
 afterAll(async () => {
   await spokes[Symbol.asyncDispose]();

@@ -40,7 +40,7 @@ beforeAll(async () => {
     kind: "Namespace",
     metadata: { name: "fleet" },
   });
-}, 60_000);
+}, 600_000);
 
 afterAll(async () => hub[Symbol.asyncDispose]());
 

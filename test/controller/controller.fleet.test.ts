@@ -29,7 +29,7 @@ afterEach(async () => {
   const left = await admin.list({ apiVersion: operatorApiVersion, kind: "KnativeEventing" });
   await Promise.all(left.map(({ metadata }) => admin.remove(keyOf(metadata))));
   await Promise.all(left.map(({ metadata }) => gone(keyOf(metadata))));
-}, 60_000);
+}, 600_000);
 
 function keyOf({ namespace, name }: KubeObject["metadata"]): ObjectKey {
   return { apiVersion: operatorApiVersion, kind: "KnativeEventing", namespace, name };

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const { hub, profiles } = scene();
   serving = await create(hub, { kind: "KnativeServing", on: profiles[0] });
   await ready(hub, "KnativeServing");
-}, 180_000);
+}, 600_000);
 
 function spoke() {
   return scene().fleet.spoke(0);
@@ -149,4 +149,4 @@ test("a fight over an object is reported with manager and fields, slowed down, a
   expect(told.filter((reason) => reason === "Contested")).toHaveLength(1);
   const requests = await requestsTo(spoke(), since);
   expect(requests.filter(({ verb }) => verb === "list")).toEqual([]);
-}, 240_000);
+}, 600_000);

@@ -139,7 +139,7 @@ test("an anchor that is deleted with a confirmation comes back with all that it 
   await ready(hub, kind, 90_000);
   const events = await eventsOf(hub, kind, component.metadata.uid);
   expect(events.filter((event) => event.startsWith("AnchorLost:"))).toHaveLength(1);
-}, 240_000);
+}, 600_000);
 
 test("with the component the label of its namespace and the guard go", async () => {
   const { hub, fleet } = scene();
@@ -174,4 +174,4 @@ test("T-60: a component whose name has 226 characters is installed, guarded and 
   await until("the component to be gone", async () => (await stored()) === undefined);
   expect(await installed(fleet.spoke(0), uid)).toEqual([]);
   expect(await bindings()).toEqual([]);
-}, 240_000);
+}, 600_000);

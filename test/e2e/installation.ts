@@ -85,7 +85,7 @@ export async function remove(hub: Cluster, kind: ComponentKind): Promise<void> {
   await hub.admin.remove(nameOf(kind));
 }
 
-export async function gone(hub: Cluster, kind: ComponentKind, timeoutMs = 60_000): Promise<void> {
+export async function gone(hub: Cluster, kind: ComponentKind, timeoutMs = 120_000): Promise<void> {
   await waitFor(`${kind} to be gone`, async () => (await read(hub, kind)) === undefined, {
     timeoutMs,
   });
@@ -102,7 +102,7 @@ export interface ConditionWanted {
 export async function condition(
   hub: Cluster,
   kind: ComponentKind,
-  [type, wanted, timeoutMs = 60_000]: readonly [string, ConditionWanted, number?],
+  [type, wanted, timeoutMs = 120_000]: readonly [string, ConditionWanted, number?],
 ): Promise<KubeObject> {
   let last: KubeObject | undefined;
   const says = async (): Promise<KubeObject | false> => {
@@ -122,7 +122,7 @@ export async function condition(
   }
 }
 
-export function ready(hub: Cluster, kind: ComponentKind, timeoutMs = 60_000): Promise<KubeObject> {
+export function ready(hub: Cluster, kind: ComponentKind, timeoutMs = 120_000): Promise<KubeObject> {
   return condition(hub, kind, ["Ready", { status: "True" }, timeoutMs]);
 }
 

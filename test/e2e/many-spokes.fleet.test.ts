@@ -28,7 +28,7 @@ beforeAll(async () => {
   };
   start = (flags = []) =>
     startControllerProcess({ ...options, flags: [...options.flags, ...flags] });
-}, 300_000);
+}, 600_000);
 
 /** One of many clusters: a ClusterProfile of its own that leads to one of the real ones, and a component for it. */
 async function create(
@@ -221,4 +221,4 @@ test("spokes that hang, refuse, are slow or say 429 do not delay the others, and
   const again = await createAll(namesOf("later", 5), () => good);
   await allReady(again, 60_000);
   expect(controller.logLines({ msg: "A reconcile has a bug" })).toEqual([]);
-}, 400_000);
+}, 600_000);

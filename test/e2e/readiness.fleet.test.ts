@@ -21,14 +21,14 @@ beforeAll(async () => {
   const { hub, profiles } = scene();
   await create(hub, { kind: "KnativeEventing", on: profiles[0] });
   await ready(hub, "KnativeEventing");
-}, 180_000);
+}, 600_000);
 
 afterEach(async () => {
   await Promise.all(obstacles.map((key) => admin().remove(key)));
   obstacles.length = 0;
   await restart();
   await ready(scene().hub, "KnativeEventing");
-}, 120_000);
+}, 600_000);
 
 function admin() {
   return scene().fleet.spoke(0).admin;

@@ -48,7 +48,7 @@ beforeAll(async () => {
   await ready(hub, "KnativeServing");
   components = wanted;
   fleet.spoke(0).proxy.setRtt(50);
-}, 180_000);
+}, 600_000);
 
 function admin() {
   return scene().fleet.spoke(0).admin;
@@ -91,7 +91,7 @@ async function sent(since: Date): Promise<readonly string[]> {
 }
 
 describe("an object of any kind and scope is back", () => {
-  test("after its deletion, with one write", { timeout: 300_000 }, async () => {
+  test("after its deletion, with one write", { timeout: 600_000 }, async () => {
     const keys = await oneOfEachKind();
     expect(keys.map(({ kind }) => kind).toSorted()).toEqual(kinds);
     // A CRD takes its objects along and has a test below; a Job that ran must not run again.
@@ -107,7 +107,7 @@ describe("an object of any kind and scope is back", () => {
     }
   });
 
-  test("after a change of what is ours", { timeout: 300_000 }, async () => {
+  test("after a change of what is ours", { timeout: 600_000 }, async () => {
     for (const key of await oneOfEachKind()) {
       const before = await admin().get(key);
       const label = labelOf(key);

@@ -35,7 +35,7 @@ beforeAll(async () => {
     tokens.set(replica, token);
     await createNamespace(credentials);
   }
-}, 300_000);
+}, 600_000);
 
 async function createNamespace(name: string): Promise<void> {
   await fleet().hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
@@ -181,4 +181,4 @@ test("a leader that was paused for longer than the Lease writes nothing when it 
   } finally {
     await Promise.all(running.map(({ process }) => process[Symbol.asyncDispose]()));
   }
-}, 240_000);
+}, 600_000);

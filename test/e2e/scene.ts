@@ -23,7 +23,7 @@ export function useScene(options: FleetOptions, flags: readonly string[] = []): 
   let scene: Scene | undefined;
   beforeAll(async () => {
     scene = await sceneOf(fleet(), flags);
-  }, 300_000);
+  }, 600_000);
   afterAll(async () => scene?.controller[Symbol.asyncDispose]());
   return () => {
     if (scene === undefined) throw new Error("The scene exists only in tests and hooks");

@@ -73,7 +73,7 @@ beforeAll(async () => {
     });
   controller = await start();
   stack.defer(() => controller[Symbol.asyncDispose]());
-}, 300_000);
+}, 600_000);
 
 afterAll(async () => stack.disposeAsync());
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   kubeconfig = await replicaKubeconfig(fleet().hub, { name: "stopped" });
   providerFile = await builtInProviderFile(fleet(), { name: "stopped" });
   releaseDir = await writeThinRelease(fleet().folder, 60);
-}, 300_000);
+}, 600_000);
 
 /** A controller with leader election, which is waited for in no way. */
 function start(providers = providerFile): ControllerProcess {

@@ -44,7 +44,7 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
     stage = await openGuardStage(cluster, hubId);
     for (const owner of ownersOf(stage)) await install(cluster, owner);
     await enforced(stage);
-  }, 120_000);
+  }, 600_000);
 
   test("are accepted without a warning of the type checker", async () => {
     for (const guard of guards) {
@@ -91,7 +91,7 @@ describe("the webhook at /validate/anchor", () => {
     stage = await openGuardStage(cluster, hubId);
     webhook = await startGuardWebhook(cluster, ownersOf(stage));
     await enforced(stage);
-  }, 120_000);
+  }, 600_000);
   afterAll(() => webhook[Symbol.asyncDispose]());
 
   test("leaves objects alone that have no annotations, labels or finalizers", async () => {

@@ -171,7 +171,7 @@ test("a kind whose CRD comes later is seen then", async () => {
   const key: ObjectKey = { ...images, namespace: "later", name: "thing" };
   await vi.waitFor(() => {
     expect(observation.objects().has(identityOf(key))).toBe(true);
-  }, 40_000);
+  }, 600_000);
 });
 
 test("an API server that was killed and started again is followed on", async () => {
