@@ -1,5 +1,5 @@
 /** How deep a review may be nested, and how many values it may hold. Security: T-62, F9. */
-const shapeLimits = { depth: 64 + 16, values: 400_000 } as const;
+const shapeLimits = { depth: 64 + 16, values: 80_000 } as const;
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -1,3 +1,4 @@
+import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
@@ -8,13 +9,21 @@ import type { Transform } from "./transform.ts";
 /** `spec.registry`. */
 export type Registry = NonNullable<KnativeServingSpec["registry"]>;
 
+// An image reference has a quarter of it at most; each of the release's images would be as long.
+const maxTemplateLength = 4_096;
+
 const cachedImage = { apiVersion: "caching.internal.knative.dev/v1alpha1", kind: "Image" };
 
 /**
  * Takes the images of containers, of variables that hold an image, and of cached Images from another registry, and adds pull
- * secrets. Init containers keep theirs. Has to run before Jobs are named. Spec: knative-operator.md 3.4.
+ * secrets. Init containers keep theirs. Has to run before Jobs are named. Throws FleetError ManifestInvalid. Spec:
+ * knative-operator.md 3.4.
  */
 export function images(registry: Registry = {}): Transform {
+  if ((registry.default ?? "").length > maxTemplateLength) {
+    const problem = `is longer than ${maxTemplateLength} characters`;
+    throw new FleetError("ManifestInvalid", `spec.registry.default: ${problem}`);
+  }
   return (manifest) => {
     if (isWorkload(manifest)) return inWorkload(manifest, registry);
     return manifest.apiVersion === cachedImage.apiVersion && manifest.kind === cachedImage.kind

@@ -150,4 +150,13 @@ describe("images", () => {
       expect.objectContaining({ reason: "ManifestInvalid" }),
     );
   });
+
+  test("are not made as long as a spec can be", () => {
+    expect(() => images({ default: "r/${NAME}".repeat(1_000) })).toThrow(
+      expect.objectContaining({
+        reason: "ManifestInvalid",
+        message: expect.stringMatching(/^spec\.registry\.default: /),
+      }),
+    );
+  });
 });
