@@ -32,7 +32,7 @@ export type Action<Options> = (
 export function selectionOf(
   args: readonly string[],
   flags: Flags,
-  access: ClusterAccess,
+  access: Pick<ClusterAccess, "namespace">,
 ): Selection {
   const namespace = namespaceOf(flags, access);
   return {
@@ -46,7 +46,10 @@ export function selectionOf(
   };
 }
 
-function namespaceOf({ namespace }: Flags, access: ClusterAccess): string | undefined {
+function namespaceOf(
+  { namespace }: Flags,
+  access: Pick<ClusterAccess, "namespace">,
+): string | undefined {
   return namespace === null ? access.namespace : namespace;
 }
 
@@ -106,7 +109,7 @@ export async function print(rendering: Rendering, flags: Flags, terminal: Termin
 }
 
 /** Whether the output is one document, which says by itself what could not be read. */
-export function isDocument({ output }: Pick<Flags, "output">): boolean {
+function isDocument({ output }: Pick<Flags, "output">): boolean {
   return output === "json" || output === "yaml";
 }
 

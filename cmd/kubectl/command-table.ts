@@ -3,6 +3,7 @@ import { Option } from "commander";
 import type { CommandEntry } from "./command-entry.ts";
 import { completionEntry } from "./completion/completion-entry.ts";
 import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
+import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 import { waitEntry } from "./wait/wait-entry.ts";
@@ -18,6 +19,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   deploymentsEntry(),
   diagnoseEntry(),
   waitEntry(),
+  eventsEntry(),
   explainEntry(),
   renderEntry(),
   completionEntry(),

@@ -3,8 +3,14 @@ import { timestampOf } from "../../api/conditions.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { inTrouble, listInstallations } from "./installations.ts";
 import { deploymentsOf } from "./own-objects.ts";
-import { clusterIdOf, readClusters, type ReadLimits, type Readings } from "./read-clusters.ts";
-import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
+import {
+  clusterIdOf,
+  readClusters,
+  unreadErrors,
+  type ReadLimits,
+  type Readings,
+} from "./read-clusters.ts";
+import { notFoundErrors, reportApiVersion, type Report } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
 import type { StatusDeps } from "./status.ts";
 
@@ -72,7 +78,7 @@ export function deploymentListOf(
   { missing, generatedAt, cliVersion }: Extras,
 ): DeploymentList {
   const items = components.flatMap((component) => itemsOf(component, readings));
-  const unread = unreadOf(readings);
+  const unread = unreadErrors(readings);
   const notFound = notFoundErrors(missing);
   return {
     apiVersion: reportApiVersion,
@@ -110,16 +116,6 @@ function itemsOf(component: Component, readings: Readings): readonly DeploymentI
     images: fact.images,
     installation: { kind, namespace: metadata.namespace, name: metadata.name },
   }));
-}
-
-function unreadOf(readings: Readings): readonly ReportError[] {
-  return [...readings]
-    .flatMap(([id, reading]) => {
-      if (reading.kind === "read") return [];
-      const { reason, message } = reading;
-      return [{ reason, message, cluster: id === "" ? null : id }];
-    })
-    .toSorted((a, b) => ((a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1));
 }
 
 function sortKeyOf({ cluster, namespace, name, installation }: DeploymentItem): string {

@@ -7,8 +7,14 @@ import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
 import { ownReasons } from "./own-reasons.ts";
+import type { ReportError } from "./report.ts";
 import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
-import { unreadBecause, type SpokeReading } from "./spoke-reading.ts";
+import {
+  unreadBecause,
+  type Reading,
+  type SpokeReading,
+  type UnreadSpoke,
+} from "./spoke-reading.ts";
 
 /** Limits of a command that reads many clusters. */
 export interface ReadLimits {
@@ -38,13 +44,40 @@ export async function readClusters(
   deps: { readonly access: ClusterAccess; readonly limits: ReadLimits },
   signal: AbortSignal,
 ): Promise<Readings> {
-  const { access, limits } = deps;
+  return await readEach(components, { ...deps, read: readFacts }, signal);
+}
+
+const readFacts: ReadOne<SpokeFacts> = ({ client, provider }, signal) =>
+  readSpokeFacts(client, provider, signal);
+
+/** Reads from one cluster; `id` is its `clusterIdOf`, `provider` null for the hub itself. */
+export type ReadOne<Facts> = (
+  cluster: {
+    readonly id: string;
+    readonly client: KubeClient;
+    readonly provider: string | null;
+  },
+  signal: AbortSignal,
+) => Promise<Facts>;
+
+/** The same promise for whatever a command wants to know of each cluster. */
+export async function readEach<Facts>(
+  components: readonly Component[],
+  deps: {
+    readonly access: ClusterAccess;
+    readonly limits: ReadLimits;
+    readonly read: ReadOne<Facts>;
+  },
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Reading<Facts>>> {
+  const { access, limits, read } = deps;
   const targets = new Map(
     components.map((component) => [clusterIdOf(component), component.spec?.clusterProfileRef]),
   );
   let done = 0;
   const readings = await mapLimited([...targets], limits.concurrency, async ([id, ref]) => {
-    const reading = await readCluster(ref, { access, timeoutMs: limits.spokeTimeoutMs }, signal);
+    const timeoutMs = limits.spokeTimeoutMs;
+    const reading = await readCluster({ id, ref }, { access, timeoutMs, read }, signal);
     done += 1;
     limits.onProgress?.(done, targets.size);
     return [id, reading] as const;
@@ -52,24 +85,43 @@ export async function readClusters(
   return new Map(readings);
 }
 
-interface ClusterDeps {
-  readonly access: ClusterAccess;
-  readonly timeoutMs: number;
+/** An error for each cluster that could not be read, by its name. */
+export function unreadErrors(
+  readings: ReadonlyMap<string, Reading<unknown>>,
+): readonly ReportError[] {
+  return [...readings]
+    .flatMap(([id, reading]) => {
+      if (reading.kind === "read") return [];
+      const { reason, message } = reading;
+      return [{ reason, message, cluster: id === "" ? null : id }];
+    })
+    .toSorted((a, b) => ((a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1));
 }
 
-async function readCluster(
-  ref: ClusterProfileRef | undefined,
-  { access, timeoutMs }: ClusterDeps,
+interface ClusterDeps<Facts> {
+  readonly access: ClusterAccess;
+  readonly timeoutMs: number;
+  readonly read: ReadOne<Facts>;
+}
+
+interface Target {
+  readonly id: string;
+  readonly ref: ClusterProfileRef | undefined;
+}
+
+async function readCluster<Facts>(
+  { id, ref }: Target,
+  { access, timeoutMs, read }: ClusterDeps<Facts>,
   signal: AbortSignal,
-): Promise<SpokeReading> {
+): Promise<Reading<Facts>> {
   if (ref !== undefined && access.reach === undefined) return noProviderFile;
   if (signal.aborted) return stopped;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     const facts =
       ref === undefined
-        ? readSpokeFacts(access.hub, null, deadline)
-        : readSpoke(ref, access, deadline);
+        ? read({ id, client: access.hub, provider: null }, deadline)
+        : readSpoke({ id, ref }, { access, read }, deadline);
     // The end of a connection may take longer than the spoke's time; nobody waits for it here.
     return { kind: "read", facts: await Promise.race([facts, rejectedBy(deadline)]) };
   } catch (error) {
@@ -90,22 +142,22 @@ function readingAfter(
     readonly deadline: AbortSignal;
     readonly timeoutMs: number;
   },
-): SpokeReading {
+): UnreadSpoke {
   const { signal, deadline, timeoutMs } = context;
   if (signal.aborted) return stopped;
   // Whatever an aborted request throws, the cause is that the spoke's time was over.
   return unreadBecause(deadline.aborted ? deadline.reason : error, timeoutMs);
 }
 
-async function readSpoke(
-  ref: ClusterProfileRef,
-  { hub, reach }: ClusterAccess,
+async function readSpoke<Facts>(
+  { id, ref }: { readonly id: string; readonly ref: ClusterProfileRef },
+  { access: { hub, reach }, read }: Pick<ClusterDeps<Facts>, "access" | "read">,
   signal: AbortSignal,
-): Promise<SpokeFacts> {
+): Promise<Facts> {
   const profile = await readProfile(ref, hub, signal);
   if (reach === undefined) throw new Error("Unreachable: checked by the caller");
   await using spoke = await reach(profile, signal);
-  return await readSpokeFacts(spoke.client, spoke.provider, signal);
+  return await read({ id, client: spoke.client, provider: spoke.provider }, signal);
 }
 
 async function readProfile(
@@ -129,14 +181,14 @@ function isProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
-const noProviderFile: SpokeReading = {
+const noProviderFile: UnreadSpoke = {
   kind: "unread",
   state: "Unknown",
   reason: "NoProviderFile",
   message: ownReasons.NoProviderFile,
 };
 
-const stopped: SpokeReading = {
+const stopped: UnreadSpoke = {
   kind: "unread",
   state: "Unknown",
   reason: "Interrupted",

@@ -15,8 +15,11 @@ export interface UnreadSpoke {
   readonly message: string;
 }
 
-/** The outcome of reading one cluster. */
-export type SpokeReading = { readonly kind: "read"; readonly facts: SpokeFacts } | UnreadSpoke;
+/** The outcome of reading something from one cluster. */
+export type Reading<Facts> = { readonly kind: "read"; readonly facts: Facts } | UnreadSpoke;
+
+/** The outcome of reading the facts of one cluster. */
+export type SpokeReading = Reading<SpokeFacts>;
 
 /** What a failed attempt to read a spoke means. Throws the error again when it is a bug and not the spoke's state. */
 export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {

@@ -54,11 +54,21 @@ export function deploymentNotes(list: DeploymentList, asked: Asked): readonly st
   const { clusters, unread } = list.summary;
   if (clusters === 0) return [...errorLines(list.errors), ...emptyNotes(asked)];
   const isEmpty = list.items.length === 0 && unread < clusters;
-  const noFile = list.errors.some(({ reason }) => reason === "NoProviderFile");
   return [
     ...(isEmpty ? ["No Knative deployments found."] : []),
+    ...unreadNotes(list.errors, { unread, clusters }),
+  ];
+}
+
+/** The lines about what could not be read or found, and why. */
+export function unreadNotes(
+  errors: readonly ReportError[],
+  { unread, clusters }: { readonly unread: number; readonly clusters: number },
+): readonly string[] {
+  const noFile = errors.some(({ reason }) => reason === "NoProviderFile");
+  return [
     ...(unread > 0 ? [`${unread} of ${countOf(clusters, "cluster")} could not be read:`] : []),
-    ...errorLines(list.errors),
+    ...errorLines(errors),
     ...(noFile ? [`next: ${providerFileHint}`] : []),
   ];
 }

@@ -36,6 +36,7 @@ export const recordedObjects: readonly KubeObject[] = [
     minutes: 1,
     count: 7,
   }),
+  event("4", { reason: "InternalError", message: "exec: plugin failed", minutes: 4 }),
   event("3", { reason: "Installed", message: "Installed", minutes: 2, type: "Normal" }),
 ];
 

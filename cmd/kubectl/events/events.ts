@@ -1,0 +1,164 @@
+import type { KubeClient } from "../../../access/kube-client.ts";
+import type { Component } from "../../../api/component.ts";
+import { timestampOf } from "../../../api/conditions.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import { eventFactOf, newestLast, type EventFact } from "../event-fact.ts";
+import { exitCodes, type ExitCode } from "../exit-codes.ts";
+import { inTrouble, listInstallations } from "../installations.ts";
+import {
+  clusterIdOf,
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  type ReadOne,
+} from "../read-clusters.ts";
+import { notFoundErrors, reportApiVersion, type Report } from "../report.ts";
+import { missingNames, type Selection } from "../selection.ts";
+
+/** One Event of the hub or of a spoke. */
+export interface EventItem extends EventFact {
+  /** `namespace/name` of the ClusterProfile of the cluster that has it; null for the hub. */
+  readonly cluster: string | null;
+}
+
+export interface EventSummary {
+  readonly events: number;
+  readonly warnings: number;
+  readonly clusters: number;
+  readonly unread: number;
+}
+
+export type EventList = Report<"EventList", EventSummary, EventItem>;
+
+export interface EventFilter {
+  /** Empty: all. */
+  readonly types: readonly string[];
+  /** Not older than this many milliseconds. */
+  readonly sinceMs: number | undefined;
+}
+
+interface EventsDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly live: boolean;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/** The Events of the selected installations, oldest first. Throws only when the hub cannot be read. */
+export async function events(
+  { selection, filter }: { readonly selection: Selection; readonly filter: EventFilter },
+  { access, limits, live, now, cliVersion }: EventsDeps,
+  signal: AbortSignal,
+): Promise<EventList> {
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection);
+  const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
+  const [onHub, readings] = await Promise.all([
+    hubEvents(components, access, signal),
+    readEach(live ? remote : [], { access, limits, read: spokeEvents(remote) }, signal),
+  ]);
+  const onSpokes = [...readings].flatMap(([cluster, reading]) =>
+    reading.kind === "read" ? reading.facts.map((fact) => ({ ...fact, cluster })) : [],
+  );
+  const items = newestLast([...onHub, ...onSpokes]).filter((item) => isAsked(item, filter, now()));
+  const errors = unreadErrors(readings);
+  const found = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
+  return {
+    apiVersion: reportApiVersion,
+    kind: "EventList",
+    generatedAt: timestampOf(now()),
+    cliVersion,
+    complete: errors.length === 0,
+    summary: {
+      events: items.length,
+      warnings: items.filter(({ type }) => type === "Warning").length,
+      clusters: readings.size,
+      unread: errors.length,
+    },
+    items,
+    errors: [...notFoundErrors(missingNames(selection, found)), ...errors],
+  };
+}
+
+function isAsked({ type, time }: EventItem, { types, sinceMs }: EventFilter, now: Date): boolean {
+  if (types.length > 0 && !types.includes(type.toLowerCase())) return false;
+  return sinceMs === undefined || now.getTime() - Date.parse(time ?? "") <= sinceMs;
+}
+
+const eventResource = knownResource("v1", "Event");
+
+/** Events about the components, by uid, and about their ClusterProfiles, by name. */
+async function hubEvents(
+  components: readonly Component[],
+  { hub, hubTimeoutMs }: ClusterAccess,
+  signal: AbortSignal,
+): Promise<readonly EventItem[]> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const uids = new Set(components.map(({ metadata }) => metadata.uid));
+  const profiles = new Set(components.map(clusterIdOf));
+  const locals = components.filter(({ spec }) => spec?.clusterProfileRef === undefined);
+  const namespaces = new Set(components.flatMap(placesOnHub));
+  const lists = await Promise.all([...namespaces].map((place) => eventsIn(hub, place, deadline)));
+  const homes = new Set(locals.map(({ metadata }) => metadata.namespace));
+  return lists
+    .flat()
+    .map((event): EventItem => ({ ...eventFactOf(event), cluster: null }))
+    .filter(({ about: { kind, namespace, name, uid } }) => {
+      if (uid !== null && uids.has(uid)) return true;
+      if (kind === "ClusterProfile") return profiles.has(`${namespace ?? ""}/${name ?? ""}`);
+      return homes.has(namespace ?? "") && isWorkload(kind);
+    });
+}
+
+function placesOnHub({ metadata, spec }: Component): readonly string[] {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? [metadata.namespace] : [metadata.namespace, ref.namespace];
+}
+
+const workloads = [
+  "Deployment",
+  "ReplicaSet",
+  "Pod",
+  "Job",
+  "HorizontalPodAutoscaler",
+  "StatefulSet",
+];
+
+function isWorkload(kind: string | null): boolean {
+  return workloads.includes(kind ?? "");
+}
+
+/** All Events of the namespaces in which a cluster's installations are. */
+function spokeEvents(components: readonly Component[]): ReadOne<readonly EventFact[]> {
+  return async ({ id, client }, signal) => {
+    const own = components.filter((component) => clusterIdOf(component) === id);
+    // The component's own namespace is the rule; a newer upstream operator uses fixed ones.
+    const places = new Set(
+      own.flatMap(({ kind, metadata }) => [metadata.namespace, fixedPlaces[kind]]),
+    );
+    const lists = await Promise.all([...places].map((place) => eventsIn(client, place, signal)));
+    return lists.flat().map(eventFactOf);
+  };
+}
+
+const fixedPlaces = {
+  KnativeServing: "knative-serving",
+  KnativeEventing: "knative-eventing",
+} as const;
+
+async function eventsIn(
+  client: Pick<KubeClient, "list">,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  return (await client.list({ resource: eventResource, namespace }, {}, signal)).items;
+}
+
+/** The exit code that a list stands for: a name that does not exist, then what could not be read. */
+export function eventsExitCode(list: EventList): ExitCode {
+  if (list.errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
+  return list.complete ? exitCodes.fine : exitCodes.incomplete;
+}
