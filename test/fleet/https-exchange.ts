@@ -21,7 +21,7 @@ export interface Answer {
 
 /** Sends a request over HTTP/1.1 and reads the whole answer; rejects when there is none. */
 export function exchange(wanted: Exchange): Promise<Answer> {
-  const { url, method, agent, headers, body, signal, silenceMs = 10_000 } = wanted;
+  const { url, method, agent, headers, body, signal, silenceMs = 30_000 } = wanted;
   // Node sends the body of a DELETE without saying how long it is, and the server takes it for the next request.
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
   const options = {

@@ -222,7 +222,7 @@ test("no call is lost while authorities and certificates change", async () => {
       answers.push(await askForAnchor(hub));
       return ["renew", "promote", "mend"].every((step) => steps().includes(step));
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 180_000 },
   );
   expect(new Set(answers)).toEqual(new Set([403]));
 });
