@@ -35,8 +35,10 @@ export function stepOf(
   terms: CertificateTerms,
 ): CertificateStep | undefined {
   const { stored, isAsWritten, nowMs } = view;
-  const { authority, leaf, previous } = stored;
-  if (authority === undefined || !holds(authority, nowMs)) return "begin";
+  const { authority, next, leaf, previous } = stored;
+  if (authority === undefined) return "begin";
+  // Of an authority that ended before the next one signed, the next one is trusted; one that begins is not.
+  if (!holds(authority, nowMs)) return isUsable(next, view) ? "promote" : "begin";
   if (leaf === undefined || !holds(leaf, nowMs)) return "renew";
   const change = changeOf(authority, view, terms);
   if (change !== undefined) return change;
@@ -48,13 +50,30 @@ export function stepOf(
 /** What brings the next authority closer. */
 function changeOf(
   authority: HeldPair,
-  { stored: { next }, isNextTrusted, nowMs }: CertificateView,
-  { overlapMs }: CertificateTerms,
+  view: CertificateView,
+  terms: CertificateTerms,
 ): "announce" | "promote" | undefined {
+  const { stored, nowMs } = view;
+  const { next } = stored;
   if (next === undefined || !holds(next, nowMs)) {
     return nowMs >= dueMs(authority) ? "announce" : undefined;
   }
-  return isNextTrusted && nowMs >= issuedAtMs(next) + overlapMs ? "promote" : undefined;
+  return isUsable(next, view) && nowMs >= promotionMs(authority, next, terms)
+    ? "promote"
+    : undefined;
+}
+
+function isUsable(next: HeldPair | undefined, { isNextTrusted, nowMs }: CertificateView): boolean {
+  return next !== undefined && isNextTrusted && holds(next, nowMs);
+}
+
+/** After the overlap; sooner where the authority would end before all have changed, because its time was missed. */
+function promotionMs(
+  authority: HeldPair,
+  next: HeldPair,
+  { overlapMs }: Pick<CertificateTerms, "overlapMs">,
+): number {
+  return Math.min(issuedAtMs(next) + overlapMs, authority.notAfterMs - shareOf(authority) / 2);
 }
 
 /** The authorities that signed before and may still be in use somewhere. */
@@ -71,11 +90,12 @@ export function stillNeeded(
 export function nextLookMs(
   { authority, next, leaf }: StoredCertificates,
   nowMs: number,
-  { overlapMs }: Pick<CertificateTerms, "overlapMs">,
+  terms: Pick<CertificateTerms, "overlapMs">,
 ): number {
   const times = [
     ...[authority, leaf].flatMap((pair) => (pair === undefined ? [] : [dueMs(pair)])),
-    ...[next, leaf].flatMap((pair) => (pair === undefined ? [] : [issuedAtMs(pair) + overlapMs])),
+    ...(leaf === undefined ? [] : [issuedAtMs(leaf) + terms.overlapMs]),
+    ...(authority === undefined || next === undefined ? [] : [promotionMs(authority, next, terms)]),
   ];
   const waits = times.map((time) => time - nowMs).filter((wait) => wait > 0);
   return Math.max(shortestWaitMs, Math.min(longestWaitMs, ...waits));

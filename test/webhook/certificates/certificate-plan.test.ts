@@ -97,6 +97,40 @@ const cases: readonly Case[] = [
     step: "promote",
   },
   {
+    name: "the next authority announced so late that the other would end before the overlap",
+    stored: {
+      authority: pair("a", 76 * day, terms.authorityMs),
+      next: pair("n", 60_000, terms.authorityMs),
+    },
+    isNextTrusted: true,
+    step: "promote",
+  },
+  {
+    name: "the next authority announced late and not trusted by a configuration",
+    stored: {
+      authority: pair("a", 76 * day, terms.authorityMs),
+      next: pair("n", 60_000, terms.authorityMs),
+    },
+    step: undefined,
+  },
+  {
+    name: "the authority expired, and the next one trusted",
+    stored: {
+      authority: pair("a", 91 * day, terms.authorityMs),
+      next: pair("n", 60_000, terms.authorityMs),
+    },
+    isNextTrusted: true,
+    step: "promote",
+  },
+  {
+    name: "the authority expired, and the next one not trusted",
+    stored: {
+      authority: pair("a", 91 * day, terms.authorityMs),
+      next: pair("n", 60_000, terms.authorityMs),
+    },
+    step: "begin",
+  },
+  {
     name: "the next authority expired",
     stored: {
       authority: pair("a", 61 * day, terms.authorityMs),
