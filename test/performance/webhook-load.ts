@@ -26,14 +26,18 @@ export interface LoadTarget {
   readonly reconnectMs?: number;
 }
 
-const lastAnswersMs = 3_000;
+/** Connections for calls, and how many of the calls are not answered yet. */
+interface Connections {
+  readonly agent: Agent;
+  readonly ca: string;
+  readonly madeAt: number;
+  calls: number;
+}
 
 /** Sends calls over kept connections; a call that gets no review in answer has failed. */
 export class WebhookLoad implements Disposable {
   readonly #target: LoadTarget;
-  #agent: Agent | undefined;
-  #ca = "";
-  #madeAt = 0;
+  #current: Connections | undefined;
 
   constructor(target: LoadTarget) {
     this.#target = target;
@@ -83,7 +87,7 @@ export class WebhookLoad implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#agent?.destroy();
+    this.#current?.agent.destroy();
   }
 
   /** Undefined, or why there was no answer. */
@@ -95,7 +99,10 @@ export class WebhookLoad implements Disposable {
     };
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const options = { host: "127.0.0.1", port, servername, path, method: "POST", headers };
-    const call = request({ ...options, agent: this.#agentNow(), timeout: 10_000 }, (response) => {
+    const used = this.#connectionsNow();
+    used.calls += 1;
+    const { agent } = used;
+    const call = request({ ...options, agent, timeout: 10_000 }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
       response.on("end", () => resolve(problemIn(text)));
@@ -104,20 +111,27 @@ export class WebhookLoad implements Disposable {
     call.on("timeout", () => call.destroy(new Error("No answer")));
     call.on("error", (error) => resolve(error.message));
     call.end(body);
-    return promise;
+    return promise.finally(() => {
+      used.calls -= 1;
+      this.#endIfLeft(used);
+    });
   }
 
-  #agentNow(): Agent {
+  #connectionsNow(): Connections {
     const { connections: maxSockets, reconnectMs = Number.POSITIVE_INFINITY } = this.#target;
     const ca = this.#target.trusted();
-    const isOld = performance.now() - this.#madeAt > reconnectMs;
-    if (this.#agent !== undefined && ca === this.#ca && !isOld) return this.#agent;
-    const left = this.#agent;
-    if (left !== undefined) setTimeout(() => left.destroy(), lastAnswersMs).unref();
-    this.#ca = ca;
-    this.#madeAt = performance.now();
-    this.#agent = new Agent({ ca, keepAlive: true, maxSockets, scheduling: "fifo" });
-    return this.#agent;
+    const left = this.#current;
+    const isOld = left !== undefined && performance.now() - left.madeAt > reconnectMs;
+    if (left !== undefined && ca === left.ca && !isOld) return left;
+    const agent = new Agent({ ca, keepAlive: true, maxSockets, scheduling: "fifo" });
+    this.#current = { agent, ca, madeAt: performance.now(), calls: 0 };
+    if (left !== undefined) this.#endIfLeft(left);
+    return this.#current;
+  }
+
+  /** Calls that wait on connections that are left get their answers still. */
+  #endIfLeft(used: Connections): void {
+    if (used !== this.#current && used.calls === 0) used.agent.destroy();
   }
 }
 
