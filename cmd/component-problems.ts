@@ -5,6 +5,7 @@ import { BoundedCache } from "../controller/render/bounded-cache.ts";
 import { partsOf } from "../controller/render/parts.ts";
 import type { Releases } from "../controller/render/release.ts";
 import { render } from "../controller/render/render.ts";
+import type { Rendered } from "../controller/render/rendered.ts";
 import { isCustom } from "../controller/render/user-manifests.ts";
 import {
   assertEligible,
@@ -20,6 +21,7 @@ import type {
 } from "../webhook/render-check.ts";
 import { isHeavy } from "../webhook/rules/size.ts";
 import { releaseNames } from "./release-names.ts";
+import { renderedProblems } from "./rendered-problems.ts";
 
 export interface ComponentProblemsOptions {
   /** Absent: the webhook runs beside another operator, and only what the texts of versions say is checked. */
@@ -29,6 +31,8 @@ export interface ComponentProblemsOptions {
 }
 
 const namesRemembered = 16;
+// What is rendered of larger specs is larger, too, and is not kept.
+const keptLength = 64 * 1024;
 
 /**
  * What the controller would say about a component before it is stored: whether its version can be installed, and whether its release can be rendered
@@ -40,6 +44,7 @@ export function componentProblems({
 }: ComponentProblemsOptions): RenderCheck {
   if (releases === undefined) return async (component) => findingsBesideOthers(component);
   const names = new BoundedCache<ReleaseNames>(namesRemembered);
+  const forgetful = { ...releases, rendered: new BoundedCache<Rendered>(1) };
   return async (component, signal) => {
     const available = releases.versionsOf(component.kind);
     const { target, problem } = versionOf(component, available);
@@ -50,7 +55,10 @@ export function componentProblems({
     if (tried === undefined) return { ...nothing, version };
     const plain = plainOf(component, tried);
     const others = await problemsOf(async () => {
-      await render(plain, releases, { environment });
+      const { manifests } = await render(plain, isLarge(plain) ? forgetful : releases, {
+        environment,
+      });
+      return renderedProblems(plain, manifests);
     });
     signal.throwIfAborted();
     if (problem !== undefined) return { ...nothing, version, others };
@@ -61,6 +69,10 @@ export function componentProblems({
     const newestPatch = available.find((one) => minorOf(one) === minorOf(tried));
     return { version, others, target: tried, newestPatch, names: known };
   };
+}
+
+function isLarge({ spec }: Component): boolean {
+  return JSON.stringify(spec).length > keptLength;
 }
 
 const nothing: RenderFindings = {
@@ -124,10 +136,11 @@ function plainOf(component: Component, version: string): Component {
   return { ...rest, metadata, spec: { ...spec, version } };
 }
 
-async function problemsOf(work: () => Promise<void>): Promise<readonly RenderProblem[]> {
+async function problemsOf(
+  work: () => Promise<readonly RenderProblem[]>,
+): Promise<readonly RenderProblem[]> {
   try {
-    await work();
-    return [];
+    return await work();
   } catch (error) {
     if (error instanceof FleetError) return [problemOf(error)];
     throw error;

@@ -117,7 +117,9 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
           env: [
             {
               container: "c",
-              envVars: [{ name: "A", value: "b", valueFrom: { fieldRef: { fieldPath: "a" } } }],
+              envVars: [
+                { name: "A", value: "b", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+              ],
             },
           ],
         },

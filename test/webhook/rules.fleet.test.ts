@@ -3,16 +3,21 @@ import { Agent } from "node:https";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../access/hub.ts";
+import { openReleases } from "../../controller/render/release.ts";
+import { render } from "../../controller/render/render.ts";
 import { createAccessReviews } from "../../webhook/access-review.ts";
 import { componentReview } from "../../webhook/component-review.ts";
 import { openHubFacts } from "../../webhook/hub-facts.ts";
 import { providerFileReview } from "../../webhook/provider-file-review.ts";
 import type { Review } from "../../webhook/reply.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
 import { exchange } from "../fleet/https-exchange.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { serving as componentOf } from "../support/component.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { edgeSpec } from "./edge-spec.ts";
 import { serve } from "./serving.ts";
 
 const fleet = useFleet({ spokes: [] });
@@ -74,7 +79,7 @@ beforeAll(async () => {
     const { message } = await send("mallory", "POST", `${components}?dryRun=All`, probe);
     return message.includes("may not use");
   });
-}, 300_000);
+}, 600_000);
 
 afterAll(() => opened.disposeAsync());
 
@@ -206,6 +211,34 @@ describe("real users on a real API server", () => {
     const text = JSON.stringify({ providers: [{ name: "secretreader", execConfig }] });
     expect((await send("alice", "POST", maps, providerMap({ "a.json": text }))).status).toBe(201);
     expect((await send("alice", "DELETE", `${maps}/providers`)).status).toBe(200);
+  });
+
+  test("what stands at the edge of what is allowed, a cluster takes", async () => {
+    const { admin } = fleet().hub;
+    const created = await send(
+      "alice",
+      "POST",
+      `${components}?dryRun=All`,
+      serving("edge", edgeSpec),
+    );
+    expect(created).toMatchObject({ status: 201 });
+    const releases = await openReleases(await releaseDir());
+    const component = componentOf({ metadata: { namespace: team, name: "edge" }, spec: edgeSpec });
+    const { manifests } = await render(component, releases, { environment: {} });
+    const plurals: Readonly<Record<string, string>> = {
+      Deployment: "apis/apps/v1/namespaces/team/deployments",
+      PodDisruptionBudget: "apis/policy/v1/namespaces/team/poddisruptionbudgets",
+      HorizontalPodAutoscaler: "apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers",
+      Service: "api/v1/namespaces/team/services",
+    };
+    const tried = manifests.filter(({ kind }) => plurals[kind] !== undefined);
+    expect(tried.length).toBeGreaterThan(15);
+    for (const manifest of tried) {
+      const { metadata } = manifest;
+      // The namespace of the component, whatever it is.
+      const body = { ...manifest, metadata: { ...metadata, namespace: team } };
+      await admin.request("POST", `/${plurals[manifest.kind]}?dryRun=All`, body);
+    }
   });
 
   test("T-73 a component can be deleted by who may not use its cluster", async () => {

@@ -1,5 +1,6 @@
 import { pluginThere, profileUsable, providerThere } from "./cluster.ts";
 import { componentName } from "./component-name.ts";
+import { probes, resources } from "./containers.ts";
 import { deprecated, withoutEffect } from "./deprecated.ts";
 import { configKeys, labels } from "./labels.ts";
 import {
@@ -16,10 +17,11 @@ import {
   istioOptions,
   kourierOptions,
   noIngress,
+  nodePorts,
   replicas,
   selectionMode,
-  variables,
 } from "./options.ts";
+import { placement } from "./placement.ts";
 import {
   duplicate,
   duplicateUnknown,
@@ -33,6 +35,7 @@ import { registry, registryOneImage } from "./registry.ts";
 import { newestPatch, rendering, unmatched, version } from "./release.ts";
 import type { Check, Rule } from "./rule.ts";
 import { notRendered } from "./size.ts";
+import { variables } from "./variables.ts";
 
 /** What refuses a component, by name; the name is a label of metrics. docs/webhook.md is held to it by a test. */
 export const componentRules: Readonly<Record<string, Rule>> = {
@@ -59,6 +62,9 @@ export const componentRules: Readonly<Record<string, Rule>> = {
   istio: { code: 422, check: istioOptions },
   replicas: { code: 422, check: replicas },
   variables: { code: 422, check: variables },
+  placement: { code: 422, check: placement },
+  resources: { code: 422, check: resources },
+  probes: { code: 422, check: probes },
   // Last: of one field it says what no rule above has said.
   rendering: { code: 422, check: rendering },
 };
@@ -76,6 +82,7 @@ export const componentWarnings: Readonly<Record<string, Check>> = {
   "not-rendered": notRendered,
   "one-image": registryOneImage,
   "no-ingress": noIngress,
+  "node-ports": nodePorts,
   "selection-mode": selectionMode,
   "namespace-twice": namespaceTwice,
   "manifest-content": manifestContent,

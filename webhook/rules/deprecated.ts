@@ -1,4 +1,12 @@
-import { below, type Check, entriesOf, type Problem, recordFields } from "./rule.ts";
+import {
+  below,
+  type Check,
+  elementsOf,
+  entriesOf,
+  type Fields,
+  type Problem,
+  workloadsOf,
+} from "./rule.ts";
 
 /** Fields that work and have a better name. */
 export const deprecated: Check = ({ spec }) =>
@@ -25,20 +33,13 @@ export const withoutEffect: Check = ({ spec }) => [
     ),
   ),
   ...entriesOf(spec, "resources").flatMap(claims),
-  ...["workloads", "deployments"].flatMap((list) =>
-    entriesOf(spec, list).flatMap(([entry, path]) =>
-      entriesIn(entry["resources"], below(path, "resources")).flatMap(claims),
-    ),
+  ...workloadsOf(spec).flatMap(([entry, path]) =>
+    elementsOf(entry["resources"], below(path, "resources")).flatMap(claims),
   ),
 ];
 
-function claims([entry, path]: readonly [object, string]): readonly Problem[] {
-  return recordFields(entry)["claims"] === undefined ? [] : [ignored(below(path, "claims"))];
-}
-
-function entriesIn(list: unknown, path: string): readonly (readonly [object, string])[] {
-  const all: readonly unknown[] = Array.isArray(list) ? list : [];
-  return all.map((entry, index) => [recordFields(entry), below(path, index)] as const);
+function claims([entry, path]: readonly [Fields, string]): readonly Problem[] {
+  return entry["claims"] === undefined ? [] : [ignored(below(path, "claims"))];
 }
 
 function ignored(path: string): Problem {

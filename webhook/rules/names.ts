@@ -46,7 +46,8 @@ export function textsOf(map: unknown): readonly (readonly [string, string])[] {
   );
 }
 
-function keyProblem(key: string): string | undefined {
+/** Why a text is no key of a label or annotation, such as `example.com/name`. */
+export function keyProblem(key: string): string | undefined {
   const slash = key.indexOf("/");
   const prefix = slash < 0 ? undefined : key.slice(0, slash);
   const name = key.slice(slash + 1);
@@ -59,7 +60,8 @@ function keyProblem(key: string): string | undefined {
   return undefined;
 }
 
-function valueProblem(value: string): string | undefined {
+/** Why a text is no value of a label. */
+export function valueProblem(value: string): string | undefined {
   if (value === "" || (value.length <= 63 && keyName.test(value))) return undefined;
   return `the value must be at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit (is ${shown(value)})`;
 }

@@ -49,7 +49,11 @@ export const namespaceTwice: Check = ({ spec }) =>
 function reserved(key: string, value: string, old: Fields): readonly string[] {
   if (key === "kubernetes.io/metadata.name") return ["is set by the API server itself"];
   if (key === "app.kubernetes.io/managed-by" || isOwn(key)) return ["is set by knfleet itself"];
-  if (!key.startsWith(podSecurity) || key.endsWith("-version")) return [];
+  if (!key.startsWith(podSecurity)) return [];
+  if (key.endsWith("-version")) {
+    const isVersion = value === "latest" || /^v1\.\d{1,4}$/.test(value);
+    return isVersion ? [] : [`must be latest or a version such as v1.36 (is ${shown(value)})`];
+  }
   const [now, was] = [levels.indexOf(value), levels.indexOf(String(old[key]))];
   if (now < 0) return [`must be baseline or restricted (is ${shown(value)})`];
   if (now > 0 && now >= was) return [];

@@ -1,5 +1,5 @@
 import { isRecord, recordAt } from "../../api/fields.ts";
-import { isSubdomain } from "./names.ts";
+import { isLabelName, isSubdomain } from "./names.ts";
 import {
   below,
   type Check,
@@ -24,9 +24,9 @@ export const disruptionBudgets: Check = ({ spec }) =>
 
 function amountProblems(amount: unknown, path: string): readonly Problem[] {
   const isNumber = typeof amount === "number" && amount >= 0;
-  const isPercentage = typeof amount === "string" && /^\d{1,9}%$/.test(amount);
+  const isPercentage = typeof amount === "string" && /^(?:\d{1,2}|0*100)%$/.test(amount);
   if (!isGiven(amount) || isNumber || isPercentage) return [];
-  const message = `must be a whole number that is not negative, or a percentage such as 80% (is ${shown(amount)})`;
+  const message = `must be a whole number that is not negative, or a percentage such as 80% up to 100% (is ${shown(amount)})`;
   return [{ path, message }];
 }
 
@@ -49,10 +49,41 @@ export const kourierOptions: Check = ({ kind, spec }) => {
       : [misfit("service-load-balancer-ip", "LoadBalancerIP", { type, needed: "LoadBalancer" })]),
     ...portProblems(options["http-port"], "http-port", { type, option: "HTTPPort" }),
     ...portProblems(options["https-port"], "https-port", { type, option: "HTTPSPort" }),
+    ...(type === "NodePort" && isSamePort(options) ? [samePort] : []),
+    ...bootstrapProblems(options["bootstrap-configmap"]),
   ];
 };
 
+/** Ports outside the range that clusters have unless they are told otherwise. */
+export const nodePorts: Check = ({ kind, spec }) => {
+  const options = recordAt(spec, "ingress", "kourier");
+  const isOn = kind === "KnativeServing" && options["enabled"] === true;
+  if (!isOn || options["service-type"] !== "NodePort") return [];
+  return ["http-port", "https-port"].flatMap((field) => {
+    const port = options[field];
+    const isUsual = typeof port !== "number" || port === 0 || (port >= 30_000 && port <= 32_767);
+    const message =
+      "is outside 30000 to 32767, the range that clusters have unless they are told otherwise";
+    return isUsual ? [] : [{ path: below(kourierPath, field), message }];
+  });
+};
+
 const kourierPath = "spec.ingress.kourier";
+const samePort: Problem = {
+  path: `${kourierPath}.https-port`,
+  message: "must be another port than http-port",
+};
+
+function isSamePort(options: Fields): boolean {
+  const port = options["http-port"];
+  return typeof port === "number" && port !== 0 && port === options["https-port"];
+}
+
+function bootstrapProblems(name: unknown): readonly Problem[] {
+  if (typeof name !== "string" || name === "" || isSubdomain(name)) return [];
+  const message = `must be the name of a ConfigMap (is ${shown(name)})`;
+  return [{ path: below(kourierPath, "bootstrap-configmap"), message }];
+}
 
 function portProblems(
   port: unknown,
@@ -76,6 +107,8 @@ function misfit(
   return { path: below(kourierPath, field), message };
 }
 
+const certificateVolume = "custom-certs-";
+
 /** Certificates come from a named ConfigMap or Secret. Spec: knative-operator.md 3.15. */
 export const customCertificates: Check = ({ kind, spec }) => {
   const certs = spec["controller-custom-certs"];
@@ -90,10 +123,10 @@ export const customCertificates: Check = ({ kind, spec }) => {
       message: `must be ConfigMap or Secret (is ${shown(type)})`,
     });
   }
-  if (typeof name === "string" && !isSubdomain(name)) {
+  if (typeof name === "string" && !isLabelName(`${certificateVolume}${name}`)) {
     problems.push({
       path: `${path}.name`,
-      message: `must be the name of a ConfigMap or Secret (is ${shown(name)})`,
+      message: `must be the name of a ConfigMap or Secret, at most ${63 - certificateVolume.length} characters without a full stop, because a volume has it, too (is ${shown(name)})`,
     });
   }
   return problems;
@@ -123,7 +156,10 @@ export const istioOptions: Check = ({ kind, spec }) => {
   });
 };
 
-/** Numbers of replicas are not negative. */
+// More than any cluster has; the sum of two still fits into an int32, which autoscalers need.
+const maxReplicas = 1_000_000;
+
+/** Numbers of replicas are neither negative nor beyond all measure. */
 export const replicas: Check = ({ spec }) => {
   const high = recordFields(spec["high-availability"]);
   const all: readonly (readonly [Fields, string])[] = [
@@ -133,46 +169,11 @@ export const replicas: Check = ({ spec }) => {
   ];
   return all.flatMap(([entry, path]) => {
     const count = entry["replicas"];
-    if (typeof count !== "number" || count >= 0) return [];
-    return [{ path: below(path, "replicas"), message: `must not be negative (is ${count})` }];
+    if (typeof count !== "number" || (count >= 0 && count <= maxReplicas)) return [];
+    const message = count < 0 ? "must not be negative" : `must be at most ${maxReplicas}`;
+    return [{ path: below(path, "replicas"), message: `${message} (is ${count})` }];
   });
 };
-
-/** A variable has a name and one source. */
-export const variables: Check = ({ spec }) =>
-  [...entriesOf(spec, "deployments"), ...entriesOf(spec, "workloads")].flatMap(
-    ([workload, path]) => {
-      const env: readonly unknown[] = Array.isArray(workload["env"]) ? workload["env"] : [];
-      return env.flatMap((entry, index) => {
-        const list = recordFields(entry)["envVars"];
-        const vars: readonly unknown[] = Array.isArray(list) ? list : [];
-        return vars.flatMap((variable, at) =>
-          isRecord(variable)
-            ? variableProblems(variable, below(path, "env", index, "envVars", at))
-            : [],
-        );
-      });
-    },
-  );
-
-function variableProblems({ name, value, valueFrom }: Fields, path: string): readonly Problem[] {
-  const problems: Problem[] = [];
-  // oxlint-disable-next-line no-control-regex -- what no variable may be called
-  if (typeof name === "string" && (name === "" || /[=\u0000-\u001f\u007f]/.test(name))) {
-    const message = `must be a name without '=' and control characters (is ${shown(name)})`;
-    problems.push({ path: below(path, "name"), message });
-  }
-  if (typeof value === "string" && value !== "" && isGiven(valueFrom)) {
-    const message = "value and valueFrom exclude each other; leave one of them out";
-    problems.push({ path, message });
-  }
-  const sources = Object.keys(recordFields(valueFrom));
-  if (sources.length > 1) {
-    const message = `takes one source, not ${sources.length}: ${sources.map(shown).slice(0, 4).join(", ")}`;
-    problems.push({ path: below(path, "valueFrom"), message });
-  }
-  return problems;
-}
 
 /** An ingress section that switches nothing on. */
 export const noIngress: Check = ({ kind, spec }) => {

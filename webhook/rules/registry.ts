@@ -25,9 +25,13 @@ export const registry: Check = ({ spec }) => {
     }),
     ...secrets.flatMap((entry, index) => {
       const name = isRecord(entry) ? entry["name"] : undefined;
-      if (typeof name !== "string" || name === "" || isSubdomain(name)) return [];
-      const message = `must be the name of a Secret (is ${shown(name)})`;
-      return [{ path: below(field, "imagePullSecrets", index, "name"), message }];
+      const path = below(field, "imagePullSecrets", index, "name");
+      if (typeof name !== "string" || name === "") return [];
+      if (!isSubdomain(name)) {
+        return [{ path, message: `must be the name of a Secret (is ${shown(name)})` }];
+      }
+      const isFirst = secrets.findIndex((one) => isRecord(one) && one["name"] === name) === index;
+      return isFirst ? [] : [{ path, message: `stands further up already (is ${shown(name)})` }];
     }),
   ];
 };

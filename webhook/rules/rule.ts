@@ -62,11 +62,23 @@ export function entriesOf(
   spec: Fields,
   field: string,
 ): readonly (readonly [entry: Fields, path: string])[] {
-  const list = spec[field];
+  return elementsOf(spec[field], below("spec", field));
+}
+
+/** The elements of any list that are objects, with their paths below that of the list. */
+export function elementsOf(
+  list: unknown,
+  path: string,
+): readonly (readonly [entry: Fields, path: string])[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown, index) =>
-    isRecord(entry) ? [[entry, below("spec", field, index)] as const] : [],
+    isRecord(entry) ? [[entry, below(path, index)] as const] : [],
   );
+}
+
+/** The overrides of workloads, under both names that the field has, in the order in which they are applied. */
+export function workloadsOf(spec: Fields): readonly (readonly [entry: Fields, path: string])[] {
+  return [...entriesOf(spec, "deployments"), ...entriesOf(spec, "workloads")];
 }
 
 /** The value itself when it is an object, else an empty one. */
