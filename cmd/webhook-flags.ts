@@ -40,6 +40,7 @@ export interface WebhookFlags {
   readonly manifestRight: boolean;
   readonly controllerUser: string | undefined;
   readonly guard: readonly GuardOwner[];
+  readonly guardOnly: boolean;
   readonly logLevel: (typeof logLevels)[number];
   readonly logFormat: (typeof logFormats)[number];
 }
@@ -184,6 +185,12 @@ function ruleOptions(): readonly Option[] {
     )
       .argParser(withOwner)
       .default([], "none"),
+    new Option(
+      "--guard-only [bool]",
+      "guard anchors and do nothing else: on a cluster without components",
+    )
+      .argParser(switchOf)
+      .default(false),
   ];
 }
 

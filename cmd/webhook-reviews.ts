@@ -28,18 +28,23 @@ export async function openReviews(
   { hub, namespace, environment, log }: ReviewSurroundings,
   signal: AbortSignal,
 ): Promise<{ readonly reviews: Readonly<Record<string, Review>> } & AsyncDisposable> {
+  const { client } = hub;
+  const accessReviews = createAccessReviews(client, now);
+  const owners = guardOwners(flags, client);
+  const anchor: Review = async (request, limit) =>
+    anchorReview({ client, accessReviews, owners: await owners(limit) })(request, limit);
+  const anchors = { "/validate/anchor": anchor };
+  // A cluster without components has nothing to be watched, and gives no right to.
+  if (flags.guardOnly) return { reviews: anchors, [Symbol.asyncDispose]: async () => undefined };
   const { releaseDir, manifestRight } = flags;
   const releases = releaseDir === "" ? undefined : await openReleases(releaseDir);
   await using opened = new AsyncDisposableStack();
-  const { client } = hub;
-  const accessReviews = createAccessReviews(client, now);
   const named = flags.providerFile === undefined ? {} : { providerFile: flags.providerFile };
   const where = { client, providerNamespace: namespace, ...named };
   const facts = opened.use(openHubFacts({ ...where, now, log }, signal));
   const plugins = flags.pluginRoot.length === 0 ? {} : { pluginRoots: flags.pluginRoot };
   const renderCheck = componentProblems({ releases, environment });
   const sources = flags.companionOf === "knfleet" ? { manifestSources: flags.manifestSource } : {};
-  const owners = guardOwners(flags, client);
   const reviews: Readonly<Record<string, Review>> = {
     "/validate/components": componentReview({
       facts,
@@ -50,8 +55,7 @@ export async function openReviews(
       ...plugins,
     }),
     "/validate/provider-file": providerFileReview({ facts, ...plugins, ...named }),
-    "/validate/anchor": async (request, limit) =>
-      anchorReview({ client, accessReviews, owners: await owners(limit) })(request, limit),
+    ...anchors,
   };
   const running = opened.move();
   return { reviews, [Symbol.asyncDispose]: () => running.disposeAsync() };

@@ -66,6 +66,16 @@ describe("plugins", () => {
       says: /accessProvidersConfig: is required/,
     },
     {
+      name: "providers that are no list",
+      values: { multicluster: { ...multicluster, accessProvidersConfig: { providers: "a" } } },
+      says: /accessProvidersConfig\.providers: must be a list/,
+    },
+    {
+      name: "a provider that is none",
+      values: { multicluster: { ...multicluster, accessProvidersConfig: { providers: ["a"] } } },
+      says: /providers\[0\]: must be an object with execConfig/,
+    },
+    {
       name: "a command elsewhere",
       values: {
         multicluster: { ...multicluster, plugins: [{ ...plugin, path: "a", mountPath: "/other" }] },

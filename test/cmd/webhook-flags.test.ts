@@ -25,6 +25,7 @@ describe("readWebhookFlags", () => {
       pluginRoot: [],
       manifestRight: false,
       guard: [],
+      guardOnly: false,
       logLevel: "info",
       logFormat: "json",
     });

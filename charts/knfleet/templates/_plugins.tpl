@@ -48,7 +48,14 @@ InitContainer
 {{- fail (printf "multicluster.plugins[%d].path: the file in %s is required where image volumes are missing (Kubernetes before 1.35, or multicluster.pluginDelivery=InitContainer)" $index $plugin.image) -}}
 {{- end -}}
 {{- end -}}
-{{- range $index, $provider := $multicluster.accessProvidersConfig.providers -}}
+{{- $providers := default list $multicluster.accessProvidersConfig.providers -}}
+{{- if not (kindIs "slice" $providers) -}}
+{{- fail "multicluster.accessProvidersConfig.providers: must be a list" -}}
+{{- end -}}
+{{- range $index, $provider := $providers -}}
+{{- if not (and (kindIs "map" $provider) (kindIs "map" (get $provider "execConfig"))) -}}
+{{- fail (printf "multicluster.accessProvidersConfig.providers[%d]: must be an object with execConfig" $index) -}}
+{{- end -}}
 {{- $command := dig "execConfig" "command" "" $provider -}}
 {{- if not (hasPrefix "builtin:" $command) -}}
 {{- $found := false -}}
