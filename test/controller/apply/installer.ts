@@ -101,6 +101,19 @@ export class Installer implements AsyncDisposable {
     );
   }
 
+  /** Another process for the same component, which knows nothing and reaches the spoke through another client. */
+  beside(client: KubeClient): Installer {
+    const { hubId, profile } = this.target;
+    const isLocal = profile === undefined;
+    return new Installer({
+      client,
+      releases: this.#releases,
+      component: this.component,
+      hubId,
+      isLocal,
+    });
+  }
+
   /** The controller begins anew and knows nothing but what the spoke says. */
   async restart(): Promise<void> {
     await this.#observation[Symbol.asyncDispose]();

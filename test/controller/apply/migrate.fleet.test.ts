@@ -13,7 +13,8 @@ import { ensureBinaries } from "../../fleet/binaries.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { eventing, openInstaller } from "./installer.ts";
+import { type Death, dyingClient } from "./dying-client.ts";
+import { eventing, type Installer, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf, workload } from "./small-set.ts";
 import { liveObjects, outlives } from "./spoke-view.ts";
@@ -102,6 +103,72 @@ describe("an older release that upstream installed", () => {
     });
     const live = await spoke.admin.get(keyOf(config(namespace, {})));
     expect(valueAt(live, "data")).toEqual({ b: "2" });
+  });
+});
+
+/** What only the older release has. */
+function obsoleteIn(namespace: string): readonly Manifest[] {
+  return [roleOf(`${namespace}-gone`), config(namespace, {}, "gone")];
+}
+
+/** What matters of an object that was taken over. */
+function essenceOf(object: KubeObject | undefined): unknown {
+  const { annotations = {}, ownerReferences = [] } = object?.metadata ?? {};
+  const uids = ownerReferences.map(({ uid }) => uid).length;
+  const marks = Object.keys(annotations).filter((name) => !name.startsWith("deployment."));
+  return [object?.kind, object?.["data"], object?.["spec"], marks, uids, managersOf(object)];
+}
+
+/** Whether a process that begins to install dies before it is done. */
+async function diesIn(
+  installer: Installer,
+  { rendered, death }: { readonly rendered: Rendered; readonly death: Death },
+): Promise<boolean> {
+  const dying = dyingClient(installer.client, death);
+  await using victim = installer.beside(dying.client);
+  await victim.install({ rendered }).catch((error: unknown) => {
+    if (!dying.isDead()) throw error;
+  });
+  return dying.isDead();
+}
+
+describe("an adoption whose process dies", { timeout: 600_000 }, () => {
+  test("before or after any of its writes ends as one that does not", async () => {
+    const spoke = fleet().spoke(0);
+    const adoptedIn = async (namespace: string, death?: Death) => {
+      const component = eventing({}, { namespace });
+      const old = setOf(namespace, config(namespace, { a: "1" }), ...obsoleteIn(namespace));
+      await new UpstreamOperator(spoke.admin, component).reconcile(old);
+      await using opened = await openInstaller(spoke, { component });
+      const { installer } = opened;
+      const rendered = setOf(namespace, config(namespace, { b: "2" }));
+      const isDead = death !== undefined && (await diesIn(installer, { rendered, death }));
+      const changes = await installer.install({ rendered });
+      expect([namespace, changes]).toMatchObject([namespace, { parked: [], failed: [] }]);
+      await waitFor("what is obsolete to be gone", async () => {
+        const left = await liveObjects(spoke, renderedOf(...obsoleteIn(namespace)));
+        return left.length === 0;
+      });
+      const live = await liveObjects(spoke, rendered);
+      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+      const again = await installer.install({ rendered });
+      expect([namespace, again.applied]).toEqual([namespace, []]);
+      const { complete, adopting = false, entries = [] } = root?.inventory ?? {};
+      const state = JSON.stringify([live.map(essenceOf), complete, adopting, entries.length]);
+      // Addresses are the cluster's.
+      const plain = state.replaceAll(namespace, "ns").replaceAll(/"10\.[\d.]+"/g, '"address"');
+      return { isDead, state: plain };
+    };
+    const { state } = await adoptedIn("undisturbed");
+    let deaths = 0;
+    for (let write = 1; deaths === 2 * (write - 1); write += 1) {
+      for (const side of ["before", "after"] as const) {
+        const end = await adoptedIn(`dies-${side}-${write}`, { write, side });
+        expect([write, side, end.state]).toEqual([write, side, state]);
+        if (end.isDead) deaths += 1;
+      }
+    }
+    expect(deaths).toBeGreaterThan(14);
   });
 });
 
