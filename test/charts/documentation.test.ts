@@ -13,7 +13,12 @@ import { Helm } from "./helm.ts";
 const root = resolve(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
-const paths = ["README.md", "charts/knfleet/README.md", ...pages.map((name) => `docs/${name}`)];
+const paths = [
+  "README.md",
+  "charts/knfleet/README.md",
+  "docs/examples/README.md",
+  ...pages.map((name) => `docs/${name}`),
+];
 const examples = ["docs/install.md", "docs/providers.md"].flatMap((path) =>
   blocksOf(read(path))
     .filter(({ language }) => language === "yaml")

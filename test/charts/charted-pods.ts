@@ -1,0 +1,166 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { releaseDir } from "../e2e/release-dir.ts";
+import type { Cluster } from "../fleet/cluster.ts";
+import { isRecord, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { ControllerProcess } from "../support/controller-process.ts";
+import { WebhookProcess } from "../support/webhook-process.ts";
+import { listAt } from "./rendered.ts";
+
+const project = resolve(import.meta.dirname, "../..");
+const startMs = 120_000;
+// A pod has addresses of its own; here several share the machine's, and nobody waits for the drain.
+const own = ["--health-address=127.0.0.1:0"];
+
+/** Where a release of the chart is. */
+export interface Release {
+  readonly namespace: string;
+  /** First part of all its names. */
+  readonly name: string;
+}
+
+/** The pods that the chart made on a cluster, played by processes: same program, arguments, environment, files and ServiceAccount. */
+export class ChartedPods {
+  readonly #cluster: Cluster;
+  readonly #release: Release;
+  #count = 0;
+
+  constructor(cluster: Cluster, release: Release) {
+    this.#cluster = cluster;
+    this.#release = release;
+  }
+
+  /** A replica of the controller. */
+  async controller(): Promise<ControllerProcess> {
+    const pod = await this.#podOf("controller");
+    const flags = [
+      ...(await this.#argumentsOf(pod)),
+      ...own,
+      `--release-dir=${await releaseDir()}`,
+    ];
+    const environment = await this.#environmentOf(pod);
+    const controller = new ControllerProcess({
+      flags,
+      environment,
+      leaderElection: true,
+      readyTimeoutMs: startMs,
+    });
+    await controller.logged({ msg: "Serving health and metrics" }, startMs);
+    await controller.ready();
+    return controller;
+  }
+
+  /** A replica of the webhook, to which calls of its Service go. */
+  async webhook(): Promise<WebhookProcess> {
+    const pod = await this.#podOf("webhook");
+    const environment = await this.#environmentOf(pod);
+    const kubeconfig = environment["KUBECONFIG"] ?? "";
+    const here = [...own, "--address=127.0.0.1:0", "--drain-period=0s"];
+    const flags = [
+      ...(await this.#argumentsOf(pod)),
+      ...here,
+      `--release-dir=${await releaseDir()}`,
+    ];
+    const webhook = new WebhookProcess({ kubeconfig, environment, flags });
+    const isReady = async () => webhook.ready().then(() => true);
+    await waitFor("the webhook to be ready", isReady, { timeoutMs: startMs });
+    const { namespace, name } = this.#release;
+    await this.#cluster.routeService({ namespace, name: `${name}-webhook` }, await webhook.port());
+    return webhook;
+  }
+
+  /** Runs the program of a pod to its end. */
+  async toItsEnd(pod: unknown): Promise<{ readonly code: number; readonly stderr: string }> {
+    const [, , , program = ""] = listAt(pod, "spec", "containers", 0, "command").map(String);
+    const env = { PATH: process.env["PATH"] ?? "", ...(await this.#environmentOf(pod)) };
+    const { promise, resolve: answer } = Promise.withResolvers<{ code: number; stderr: string }>();
+    const file = join(project, program.replace("/app/", ""));
+    execFile(process.execPath, [file], { env }, (error, _stdout, stderr) => {
+      answer({ code: error === null ? 0 : Number(error.code), stderr });
+    });
+    return promise;
+  }
+
+  async #podOf(program: string): Promise<KubeObject> {
+    const { namespace } = this.#release;
+    const labelSelector = `app.kubernetes.io/component=${program}`;
+    const pods = await this.#cluster.admin.list({
+      apiVersion: "v1",
+      kind: "Pod",
+      namespace,
+      labelSelector,
+    });
+    const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const newest = alive.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1);
+    if (newest === undefined) throw new Error(`The chart made no pod of the ${program}`);
+    return newest;
+  }
+
+  /** Arguments of the container, with the paths of mounted ConfigMaps where those are here. */
+  async #argumentsOf(pod: KubeObject): Promise<readonly string[]> {
+    const volumes = listAt(pod, "spec", "volumes");
+    let words = listAt(pod, "spec", "containers", 0, "args").map(String);
+    for (const mount of listAt(pod, "spec", "containers", 0, "volumeMounts")) {
+      const volume = volumes.find((one) => valueAt(one, "name") === valueAt(mount, "name"));
+      const name = valueAt(volume, "configMap", "name");
+      if (typeof name !== "string") continue;
+      const path = String(valueAt(mount, "mountPath"));
+      const folder = join(this.#cluster.folder, "mounts", name);
+      await this.#writeConfigMap(name, folder);
+      words = words.map((word) => word.replace(`=${path}/`, `=${folder}/`));
+    }
+    return words;
+  }
+
+  async #writeConfigMap(name: string, folder: string): Promise<void> {
+    const { namespace } = this.#release;
+    const map = await this.#cluster.admin.get({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      namespace,
+      name,
+    });
+    const files = valueAt(map, "data");
+    await mkdir(folder, { recursive: true });
+    for (const [file, text] of Object.entries(isRecord(files) ? files : {})) {
+      await writeFile(join(folder, file), String(text));
+    }
+  }
+
+  /** Its environment, and its ServiceAccount as a kubeconfig. */
+  async #environmentOf(pod: unknown): Promise<Readonly<Record<string, string>>> {
+    const { namespace } = this.#release;
+    const account = String(valueAt(pod, "spec", "serviceAccountName"));
+    this.#count += 1;
+    const KUBECONFIG = await this.#cluster.writeKubeconfig(`pod-${this.#count}.kubeconfig`, {
+      identity: { token: await tokenOf(this.#cluster, { namespace, account }) },
+    });
+    const given = listAt(pod, "spec", "containers", 0, "env").map((variable) => {
+      const value = valueAt(variable, "value");
+      return [String(valueAt(variable, "name")), typeof value === "string" ? value : namespace];
+    });
+    return { ...Object.fromEntries(given), KUBECONFIG };
+  }
+}
+
+/** A token of a ServiceAccount of the chart. */
+export async function tokenOf(
+  { admin }: Cluster,
+  { namespace, account }: { readonly namespace: string; readonly account: string },
+): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+  const answer = await admin.request("POST", path, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 7_200 },
+  });
+  return String(valueAt(answer, "status", "token"));
+}
+
+function ageOf({ metadata }: KubeObject): number {
+  return Date.parse(String(metadata.creationTimestamp));
+}
