@@ -31,8 +31,9 @@ export function createKubeClient(requester: Requester): KubeClient {
     ...readsOf(requester, call),
     ...writesOf(call),
     ...removalsOf(call),
-    request: (method, path, body, signal, { ownConnection = false } = {}) => {
-      const request = { method, path, body, verb: "other", accept: json } as const;
+    request: (method, path, body, signal, options = {}) => {
+      const { ownConnection = false, accept = json } = options;
+      const request = { method, path, body, verb: "other", accept } as const;
       return call(
         ownConnection ? { ...request, ownConnection, idempotent: false } : request,
         signal,

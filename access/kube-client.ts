@@ -132,6 +132,8 @@ export interface KubeClient {
     options?: {
       /** Over a connection of its own, so that a load balancer in front of several API servers may choose anew; and only once. */
       readonly ownConnection?: boolean;
+      /** What the answer may be; default: `application/json`. The answer has to be JSON all the same. */
+      readonly accept?: string;
     },
   ): Promise<unknown>;
 }

@@ -5,6 +5,7 @@ import { completionEntry } from "./completion/completion-entry.ts";
 import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
 import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
+import { getEntry } from "./get/get-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 import { waitEntry } from "./wait/wait-entry.ts";
 
@@ -17,6 +18,7 @@ const installationArgs = "[TYPE[/NAME] | NAME...]";
 export const commandTable = (): readonly CommandEntry[] => [
   statusEntry(),
   deploymentsEntry(),
+  getEntry(),
   diagnoseEntry(),
   waitEntry(),
   eventsEntry(),

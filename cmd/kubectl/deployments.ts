@@ -2,7 +2,7 @@ import type { Component, ComponentKind } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { inTrouble, listInstallations } from "./installations.ts";
-import { deploymentsOf } from "./own-objects.ts";
+import { deploymentsOf, missingDeployments } from "./own-objects.ts";
 import {
   clusterIdOf,
   readClusters,
@@ -21,6 +21,8 @@ export interface DeploymentItem {
   readonly namespace: string;
   readonly name: string;
   readonly available: boolean;
+  /** It should be there, says the installation's inventory, and is not. */
+  readonly missing: boolean;
   readonly replicas: {
     readonly desired: number;
     readonly ready: number;
@@ -42,6 +44,8 @@ export interface DeploymentSummary {
   readonly unread: number;
   readonly deployments: number;
   readonly notAvailable: number;
+  /** Deployments of inventories that the clusters do not have; none where the upstream operator installed, which keeps no inventory. */
+  readonly missing: number;
 }
 
 export type DeploymentList = Report<"DeploymentList", DeploymentSummary, DeploymentItem>;
@@ -89,8 +93,9 @@ export function deploymentListOf(
     summary: {
       clusters: readings.size,
       unread: unread.length,
-      deployments: items.length,
-      notAvailable: items.filter(({ available }) => !available).length,
+      deployments: items.filter((item) => !item.missing).length,
+      notAvailable: items.filter(({ available, missing: gone }) => !available && !gone).length,
+      missing: items.filter((item) => item.missing).length,
     },
     items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
     errors: [...notFound, ...unread],
@@ -101,8 +106,14 @@ function itemsOf(component: Component, readings: Readings): readonly DeploymentI
   const reading = readings.get(clusterIdOf(component));
   if (reading?.kind !== "read") return [];
   const { kind, metadata, spec } = component;
-  return deploymentsOf(component, reading.facts).map((fact) => ({
+  const place = {
     cluster: spec?.clusterProfileRef ?? null,
+    installation: { kind, namespace: metadata.namespace, name: metadata.name },
+  };
+  const gone = missingDeployments(component, reading.facts).map((id) => missingItem(id, place));
+  const present = deploymentsOf(component, reading.facts).map((fact) => ({
+    ...place,
+    missing: false,
     namespace: fact.namespace,
     name: fact.name,
     available: fact.available,
@@ -114,8 +125,25 @@ function itemsOf(component: Component, readings: Readings): readonly DeploymentI
     },
     createdAt: fact.createdAt,
     images: fact.images,
-    installation: { kind, namespace: metadata.namespace, name: metadata.name },
   }));
+  return [...present, ...gone];
+}
+
+function missingItem(
+  id: string,
+  place: Pick<DeploymentItem, "cluster" | "installation">,
+): DeploymentItem {
+  const [namespace = "", name = ""] = id.split("/");
+  return {
+    ...place,
+    namespace,
+    name,
+    available: false,
+    missing: true,
+    replicas: { desired: 0, ready: 0, upToDate: 0, available: 0 },
+    createdAt: null,
+    images: [],
+  };
 }
 
 function sortKeyOf({ cluster, namespace, name, installation }: DeploymentItem): string {

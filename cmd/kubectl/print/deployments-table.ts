@@ -31,7 +31,8 @@ export function deploymentsTable(list: DeploymentList, wide: boolean, ages: Time
   };
 }
 
-function readyCell({ available, replicas }: DeploymentItem): Cell {
+function readyCell({ available, missing, replicas }: DeploymentItem): Cell {
+  if (missing) return { text: "missing", tone: "bad" };
   const text = `${replicas.ready}/${replicas.desired}`;
   return { text, tone: available ? "good" : "bad" };
 }

@@ -1,0 +1,116 @@
+import { isRecord } from "../../../api/fields.ts";
+import { limitsOf, print, selectionOf, tableText, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { stringAt } from "../fields.ts";
+import { textOf } from "../jsonpath/evaluate-jsonpath.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { unreadNotes } from "../print/notes.ts";
+import { openProgress } from "../print/progress.ts";
+import { sortedBy } from "../print/sorted.ts";
+import { orNone, type Table } from "../print/table.ts";
+import { UsageError } from "../usage-error.ts";
+import { getExitCode, getObjects, type ObjectBlock, type ObjectItem, type Wanted } from "./get.ts";
+
+/** Flags of `get` alone. */
+export interface GetFlags {
+  readonly spokeNamespace?: string;
+  readonly allSpokeNamespaces?: boolean;
+  readonly spokeSelector?: string;
+  readonly fieldSelector?: string;
+  readonly showLabels?: boolean;
+}
+
+/** `kubectl knfleet get`. */
+export async function runGet(
+  { args, flags, options, terminal }: ActionInput<GetFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const wanted = wantedOf(args, options);
+  const { env, now, stderr } = terminal;
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  const selection = selectionOf([], flags, access);
+  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const limits = limitsOf(flags, progress.update);
+  const { list, blocks } = await getObjects(
+    { selection, wanted },
+    { access, limits, now, cliVersion: clientVersion },
+    signal,
+  ).finally(progress.end);
+  const document = sortedBy(list, flags.sortBy);
+  const wide = flags.output === "wide";
+  const tables = blocks.map((block) => {
+    const rows = sortedBy({ items: block.rows }, flags.sortBy).items;
+    return tableText(tableOf({ ...block, rows }, { ...options, wide }), flags, terminal);
+  });
+  const isNone = blocks.length === 0 && list.errors.length === 0;
+  await print(
+    {
+      document,
+      heading: tables.join("\n"),
+      table: () => ({ headers: [], rows: [] }),
+      names: blocks.flatMap(({ type, rows }) => rows.map((row) => nameOf(type, row))),
+      notes: [
+        ...(isNone ? ["No resources found."] : []),
+        ...unreadNotes(list.errors, list.summary),
+      ],
+    },
+    flags,
+    terminal,
+  );
+  return getExitCode(list);
+}
+
+function wantedOf([first = "", ...names]: readonly string[], options: GetFlags): Wanted {
+  const kinds = first.split(",").filter((word) => word !== "");
+  const { spokeNamespace, allSpokeNamespaces = false, spokeSelector, fieldSelector } = options;
+  if (kinds.length === 0) {
+    throw new UsageError("There is nothing to get: name a kind", ["kubectl knfleet get pods -A"]);
+  }
+  if (first.includes("/")) {
+    throw new UsageError(`"${first}" is no kind: write KIND NAME`, ["kubectl knfleet get --help"]);
+  }
+  return {
+    kinds,
+    names,
+    namespace: allSpokeNamespaces ? null : spokeNamespace,
+    labelSelector: spokeSelector,
+    fieldSelector,
+  };
+}
+
+function tableOf(
+  { namespaced, columns, rows }: ObjectBlock,
+  { showLabels = false, wide }: GetFlags & { readonly wide: boolean },
+): Table {
+  const shown = columns.flatMap(({ name, priority }, at) =>
+    priority === 0 || wide ? [{ name, at }] : [],
+  );
+  return {
+    headers: [
+      "CLUSTER",
+      ...(namespaced ? ["NAMESPACE"] : []),
+      ...shown.map(({ name }) => name.toUpperCase()),
+      ...(showLabels ? ["LABELS"] : []),
+    ],
+    rows: rows.map(({ cluster, cells, object }) => [
+      cluster ?? "<hub>",
+      ...(namespaced ? [orNone(stringAt(object, "metadata", "namespace"))] : []),
+      ...shown.map(({ at }) => orNone(textOf(cells[at]))),
+      ...(showLabels ? [labelsOf(object)] : []),
+    ]),
+  };
+}
+
+function labelsOf(object: ObjectItem["object"]): string {
+  const { metadata } = object;
+  const labels = isRecord(metadata) ? metadata["labels"] : undefined;
+  const pairs = Object.entries(isRecord(labels) ? labels : {});
+  return orNone(pairs.map(([name, value]) => `${name}=${textOf(value)}`).join(","));
+}
+
+function nameOf(type: string, { cluster, object }: ObjectItem): string {
+  const namespace = stringAt(object, "metadata", "namespace");
+  const name = stringAt(object, "metadata", "name");
+  return [cluster ?? "<hub>", namespace, type, name].filter((part) => part !== null).join("/");
+}

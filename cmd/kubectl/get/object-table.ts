@@ -1,0 +1,85 @@
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { collectionPath } from "../../../access/kube-path.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { itemsAt, numberAt, stringAt } from "../fields.ts";
+import type { ServedKind } from "./discovery.ts";
+
+/** A column as the API server names it. */
+export interface Column {
+  readonly name: string;
+  /** 0 is always shown, more only in wide output. */
+  readonly priority: number;
+}
+
+/** One object with the cells that the API server made of it. */
+export interface ObjectRow {
+  readonly cells: readonly unknown[];
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+/** What one cluster says of one kind. */
+export interface ObjectTable {
+  readonly kind: ServedKind;
+  readonly columns: readonly Column[];
+  readonly rows: readonly ObjectRow[];
+}
+
+export interface ListOptions {
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
+  readonly labelSelector: string | undefined;
+  readonly fieldSelector: string | undefined;
+}
+
+const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+const pageSize = 500;
+const maxPages = 200;
+
+/** Lists objects as a Table of the server, in pages. Throws what KubeClient throws. */
+export async function listTable(
+  client: Pick<KubeClient, "request">,
+  { kind, ...ref }: ListOptions & { readonly kind: ServedKind },
+  signal: AbortSignal,
+): Promise<ObjectTable> {
+  const rows: ObjectRow[] = [];
+  let columns: readonly Column[] = [];
+  let next: string | undefined;
+  for (let page = 0; page < maxPages; page += 1) {
+    const query = { limit: pageSize, includeObject: "Object", continue: next };
+    const path = collectionPath({ resource: kind, ...ref }, query);
+    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    const answer = await client.request("GET", path, undefined, signal, { accept });
+    columns = itemsAt(answer, "columnDefinitions").map(columnOf);
+    rows.push(...itemsAt(answer, "rows").flatMap(rowOf));
+    next = stringAt(answer, "metadata", "continue") ?? undefined;
+    if (next === undefined) break;
+  }
+  return { kind, columns, rows };
+}
+
+function columnOf(definition: unknown): Column {
+  const name = stringAt(definition, "name") ?? "";
+  return { name, priority: numberAt(definition, "priority") ?? 0 };
+}
+
+function rowOf(row: unknown): readonly ObjectRow[] {
+  if (!isRecord(row)) return [];
+  const { object } = row;
+  return [{ cells: itemsAt(row, "cells"), object: isRecord(object) ? withoutNoise(object) : {} }];
+}
+
+/** As kubectl prints an object: without who manages which field, and without what was applied last. */
+function withoutNoise(
+  object: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { metadata } = object;
+  if (!isRecord(metadata)) return object;
+  const { managedFields: _, annotations, ...kept } = metadata;
+  const own = isRecord(annotations)
+    ? Object.entries(annotations).filter(([name]) => name !== lastApplied)
+    : [];
+  const shown = own.length === 0 ? {} : { annotations: Object.fromEntries(own) };
+  return { ...object, metadata: { ...kept, ...shown } };
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
