@@ -1,11 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { keyOf } from "../../../api/kubernetes.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { olderServers } from "../../fleet/binary-catalogue.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { conflict, everyNth, failure, isWrite, tooManyRequests, type Rule } from "../fault.ts";
 import { goneOnce, oldServer } from "../rules.ts";
 import type { FaultCase, Trial } from "../trial.ts";
+
+const bootstrapRoles = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  labelSelector: "kubernetes.io/bootstrapping=rbac-defaults",
+};
 
 /** What the spoke's API server answers. */
 export const answerCases: readonly FaultCase[] = [
@@ -96,6 +103,7 @@ export const answerCases: readonly FaultCase[] = [
       const { spoke } = trial.target;
       const older = olderServers["kube-apiserver"];
       const binary = await ensureBinaries([older], { log: trial.bench.say });
+      const roles = await spoke.admin.list(bootstrapRoles);
       await spoke.stop();
       await spoke.start(binary(older));
       try {
@@ -104,6 +112,14 @@ export const answerCases: readonly FaultCase[] = [
       } finally {
         await spoke.stop();
         await spoke.start();
+        // The older server gave Kubernetes' own roles rules that the newer one does not take back.
+        await waitFor("Kubernetes' own roles", () =>
+          Promise.all(
+            roles
+              .filter((role) => !Object.hasOwn(role, "aggregationRule"))
+              .map((role) => spoke.admin.patch(keyOf(role), { rules: role["rules"] })),
+          ),
+        );
       }
     },
   },
