@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test } from "vitest";
 
-const service = join(import.meta.dirname, "../fixtures/services/service.ts");
+const services = join(import.meta.dirname, "../fixtures/services");
 
 interface Running {
   readonly child: ChildProcess;
@@ -14,7 +14,11 @@ interface Running {
 }
 
 function start(behaviour: string, ...more: readonly string[]): Running {
-  const child = spawn(process.execPath, [service, behaviour, ...more], {
+  return run(["service.ts", behaviour, ...more]);
+}
+
+function run([file = "", ...args]: readonly string[]): Running {
+  const child = spawn(process.execPath, [join(services, file), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -104,4 +108,13 @@ test("a service that hangs after an error that nobody caught is ended all the sa
   const running = start("throws-and-hangs");
   await running.said("stopping");
   expect(await running.ended()).toEqual({ code: 1, stderr: "" });
+});
+
+test("a command that waits for something that never comes ends with 130 at the second signal", async () => {
+  const running = run(["command.ts"]);
+  await running.said("up");
+  running.child.kill("SIGINT");
+  await running.said("stopping");
+  running.child.kill("SIGINT");
+  expect(await running.ended()).toEqual({ code: 130, stderr: "" });
 });
