@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { parseDocument } from "yaml";
+import { type Document, isScalar, Lexer, parseDocument, visit } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
@@ -12,6 +12,8 @@ import { plainYaml11 } from "./yaml-options.ts";
 const maxTextBytes = 8 * 1024 * 1024;
 const maxDocuments = 2_000;
 const maxObjectBytes = 1.5 * 1024 * 1024;
+// Words and signs of YAML, of which a long text in a block is one. The largest CRDs have half of it; parsing takes about a second.
+const maxParts = 600_000;
 const maxDepth = 64;
 const maxAliases = 100;
 
@@ -39,10 +41,12 @@ export async function parseUserManifest(url: string, text: string): Promise<read
 
 function parsed(document: string, where: string): unknown {
   if (Buffer.byteLength(document) > 2 * maxObjectBytes) throw invalid(where, "is too large");
+  if (hasTooManyParts(document)) throw invalid(where, `holds more than ${maxParts} parts`);
   const yaml = plainYaml(document, where);
   if (yaml.errors.length > 0) throw invalid(where, "is not valid YAML", yaml.errors[0]);
   // Unknown tags are warnings, and so is a directive that nobody understands.
   if (yaml.warnings.length > 0) throw invalid(where, "has a custom tag or a directive");
+  if (hasKeyTwice(yaml)) throw invalid(where, "is not valid YAML: a key occurs twice");
   let value: unknown;
   try {
     value = yaml.toJS({ maxAliasCount: maxAliases });
@@ -53,13 +57,38 @@ function parsed(document: string, where: string): unknown {
   return value;
 }
 
+/** A text has no more parts than characters. */
+function hasTooManyParts(document: string): boolean {
+  if (document.length <= maxParts) return false;
+  let parts = 0;
+  for (const _ of new Lexer().lex(document)) {
+    parts += 1;
+    if (parts > maxParts) return true;
+  }
+  return false;
+}
+
 function plainYaml(document: string, where: string) {
   try {
-    return parseDocument(document, { ...plainYaml11, logLevel: "silent", prettyErrors: false });
+    const options = { ...plainYaml11, logLevel: "silent", prettyErrors: false } as const;
+    return parseDocument(document, { ...options, uniqueKeys: false });
   } catch (cause) {
     // A thousand nested lists exhaust the stack of the parser.
     throw invalid(where, "is not valid YAML", cause);
   }
+}
+
+/** In one go: the parser compares each key with all others of its map. */
+function hasKeyTwice(document: Document): boolean {
+  let isTwice = false;
+  visit(document, {
+    Map(_key, { items }) {
+      const names = items.map(({ key }) => (isScalar(key) ? String(key.value) : key));
+      isTwice ||= new Set(names).size < names.length;
+      return isTwice ? visit.BREAK : undefined;
+    },
+  });
+  return isTwice;
 }
 
 /** Objects of any depth are walked with a bound, because the next reader of them may recurse without one. */

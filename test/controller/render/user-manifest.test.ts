@@ -131,6 +131,16 @@ describe("a manifest of a user", () => {
       text: "#".repeat(8 * 1024 * 1024 + 1),
       problem: "larger than 8 MiB",
     },
+    {
+      name: "600,001 parts",
+      text: "\n".repeat(1024 * 1024),
+      problem: "holds more than 600000 parts",
+    },
+    {
+      name: "a key twice",
+      text: `${map("config-a")}data: {a: b, "a": c}\n`,
+      problem: "a key occurs twice",
+    },
     { name: "2001 documents", text: "---\n".repeat(2_001), problem: "more than 2000 documents" },
     {
       name: "a list in a list",
@@ -148,6 +158,21 @@ describe("a manifest of a user", () => {
       reason: "ManifestInvalid",
       message: expect.stringMatching(new RegExp(`^Manifest .*${problem}`)),
     });
+  });
+
+  test("may have 50,000 keys, which are looked at in one go", async () => {
+    const before = process.threadCpuUsage();
+    const keys = Array.from({ length: 50_000 }, (_, index) => `  k${index}: v\n`);
+    const text = `${map("config-a")}data:\n${keys.join("")}`;
+    const [manifest] = await parseUserManifest(url, text);
+    expect(Object.keys(Object(manifest?.["data"]))).toHaveLength(50_000);
+    // About a second, and half a minute where each key is compared with all others.
+    expect(process.threadCpuUsage(before).user).toBeLessThan(8_000_000);
+  }, 120_000);
+
+  test("may hold a long text, which is one part", async () => {
+    const text = `${map("config-a")}data:\n  a: |\n${"    {}\n".repeat(100_000)}`;
+    expect(await parseUserManifest(url, text)).toHaveLength(1);
   });
 
   test("is named with its document", async () => {
