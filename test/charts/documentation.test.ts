@@ -6,6 +6,7 @@ import { parse } from "yaml";
 
 import { parseProviderFile } from "../../access/provider-config.ts";
 import { protectionReasons, reasons } from "../../api/reasons.ts";
+import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { blocksOf } from "../demo/page.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { Helm } from "./helm.ts";
@@ -68,6 +69,15 @@ test("docs/troubleshooting.md has a row for every reason, and for no other", () 
   expect(named).toEqual([...new Set(named)]);
   const known = [...Object.keys(reasons), ...Object.keys(protectionReasons)];
   expect(new Set(named)).toEqual(new Set(known));
+});
+
+test("docs name commands of kubectl knfleet that there are, and no others", () => {
+  const known = commandTable().map(({ name }) => name);
+  const named = paths.flatMap((path) =>
+    [...read(path).matchAll(/(?<![\w-])kubectl knfleet ([a-z][a-z-]*)/g)].map(([, name]) => name),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(new Set(named).difference(new Set([...known, "help"]))).toEqual(new Set());
 });
 
 test.each(paths)("%s links to nothing that is not there", (path) => {

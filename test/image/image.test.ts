@@ -53,6 +53,13 @@ describe("a folder as the image, with an empty environment", () => {
     expect({ stdout, stderr }).toEqual({ stdout: `${version}\n`, stderr: "" });
   });
 
+  test("has the command line, for the Job of `kubectl knfleet diagnose --from controller`", async () => {
+    const file = image.path("/app/cmd/kubectl-knfleet.ts");
+    const words = [...flags, file, "explain", "ClusterBusy"];
+    const { stdout } = await run(image.path("/usr/local/bin/node"), words, { env });
+    expect(stdout).toContain("ClusterBusy");
+  });
+
   test("knfleet-uninstall-check says in one line that there is no cluster", async () => {
     const file = image.path("/app/cmd/knfleet-uninstall-check.ts");
     const attempt = run(image.path("/usr/local/bin/node"), [...flags, file], { env });
