@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Ajv } from "ajv";
+import { describe, expect, test } from "vitest";
+
+import { isRecord } from "../../../api/fields.ts";
+import { commandTable } from "../../../cmd/kubectl/command-table.ts";
+import { runText } from "./run-text.ts";
+
+const schemaFolder = join(import.meta.dirname, "../../../docs/schemas/v1");
+const goldenFolder = join(import.meta.dirname, "../../golden/kubectl");
+
+const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
+
+function schemaOf(kind: string): object {
+  const schema: unknown = JSON.parse(readFileSync(join(schemaFolder, `${kind}.json`), "utf8"));
+  if (!isRecord(schema)) throw new Error(`${kind} has no schema`);
+  return schema;
+}
+
+/** The same schema, but what it does not name is not allowed either: users may be given more, golden files not. */
+function strict(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(strict);
+  if (!isRecord(schema)) return schema;
+  const entries = Object.entries(schema).map(([name, part]) => [name, strict(part)]);
+  const closed = isRecord(schema["properties"]) && "required" in schema;
+  return { ...Object.fromEntries(entries), ...(closed ? { additionalProperties: false } : {}) };
+}
+
+/** The document that a golden file begins with. */
+function documentIn(text: string): unknown {
+  const [first = ""] = text.split(/^--- stderr$/m);
+  return JSON.parse(first);
+}
+
+const goldenFiles = readdirSync(goldenFolder).filter((file) => file.endsWith("json.txt"));
+const kinds = commandTable().flatMap(({ kind }) => kind ?? []);
+
+describe("the JSON Schemas of the package", () => {
+  // The schema of a Diagnosis is not written yet.
+  const described = kinds.filter((kind) => kind !== "Diagnosis");
+
+  test("are there for every document, and for no other", () => {
+    const files = readdirSync(schemaFolder).filter((file) => file !== "Diagnosis.json");
+    expect(files).toEqual(described.map((kind) => `${kind}.json`).toSorted());
+  });
+
+  test("hold for every golden file, and name all of its fields", () => {
+    const seen = new Set<string>();
+    for (const file of goldenFiles) {
+      const text = readFileSync(join(goldenFolder, file), "utf8");
+      const document = documentIn(text);
+      const kind = isRecord(document) ? String(document["kind"]) : "";
+      if (!described.includes(kind)) continue;
+      seen.add(kind);
+      const own: unknown = strict({ ...schemaOf(kind), $id: undefined });
+      if (!isRecord(own)) throw new Error("A schema is an object");
+      const isValid = ajv.compile(own);
+      isValid(document);
+      expect({ file, errors: isValid.errors ?? [] }).toEqual({ file, errors: [] });
+    }
+    expect([...seen].toSorted()).toEqual(described.toSorted());
+  });
+
+  test.each(described)("%s holds when the command could not do its work, too", async (kind) => {
+    const name = commandTable().find((entry) => entry.kind === kind)?.name ?? "";
+    const args = name === "get" ? [name, "pods"] : [name];
+    const { stdout } = await runText([...args, "--kubeconfig", "/nowhere", "-o", "json"]);
+    const isValid = ajv.compile({ ...schemaOf(kind), $id: undefined });
+    isValid(JSON.parse(stdout));
+    expect(isValid.errors ?? []).toEqual([]);
+  });
+});
