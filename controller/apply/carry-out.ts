@@ -2,7 +2,7 @@ import { ApiError } from "../../access/api-error.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
 import { belongingOf } from "../finalize-plan.ts";
 import type { ObservedObject } from "../observe/observation.ts";
-import { sightingOf } from "../observe/sighting.ts";
+import { kindIdOf, sightingOf } from "../observe/sighting.ts";
 import type { EngineRequests } from "./apply-requests.ts";
 import { apply, type Applied, type ApplyDeps, leavingMessage } from "./apply.ts";
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
@@ -48,7 +48,7 @@ export async function carriedOut(
     repaired: sent.applied.filter((key) => corrected.has(identityOf(key))),
     unchanged: plan.unchanged.length,
     parked,
-    failed: sorted([...sent.failed, ...failed]),
+    failed: sorted([...sent.failed, ...failed, ...unwatched(work, inventory)]),
     pruned,
     lingering: sorted(lingering),
     contested: contestsOf(work),
@@ -184,6 +184,19 @@ function ofAll({ done, total, waiting, failed }: Progress, plan: ApplyPlan): Pro
 
 function stillLeaving({ key }: Prepared): Trouble {
   return { key, message: leavingMessage };
+}
+
+/** Kinds that may not be watched, each with the first of its objects: nobody sees when they are changed or deleted. */
+function unwatched({ observation }: Begun, { entries }: Inventory): readonly Trouble[] {
+  return [...observation.refused()].flatMap(([kind, message]) => {
+    const [first] = entries
+      .filter((entry) => kindIdOf(entry) === kind)
+      .toSorted((a, b) => (identityOf(a) < identityOf(b) ? -1 : 1));
+    if (first === undefined) return [];
+    const { apiVersion, namespace, name } = first;
+    const where = namespace === undefined ? {} : { namespace };
+    return [{ key: { apiVersion, kind: first.kind, ...where, name }, message }];
+  });
 }
 
 // Answers come in any order, but equal outcomes have to read equal.

@@ -136,8 +136,9 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   watchAll(work, inventory);
   await observation.synced(signal);
   const observed = observation.objects();
+  const refused = observation.refused();
   const plan = await withStrayJobs(
-    planApply(desired.objects, { inventory, observed }),
+    planApply(desired.objects, { inventory, observed, refused }),
     work,
     signal,
   );

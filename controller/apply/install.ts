@@ -51,7 +51,8 @@ export async function install(
   if (mayBeUpstreams(work, before)) return adopted(work, found, signal);
   const plan = await planned(work, signal);
   const isRooted = before?.isMarked === true && isHoused(found) && isRecorded(work);
-  if (isRooted && isSettled(plan)) return untouched(desired, contestsOf(work));
+  const seesAll = work.observation.refused().size === 0;
+  if (isRooted && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
   await settle(work, found, signal);
   const root = await withIntent(before, work, signal);
   return carriedOut(
@@ -66,7 +67,7 @@ async function isIntact(work: Work, signal: AbortSignal): Promise<boolean> {
   const { memory, observation } = work;
   if (memory.inventory === undefined) return false;
   const plan = await planned(work, signal);
-  const isQuiet = isSettled(plan) && !observation.isDisturbed();
+  const isQuiet = isSettled(plan) && !observation.isDisturbed() && observation.refused().size === 0;
   return isQuiet && hasTwin(work) && isRecorded(work) && memory.namespaces === textOf(work);
 }
 

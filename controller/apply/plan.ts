@@ -1,5 +1,6 @@
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ObservedObject } from "../observe/observation.ts";
+import { kindIdOf } from "../observe/sighting.ts";
 import { definedKind, kindOf } from "./gates.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { outlives, type Prepared } from "./prepare.ts";
@@ -10,6 +11,8 @@ export interface Known {
   readonly inventory: Inventory | undefined;
   /** Records by identity. */
   readonly observed: ReadonlyMap<string, ObservedObject>;
+  /** Kinds that may not be watched, by `kindIdOf`: what was accepted of them counts as being there. */
+  readonly refused?: Pick<ReadonlyMap<string, unknown>, "has">;
 }
 
 /** What has to be sent; every desired object is in exactly one of the first three. */
@@ -30,7 +33,10 @@ export function planApply(desired: readonly Prepared[], known: Known): ApplyPlan
   const verdicts = heldByDefinitions(
     desired.map((object) => ({
       object,
-      verdict: verdictOn(object, sent.get(object.id), known.observed.get(object.id)),
+      verdict:
+        known.refused?.has(kindIdOf(object.key)) === true
+          ? unseen(object, sent.get(object.id))
+          : verdictOn(object, sent.get(object.id), known.observed.get(object.id)),
     })),
   );
   const having = (wanted: Verdict): readonly Prepared[] =>
@@ -82,6 +88,10 @@ function verdictOn(
     return "unchanged";
   if (isGoing) return "leaving";
   return accepted && observed?.fingerprint === sent?.fingerprint ? "unchanged" : "apply";
+}
+
+function unseen(object: Prepared, sent: InventoryEntry | undefined): Verdict {
+  return isAccepted(object, sent) ? "unchanged" : "apply";
 }
 
 function isAccepted(object: Prepared, sent: InventoryEntry | undefined): boolean {

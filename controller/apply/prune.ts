@@ -83,13 +83,20 @@ async function removed(
     return { key, fate: "pruned", message: "" };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Another uid: created again by somebody else since it was seen.
-    if (error.status === 409) return { key, fate: "pruned", message: "" };
-    const right = missingRightIn(error.message);
-    const lack = right === undefined ? "" : `: the controller lacks ${right}`;
-    const message = `Obsolete, but its deletion is refused with status ${error.status}${lack}`;
-    return { key, fate: "failed", message };
+    const isKnown = record !== undefined || entry.fingerprint !== undefined;
+    return refused(error, key, isKnown);
   }
+}
+
+function refused(error: ApiError, key: ObjectKey, isKnown: boolean): Result | undefined {
+  // Never accepted, not to be seen, and nobody may look: there is nothing of it.
+  if (error.status === 403 && !isKnown) return undefined;
+  // Another uid: created again by somebody else since it was seen.
+  if (error.status === 409) return { key, fate: "pruned", message: "" };
+  const right = missingRightIn(error.message);
+  const lack = right === undefined ? "" : `: the controller lacks ${right}`;
+  const message = `Obsolete, but its deletion is refused with status ${error.status}${lack}`;
+  return { key, fate: "failed", message };
 }
 
 /** What no watch shows may have lost the label by which it is watched. */

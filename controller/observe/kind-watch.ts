@@ -34,6 +34,7 @@ export class KindWatch implements Disposable {
   #settled = openVerdict();
   #failures = 0;
   #isServed = true;
+  #refusal: string | undefined;
   #wasListed = false;
   /** The same of the present reflector, which may be a second one. */
   #holdsList = false;
@@ -58,11 +59,16 @@ export class KindWatch implements Disposable {
     return !this.#isServed || (this.#holdsList && this.#failures === 0);
   }
 
+  /** Why the kind may not be watched, in words of ours; undefined when it may, as far as that is known. */
+  get refusal(): string | undefined {
+    return this.#refusal;
+  }
+
   has(key: ObjectKey): boolean {
     return this.#reflector.get(reflectorKey(key)) !== undefined;
   }
 
-  /** Resolves when the list has arrived or the kind is not served; rejects when neither can be had for now. */
+  /** Resolves when the list has arrived, or the kind is not served or may not be watched; rejects when none of that can be said for now. */
   get settled(): Promise<void> {
     return this.#settled.promise;
   }
@@ -112,6 +118,7 @@ export class KindWatch implements Disposable {
   #listed(): void {
     this.#failures = 0;
     this.#isServed = true;
+    this.#refusal = undefined;
     this.#holdsList = true;
     this.#handlers.onListed();
     this.#wasListed = true;
@@ -123,6 +130,13 @@ export class KindWatch implements Disposable {
     this.#failures += 1;
     if (error instanceof ApiError && error.status === 404) {
       this.#notServed();
+      return;
+    }
+    if (error instanceof ApiError && error.status === 403) {
+      const right = missingRightIn(error.message);
+      const lack = right === undefined ? "" : `: the controller lacks ${right}`;
+      this.#refusal = `Watching ${this.resource.plural} is not allowed${lack}`;
+      this.#settle();
       return;
     }
     const reason = this.#newsIn(error);
@@ -150,13 +164,6 @@ export class KindWatch implements Disposable {
     if (error instanceof FleetError) return error;
     if (error instanceof ConnectionError) {
       return this.#failures > toleratedFailures ? error : undefined;
-    }
-    if (error instanceof ApiError && error.status === 403) {
-      const { client, resource } = this.#options;
-      const right = missingRightIn(error.message);
-      const lack = right === undefined ? "" : `: the controller lacks ${right}`;
-      const message = `Watching ${resource.plural} is not allowed on ${client.server}${lack}`;
-      return new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
     }
     return undefined;
   }

@@ -34,8 +34,8 @@ export interface Observation extends AsyncDisposable {
   /** A guarded object is gone, or is not as it was noted. */
   isDisturbed(): boolean;
   /**
-   * Resolves when the initial list of every watched kind that is served has arrived. Rejects with the connection's error, with a
-   * FleetError `ApplyFailed` (`Forbidden`) when a kind may not be watched, or when the observation is disposed.
+   * Resolves when the initial list of every watched kind that is served and may be watched has arrived. Rejects with the connection's error, or
+   * when the observation is disposed.
    */
   synced(signal: AbortSignal): Promise<void>;
   /**
@@ -45,6 +45,8 @@ export interface Observation extends AsyncDisposable {
   note(objects: readonly ObservedObject[]): void;
   /** Watched kinds of which `objects()` tells all there is: their list was read, or they are not served, and nothing has failed since. */
   live(): readonly ResourceType[];
+  /** Watched kinds that may not be watched, by `kindIdOf`, each with the reason in words of ours. */
+  refused(): ReadonlyMap<string, string>;
   /** Records by `identityOf(key)`. */
   objects(): ReadonlyMap<string, ObservedObject>;
   /** Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`. */

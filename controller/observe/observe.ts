@@ -90,6 +90,14 @@ class LiveObservation implements Observation {
       .map(({ resource }) => resource);
   }
 
+  refused(): ReadonlyMap<string, string> {
+    return new Map(
+      [...this.#watches].flatMap(([kind, { refusal }]) =>
+        refusal === undefined ? [] : [[kind, refusal] as const],
+      ),
+    );
+  }
+
   note(objects: readonly ObservedObject[]): void {
     for (const object of objects) {
       const id = identityOf(object.key);

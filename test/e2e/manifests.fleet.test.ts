@@ -80,7 +80,15 @@ const webhook: Manifest = {
   },
 };
 
+/** A kind to which the controller has no right. */
+const wall = definitionOf("example.com", "v1", { Wall: "walls" });
+const walls: readonly Manifest[] = [
+  wall,
+  { apiVersion: "example.com/v1", kind: "Wall", metadata: { name: "high" } },
+];
+
 function contentOf(path: string): readonly Manifest[] {
+  if (path.endsWith("/walls.yaml")) return walls;
   if (path.endsWith("/own.yaml")) return [webhook, ...scopes];
   return path.endsWith("/scopes.yaml") ? scopes : [extraConfig];
 }
@@ -167,6 +175,10 @@ test("a component brings manifests from an allowed source, and takes them away a
   expect(controller.stdout).not.toContain("Error: ");
 });
 
+function isDebug(object: KubeObject | undefined): boolean {
+  return valueAt(object, "data", "loglevel.controller") === "debug";
+}
+
 test("D-19: objects of any kind without a namespace stay without one and without an owner, and go when they are not wanted", async () => {
   const { hub } = fleet();
   const { admin } = fleet().spoke(0);
@@ -189,6 +201,29 @@ test("D-19: objects of any kind without a namespace stay without one and without
     const found = await Promise.all(wanted.map((key) => admin.get(key).catch(() => undefined)));
     return found.filter((object) => object !== undefined);
   }
+});
+
+test("a kind to which the controller has no right is named and holds nothing else, neither a change nor a repair", async () => {
+  const { hub } = fleet();
+  const { admin } = fleet().spoke(0);
+  await change(hub, kind, { additionalManifests: [{ URL: `${server}/ours/walls.yaml` }] });
+  const message =
+    /Wall knative-eventing\/high: .*the controller lacks the verb \w+ on walls\.example\.com/;
+  const refused = { status: "False", message } as const;
+  await condition(hub, kind, ["InstallSucceeded", refused]);
+  await change(hub, kind, { config: { logging: { "loglevel.controller": "debug" } } });
+  const logging = { ...extra, name: "config-logging" };
+  await waitFor("the change to be made", async () => isDebug(await admin.get(logging)), {
+    timeoutMs: 60_000,
+  });
+  await admin.remove(logging);
+  await waitFor("the repair", async () => isDebug(await admin.get(logging)), {
+    timeoutMs: 60_000,
+  });
+  await condition(hub, kind, ["InstallSucceeded", refused]);
+  await condition(hub, kind, ["DeploymentsAvailable", { status: "True" }]);
+  await change(hub, kind, { additionalManifests: [], config: null });
+  expect(valueAt(await ready(hub, kind), "status", "version")).toBe("1.23.0");
 });
 
 test("D-56: TLS without cert-manager holds nothing else, comes with cert-manager, and goes although a group of it is missing", async () => {

@@ -58,14 +58,16 @@ describe("synced", () => {
     expect(isSynced).toBe(true);
   });
 
-  test("says which kind may not be watched", async () => {
+  test("does not wait for a kind that may not be watched, and says which that is", async () => {
     observation.watch([configMaps]);
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot list"));
-    await expect(observation.synced(signal)).rejects.toMatchObject({
-      reason: "ApplyFailed",
-      code: "Forbidden",
-      message: "[Forbidden] Watching configmaps is not allowed on https://spoke.example",
-    });
+    await observation.synced(signal);
+    expect([...observation.refused().values()]).toEqual(["Watching configmaps is not allowed"]);
+    expect(observation.live()).toEqual([]);
+    observation.watch([configMaps]);
+    watches.listed("ConfigMap", []);
+    await observation.synced(signal);
+    expect([...observation.refused()]).toEqual([]);
   });
 
   test("fails when the server stays out of reach, and succeeds after the next watch()", async () => {
