@@ -12,6 +12,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { olderTwinOf, targetIdOf } from "../../../controller/duplicate.ts";
 import { asComponent } from "../../../controller/stored-component.ts";
 import { failed, finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
+import { storedObject } from "./stored-object.ts";
 import type { WalkContext } from "./walk-context.ts";
 
 /** Reads the component and says whether its controller has looked at it. */
@@ -22,7 +23,7 @@ export async function readComponent(
 ): Promise<HopResult<Component>> {
   const { kind, namespace, name } = key;
   const resource = knownResource(operatorApiVersion, kind);
-  const object = await hub.get({ resource, namespace, name }, {}, signal);
+  const object = await storedObject({ resource, namespace, name }, hub, signal);
   const component = asComponent(object);
   if (component === undefined) {
     return failed("KNF1010", `${describe(key)} does not exist`, {

@@ -3,12 +3,11 @@ import { clientVersion } from "../client-version.ts";
 import { parseDurationMs } from "../duration.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { oneOf, type Flags } from "../flags.ts";
-import { painter, wantsColour } from "../print/colour.ts";
-import { diagnosisNotes, diagnosisTable, diagnosisText } from "../print/diagnosis-text.ts";
+import { diagnosisRendering } from "../print/diagnosis-rendering.ts";
 import { openProgress } from "../print/progress.ts";
 import type { DiagnoseFlags } from "./diagnose-flags.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
-import { vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
+import { vantages, type Diagnosis } from "./diagnosis.ts";
 import { openVantage, type OpenVantage } from "./open-vantage.ts";
 import { findTargets, type FoundTargets } from "./targets.ts";
 import type { WalkContext } from "./walk-context.ts";
@@ -36,7 +35,8 @@ export async function runDiagnose(input: Input, signal: AbortSignal): Promise<Ex
     const { writeShortReport } = await import("./short-report.ts");
     await writeShortReport(options.reportFile, report);
   }
-  await printReport(report, input);
+  const { command } = commandsOf(flags);
+  await print(diagnosisRendering(report, { command, flags, terminal }), flags, terminal);
   return diagnosisExitCode(report, failOn);
 }
 
@@ -68,6 +68,7 @@ function contextOf({ flags, options, terminal }: Input, vantage: OpenVantage): W
     hub: vantage.hub,
     environment: vantage.environment,
     now: terminal.now,
+    hubTimeoutMs: flags.hub.requestTimeoutMs,
     hopTimeoutMs: flags.spokeTimeoutMs,
     userAgent: vantage.userAgent,
     providerFile: flags.providerFile,
@@ -88,22 +89,4 @@ function commandsOf({ hub }: Flags): Pick<WalkContext, "kubectl" | "command"> {
     kubectl: ["kubectl", ...named].join(" "),
     command: ["kubectl knfleet", ...named].join(" "),
   };
-}
-
-async function printReport(report: DiagnosisReport, { flags, terminal }: Input): Promise<void> {
-  const { items } = report;
-  const [only] = items;
-  const paint = painter(wantsColour(flags.color, terminal.env, terminal.stdout.isTTY === true));
-  const isOne = items.length === 1 && only !== undefined;
-  await print(
-    {
-      document: report,
-      ...(isOne ? { heading: diagnosisText(only, paint, flags.output === "wide") } : {}),
-      table: () => (isOne ? { headers: [], rows: [] } : diagnosisTable(report)),
-      names: items.map(({ target: { kind, name } }) => `${kind.toLowerCase()}/${name}`),
-      notes: diagnosisNotes(report, commandsOf(flags).command),
-    },
-    flags,
-    terminal,
-  );
 }

@@ -1,9 +1,9 @@
-import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, numberAt, stringAt } from "../fields.ts";
+import { ifDenied } from "./if-denied.ts";
 
 /** A Deployment of the hub that works on the components. */
 export interface ControllerDeployment {
@@ -52,11 +52,6 @@ export async function findControllers(hub: KubeClient, signal: AbortSignal): Pro
     deployments: deployments?.items.flatMap((object) => controllerOf(object) ?? []),
     leases: leases?.items.map(leaseOf),
   };
-}
-
-function ifDenied(error: unknown): undefined {
-  if (error instanceof ApiError && error.status === 403) return;
-  throw error;
 }
 
 function controllerOf(object: KubeObject): ControllerDeployment | undefined {

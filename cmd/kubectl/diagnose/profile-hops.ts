@@ -1,5 +1,4 @@
 import { ApiError } from "../../../access/api-error.ts";
-import { getProfile } from "../../../access/profile-versions.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { recordAt } from "../../../api/fields.ts";
@@ -8,6 +7,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { stringAt } from "../fields.ts";
 import type { ControllerDeployment } from "./find-controller.ts";
 import { failed, finding, passed, passedWith, type HopResult } from "./hop.ts";
+import { storedProfile } from "./stored-object.ts";
 import type { WalkContext } from "./walk-context.ts";
 
 /** Reads the ClusterProfile of a target. */
@@ -19,7 +19,7 @@ export async function readProfile(
   const title = describe({ kind: "ClusterProfile", ...ref });
   const list = `${kubectl} get clusterprofiles.multicluster.x-k8s.io -A`;
   try {
-    const found = await getProfile(hub, ref, signal);
+    const found = await storedProfile(ref, hub, signal);
     if (found !== undefined && isProfile(found)) {
       const { accessProviders, credentialProviders } = found.status ?? {};
       const names = [...(accessProviders ?? []), ...(credentialProviders ?? [])].map(

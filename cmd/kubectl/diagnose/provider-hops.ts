@@ -1,4 +1,3 @@
-import { ApiError } from "../../../access/api-error.ts";
 import { parseProviderFile, type ProviderFile } from "../../../access/provider-config.ts";
 import { loadProviderFile } from "../../../access/provider-file.ts";
 import { accessOf, type ResolvedAccess } from "../../../access/resolved-access.ts";
@@ -9,6 +8,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, stringAt } from "../fields.ts";
 import { flagOf, type ControllerDeployment, type Controllers } from "./find-controller.ts";
 import { finding, passedWith, type HopResult } from "./hop.ts";
+import { ifDenied } from "./if-denied.ts";
 import type { WalkContext } from "./walk-context.ts";
 
 /** A provider file and whose word it is: that decides which commands of it may be run. */
@@ -74,11 +74,6 @@ async function mountedFile(
   const place = `ConfigMap ${namespace}/${source.name} (${source.key})`;
   const format = /\.ya?ml$/.test(path) ? "yaml" : "json";
   return { file: parseProviderFile(content, { path: place, format }), place };
-}
-
-function ifDenied(error: unknown): undefined {
-  if (error instanceof ApiError && error.status === 403) return;
-  throw error;
 }
 
 /** The ConfigMap that is mounted where a path of a container leads. */

@@ -1,10 +1,11 @@
-import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { getProfile } from "../../../access/profile-versions.ts";
+import { selectionOf } from "../action.ts";
 import type { Flags } from "../flags.ts";
-import { listInstallations } from "../installations.ts";
-import { allKinds, missingNames, readNames, type Selection } from "../selection.ts";
+import { inTrouble, listInstallations } from "../installations.ts";
+import { allKinds, missingNames, type Selection } from "../selection.ts";
 import type { Target } from "./diagnosis.ts";
+import { ifDenied } from "./if-denied.ts";
 
 const profileTypes = /^(?:cp|clusterprofiles?(?:\.multicluster\.x-k8s\.io)?)$/i;
 
@@ -46,7 +47,7 @@ interface Looking {
   readonly hub: KubeClient;
   /** Namespace of the kubeconfig context. */
   readonly namespace: string;
-  readonly flags: Pick<Flags, "namespace" | "selector" | "hub">;
+  readonly flags: Flags;
 }
 
 /** Looks up what the arguments select on the hub. Throws UsageError, NotServedError and what KubeClient throws. */
@@ -67,15 +68,12 @@ export async function findTargets(
   if (named.length === 0 && args.length > 0) {
     return { targets: [...profiles, ...byPair], missing: [] };
   }
-  const selection = {
-    ...readNames(named),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(flags.selector === undefined ? {} : { labelSelector: flags.selector }),
-  };
+  const selection = selectionOf(named, flags, { namespace: own });
   const exact = exactTargets(selection);
   if (exact !== undefined) return { targets: [...profiles, ...byPair, ...exact], missing: [] };
   const hubTimeoutMs = flags.hub.requestTimeoutMs;
-  const components = await listInstallations({ hub, hubTimeoutMs }, selection, signal);
+  const listed = await listInstallations({ hub, hubTimeoutMs }, selection, signal);
+  const components = inTrouble(listed, selection);
   const targets = components.map(({ kind, metadata: { namespace: space, name } }) => ({
     kind,
     namespace: space,
@@ -90,13 +88,11 @@ export async function findTargets(
 }
 
 /** Targets that need no look at the hub: what is wrong with them is for the walk to find out. */
-function exactTargets({
-  names,
-  namespace,
-  labelSelector,
-}: Selection): readonly Target[] | undefined {
-  if (namespace === undefined || labelSelector !== undefined || names.length === 0)
-    return undefined;
+function exactTargets(selection: Selection): readonly Target[] | undefined {
+  const { names, namespace, labelSelector, cluster, on, reason, failed } = selection;
+  const isFiltered = [labelSelector, cluster, on, reason].some((filter) => filter !== undefined);
+  if (namespace === undefined || isFiltered || failed === true) return undefined;
+  if (names.length === 0) return undefined;
   const targets = names.flatMap(({ kind, name }) =>
     kind === undefined ? [] : [{ kind, namespace, name }],
   );
@@ -128,9 +124,4 @@ async function profilesNamed(
     }),
   );
   return found.flat();
-}
-
-function ifDenied(error: unknown): undefined {
-  if (error instanceof ApiError && [403, 404].includes(error.status)) return;
-  throw error;
 }

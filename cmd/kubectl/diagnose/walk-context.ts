@@ -6,7 +6,9 @@ export interface WalkContext {
   /** Environment of our process as plugins see it, with the kubeconfig that they are to use. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
-  /** Time for one step, in ms. */
+  /** Time for one step on the hub, in ms. */
+  readonly hubTimeoutMs: number;
+  /** Time for one step on the way to the spoke and there, in ms. */
   readonly hopTimeoutMs: number;
   readonly userAgent: string;
   /** A file of this machine; undefined: the controller's, as the hub has it. */

@@ -16,9 +16,9 @@ export interface HubWalk {
 
 /** Walks to the hub and looks who works on the components there. Rejects only with the reason of the signal. */
 export async function walkHub(context: WalkContext, signal: AbortSignal): Promise<HubWalk> {
-  const { hub, now, hopTimeoutMs } = context;
+  const { hub, now, hubTimeoutMs } = context;
   const walk = new Walk({
-    hopTimeoutMs,
+    timeoutMsOf: () => hubTimeoutMs,
     signal,
     explain: (_, error) => requestFinding(error, hubServer),
   });

@@ -35,13 +35,11 @@ export async function walkTarget(
   { signal, ...context }: WalkContext & { readonly signal: AbortSignal },
 ): Promise<readonly Hop[]> {
   await using ending = new AsyncDisposableStack();
-  const ids = Object.keys(hopTitles);
-  const isOnSpoke = (id: HopId): boolean => ids.indexOf(id) >= ids.indexOf("authentication");
   const walk = new Walk({
-    // Plugins and several requests in one step have limits of their own.
-    hopTimeoutMs: Math.max(context.hopTimeoutMs, context.execTimeoutMs) + 1_000,
+    timeoutMsOf: (id) => timeoutMsOf(id, context),
     signal,
-    explain: (id, error) => requestFinding(error, isOnSpoke(id) ? spokeServer : hubServer),
+    explain: (id, error) =>
+      requestFinding(error, isFrom("authentication", id) ? spokeServer : hubServer),
   });
   const way: Way = { walk, hub, context: { ...context, ending } };
   if (target.kind === "ClusterProfile") {
@@ -54,6 +52,26 @@ export async function walkTarget(
   const session = await sessionOf(component, way);
   await walkInstallation(component, session, way);
   return walk.hops;
+}
+
+const ids = Object.keys(hopTitles);
+
+/** Whether a step is another one or comes after it. */
+function isFrom(first: HopId, id: HopId): boolean {
+  return ids.indexOf(id) >= ids.indexOf(first);
+}
+
+// A step ends by itself a little earlier, with a better word.
+const slackMs = 1_000;
+
+function timeoutMsOf(
+  id: HopId,
+  { hubTimeoutMs, hopTimeoutMs, execTimeoutMs }: Omit<WalkContext, "signal">,
+): number {
+  if (!isFrom("file", id) || id === "conditions") return hubTimeoutMs;
+  // Looks at its Secret on the hub when it fails.
+  if (id === "plugin") return execTimeoutMs + hubTimeoutMs;
+  return hopTimeoutMs + slackMs;
 }
 
 async function walkComponent(

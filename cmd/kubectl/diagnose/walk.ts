@@ -8,8 +8,8 @@ import {
 } from "./hop.ts";
 
 export interface WalkOptions {
-  /** Time for one step, in ms. */
-  readonly hopTimeoutMs: number;
+  /** Time for a step, in ms. */
+  readonly timeoutMsOf: (id: HopId) => number;
   readonly signal: AbortSignal;
   /** What an error of a step means. */
   readonly explain: (id: HopId, error: unknown) => Finding;
@@ -49,11 +49,11 @@ export class Walk {
       this.#note(skippedHop(id, missing.because));
       return missing;
     }
-    const { signal, hopTimeoutMs } = this.#options;
+    const { signal, timeoutMsOf } = this.#options;
     signal.throwIfAborted();
     const startMs = performance.now();
     const result = await this.#result(id, () =>
-      work(valuesOf(needs), AbortSignal.any([signal, AbortSignal.timeout(hopTimeoutMs)])),
+      work(valuesOf(needs), AbortSignal.any([signal, AbortSignal.timeout(timeoutMsOf(id))])),
     );
     this.#note(hopOf(id, result, Math.round(performance.now() - startMs)));
     return result.value === undefined

@@ -93,7 +93,8 @@ export async function worldOf(fleet: Fleet, names: readonly string[]): Promise<W
     installed,
     profile,
     diagnose: (args, options) =>
-      say([...args, "-o", "json", "--spoke-timeout", "3s", "--exec-timeout", "3s"], options),
+      // Long on a busy machine; what is to run into its time says a shorter one behind.
+      say(["--spoke-timeout", "20s", "--exec-timeout", "20s", ...args, "-o", "json"], options),
     text: say,
     providers: async (name, provider) => {
       const path = join(fleet.folder, `${name}.json`);

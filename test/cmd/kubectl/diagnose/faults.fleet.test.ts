@@ -1,10 +1,16 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
+import { valueAt } from "../../../fleet/json-record.ts";
 import { useFleet } from "../../../fleet/use-fleet.ts";
+import { waitFor } from "../../../fleet/wait-for.ts";
 import { accessFaults } from "./access-faults.ts";
 import { componentFaults } from "./component-faults.ts";
-import { worldOf, type World } from "./diagnose-world.ts";
+import { deployController, mountedFile } from "./controller-deployment.ts";
+import { providerOf, realProvider, worldOf, type World } from "./diagnose-world.ts";
 import { hubFaults } from "./hub-faults.ts";
 import { networkFaults } from "./network-faults.ts";
 import { pluginFaults } from "./plugin-faults.ts";
@@ -14,7 +20,7 @@ const fleet = useFleet({ spokes: 1 });
 let world: World;
 beforeAll(async () => {
   world = await worldOf(fleet(), ["healthy", ...victims]);
-}, 300_000);
+}, 600_000);
 
 const faults = [
   ...hubFaults,
@@ -64,6 +70,180 @@ describe("the root cause is found when", () => {
     120_000,
   );
 });
+
+describe("what a person sees", () => {
+  test("of one installation: each step with its time", async () => {
+    const { stdout, exitCode } = await world.text(["fleet/healthy"]);
+    expect(stdout).toMatch(/^ClusterProfile fleet\/healthy, walked from this machine\n\n/);
+    expect(stdout).toMatch(/^OK {8}plugin {12} +\d+ ms {3}\S+secretreader$/m);
+    expect(stdout).toContain("All is well.");
+    expect(exitCode).toBe(0);
+  });
+
+  test("of the whole fleet: a row each, worst first, and equal causes counted", async () => {
+    const { stdout, stderr, exitCode } = await world.text(["-A", "--spoke-timeout", "5s"]);
+    const [header = "", first = ""] = stdout.split("\n");
+    expect(header).toMatch(/^NAMESPACE +NAME +KIND +RESULT +CODE +CAUSE +MESSAGE$/);
+    expect(first).toMatch(/ FAIL +KNF\d{4} /);
+    expect(stdout).toMatch(
+      /^no-profile +no-profile +KnativeEventing +FAIL +KNF2002 +ClusterProfileNotFound/m,
+    );
+    expect(stderr).toMatch(/^\d+ walked: /m);
+    expect(stderr).toMatch(/^causes: \d+ [×x] KNF/m);
+    expect(exitCode).toBe(1);
+  }, 120_000);
+
+  test("of a name that is a ClusterProfile: the way to it", async () => {
+    const { report } = await world.diagnose(["healthy", "-n", "fleet"]);
+    expect(report.items.map(({ target }) => target)).toEqual([
+      { kind: "ClusterProfile", namespace: "fleet", name: "healthy" },
+    ]);
+  });
+});
+
+describe("with the provider file of the controller (T-85)", () => {
+  let remove: () => Promise<unknown>;
+  beforeAll(async () => {
+    remove = await deployController(fleet(), world.providerFile);
+    return remove;
+  });
+
+  test("its commands are shown and not run, and the network is walked all the same", async () => {
+    const { report, exitCode } = await world.diagnose(["fleet/healthy"], { env: { NO_FILE: "1" } });
+    const states = new Map(report.items[0]?.hops.map((hop) => [hop.id, hop]));
+    expect(states.get("file")).toMatchObject({
+      state: "OK",
+      message: expect.stringContaining("ConfigMap knfleet-system/providers"),
+    });
+    expect(states.get("plugin")).toMatchObject({ state: "WARN", code: "KNF3013" });
+    expect(states.get("plugin")?.message).toContain("secretreader");
+    expect(states.get("tls")?.state).toBe("OK");
+    expect(states.get("authentication")).toMatchObject({ state: "SKIPPED", because: "plugin" });
+    expect(exitCode).toBe(3);
+  });
+
+  test("they run with --exec and a plugin root that holds them", async () => {
+    const real = await realProvider(world.providerFile);
+    const root = dirname(String(real.execConfig["command"]));
+    const args = ["fleet/healthy", "--exec", "--plugin-root", root];
+    const { report } = await world.diagnose(args, { env: { NO_FILE: "1" } });
+    expect(report.items[0]?.hops.find(({ id }) => id === "authentication")?.state).toBe("OK");
+  });
+});
+
+describe("from another vantage point", () => {
+  let remove: () => Promise<unknown>;
+  let file: string;
+  beforeAll(async () => {
+    file = await world.providers("built-in-vantage", providerOf("builtin:secretreader"));
+    remove = await deployController(fleet(), file);
+    return remove;
+  });
+  const usual = () => [
+    "fleet/healthy",
+    "--clusterprofile-provider-file",
+    file,
+    "--plugin-namespace",
+    "fleet-credentials",
+  ];
+
+  test("as the controller's identity: what it may not do and you may is told", async () => {
+    const { report, exitCode } = await world.diagnose([
+      ...usual(),
+      "--from",
+      "controller-identity",
+    ]);
+    const [diagnosis] = report.items;
+    expect(diagnosis).toMatchObject({
+      vantage: "controller-identity",
+      rootCause: { code: "KNF3017" },
+    });
+    const difference = diagnosis?.differences.find(({ hop }) => hop === "plugin");
+    expect(difference).toMatchObject({ here: "OK", there: "FAIL" });
+    expect(difference?.meaning).toMatch(/from here it works; from there KNF3017: /);
+    expect(exitCode).toBe(1);
+  });
+
+  test("by a Job: nobody is asked without a terminal, and nothing is made", async () => {
+    const { exitCode, stderr } = await world.text([...usual(), "--from", "controller"]);
+    expect(stderr).toContain("Nobody is there to agree");
+    expect(exitCode).toBe(2);
+    expect(await jobs()).toEqual([]);
+  });
+
+  test("by a Job: it walks where the controller runs, reports, and is gone", async () => {
+    const played = playKubelet();
+    const { report, exitCode } = await world.diagnose([
+      ...usual(),
+      "--from",
+      "controller",
+      "--yes",
+    ]);
+    expect(await played).toContain("--report-file");
+    expect(report.items[0]).toMatchObject({
+      vantage: "controller",
+      rootCause: { code: "KNF3006" },
+    });
+    expect(report.items[0]?.differences.map(({ hop, there }) => [hop, there])).toContainEqual([
+      "plugin",
+      "FAIL",
+    ]);
+    expect(exitCode).toBe(1);
+    await waitFor("the Job to be gone", async () => (await jobs()).length === 0);
+  });
+});
+
+function jobs() {
+  return fleet().hub.admin.list({
+    apiVersion: "batch/v1",
+    kind: "Job",
+    namespace: "knfleet-system",
+  });
+}
+
+/** Runs what the Job's pod says, in this process and with a plugin that is not there, and ends the pod with its report. */
+async function playKubelet(): Promise<readonly string[]> {
+  const { hub, folder } = fleet();
+  const pod = await waitFor("the pod of the Job", async () => {
+    const pods = await hub.admin.list({
+      apiVersion: "v1",
+      kind: "Pod",
+      namespace: "knfleet-system",
+    });
+    return pods.find(({ metadata }) => metadata.name.startsWith("knfleet-diagnose-")) ?? false;
+  });
+  const args = valueAt(pod, "spec", "containers", "0", "args");
+  const words = Array.isArray(args) ? args.map(String) : [];
+  const there = await world.providers("there", providerOf("/nonexistent/there"));
+  const reportFile = join(folder, "termination-log");
+  const places = new Map([
+    [mountedFile, there],
+    ["/dev/termination-log", reportFile],
+  ]);
+  await world.text(words.slice(1).map((word) => places.get(word) ?? word));
+  const message = await readFile(reportFile, "utf8");
+  const terminated = { exitCode: 0, reason: "Completed", message };
+  const status = {
+    name: "diagnose",
+    image: "a",
+    imageID: "",
+    ready: false,
+    restartCount: 0,
+    state: { terminated },
+  };
+  const key = {
+    apiVersion: "v1",
+    kind: "Pod",
+    namespace: "knfleet-system",
+    name: pod.metadata.name,
+  };
+  await hub.admin.patch(
+    key,
+    { status: { phase: "Succeeded", containerStatuses: [status] } },
+    { subresource: "status" },
+  );
+  return words;
+}
 
 function nameOf(code: string): string {
   return Object.entries(knfCodes).find(([known]) => known === code)?.[1].name ?? "";

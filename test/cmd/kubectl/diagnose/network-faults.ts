@@ -10,6 +10,7 @@ import { providerOf, writeComponent, type World } from "./diagnose-world.ts";
 import type { Fault, Made } from "./fault.ts";
 import { fileFlag, withEntry } from "./ways-in.ts";
 
+const short = ["--spoke-timeout", "3s"];
 const authority = createAuthority("stub");
 const caData = Buffer.from(authority.certificatePem).toString("base64");
 
@@ -77,7 +78,8 @@ export const networkFaults: readonly Fault[] = [
     code: "KNF4003",
     make: async (world) => {
       const { port, undo } = await fullListener();
-      return { ...(await via(world, "dropped", `https://127.0.0.1:${port}`)), undo };
+      const { args } = await via(world, "dropped", `https://127.0.0.1:${port}`);
+      return { args: [...args, ...short], undo };
     },
   },
   {
@@ -133,13 +135,16 @@ export const networkFaults: readonly Fault[] = [
     make: async (world) => {
       const { proxy } = world.fleet.spoke(0);
       await proxy.setMode("blackhole");
-      return { args: ["fleet/healthy"], undo: () => proxy.setMode("open") };
+      return { args: ["fleet/healthy", ...short], undo: () => proxy.setMode("open") };
     },
   },
   {
     name: "the spoke hangs after its certificate",
     code: "KNF4009",
-    make: (world) => stubbed(world, "hangs", { answer: { hang: true } }),
+    make: async (world) => {
+      const made = await stubbed(world, "hangs", { answer: { hang: true } });
+      return { ...made, args: [...made.args, ...short] };
+    },
   },
   {
     name: "the CA is another one",

@@ -56,7 +56,10 @@ export const pluginFaults: readonly Fault[] = [
   {
     name: "the plugin hangs",
     code: "KNF3010",
-    make: (world) => withScript(world, "hangs", "exec sleep 600"),
+    make: async (world) => {
+      const { args } = await withScript(world, "hangs", "exec sleep 600");
+      return { args: [...args, "--exec-timeout", "2s"] };
+    },
   },
   {
     name: "the plugin prints rubbish",

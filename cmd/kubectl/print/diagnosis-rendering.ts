@@ -1,0 +1,37 @@
+import type { Rendering } from "../action.ts";
+import type { DiagnosisReport } from "../diagnose/diagnosis.ts";
+import type { Flags } from "../flags.ts";
+import type { Terminal } from "../terminal.ts";
+import { painter, wantsColour } from "./colour.ts";
+import { diagnosisNotes, diagnosisTable, diagnosisText } from "./diagnosis-text.ts";
+
+interface Looking {
+  /** `kubectl knfleet` with the flags that name the hub. */
+  readonly command: string;
+  readonly flags: Flags;
+  readonly terminal: Pick<Terminal, "env" | "stdout">;
+}
+
+/** How walks look: one as a list of its steps, several as a table. */
+export function diagnosisRendering(
+  report: DiagnosisReport,
+  { command, flags, terminal: { env, stdout } }: Looking,
+): Rendering {
+  const { items } = report;
+  const [first, ...others] = items;
+  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  const only = others.length === 0 ? first : undefined;
+  return {
+    document: report,
+    ...(only === undefined ? {} : { heading: diagnosisText(only, paint, flags.output === "wide") }),
+    table: () => (only === undefined ? diagnosisTable(report) : { headers: [], rows: [] }),
+    names: items.map(({ target }) => nameOf(target)),
+    notes: diagnosisNotes(report, command),
+  };
+}
+
+/** As `-o name` of kubectl writes it and this command reads it. */
+function nameOf({ kind, name }: DiagnosisReport["items"][number]["target"]): string {
+  const group = kind === "ClusterProfile" ? "multicluster.x-k8s.io" : "operator.knative.dev";
+  return `${kind.toLowerCase()}.${group}/${name}`;
+}
