@@ -5,7 +5,7 @@ import { isSameJson, recordAt, textAt } from "../api/fields.ts";
 import { describe } from "../api/kubernetes.ts";
 import type { HubFacts } from "./hub-facts.ts";
 import { providerFor } from "./provider-for.ts";
-import { providerDataOf, providerTextsIn } from "./provider-maps.ts";
+import { binaryProvidersIn, providerDataOf, providerTextsIn } from "./provider-maps.ts";
 import { createProviderReader, type ProviderReader } from "./provider-reader.ts";
 import type { ProviderReading } from "./provider-reading.ts";
 import type { Review } from "./reply.ts";
@@ -38,14 +38,12 @@ export function providerFileReview({
     const change = changeIn(request, providerFile);
     if (change === undefined) return { violations: [], warnings: [] };
     const readings = await readAll(change.data, read, signal);
-    const violations = readings.flatMap(({ path, reading }) =>
-      reading.problems.map((message): Violation => ({
-        rule: "provider-file",
-        path,
-        message,
-        code: 422,
-      })),
-    );
+    const violations = [
+      ...change.binary.map((key) => violation(below("binaryData", key), textOnly)),
+      ...readings.flatMap(({ path, reading }) =>
+        reading.problems.map((message) => violation(path, message)),
+      ),
+    ];
     const warnings = readings.flatMap(({ path, reading }) =>
       reading.warnings.map((message) => `${path}: ${message}`),
     );
@@ -58,8 +56,16 @@ export function providerFileReview({
   };
 }
 
+const textOnly = "a provider file must stand in data, as text";
+
+function violation(path: string, message: string): Violation {
+  return { rule: "provider-file", path, message, code: 422 };
+}
+
 interface Change {
   readonly name: string;
+  /** Keys of binary data that would be read as provider files. */
+  readonly binary: readonly string[];
   /** What is stored from now on; empty when nothing is. */
   readonly data: Fields;
   readonly oldData: Fields;
@@ -67,14 +73,24 @@ interface Change {
 
 /** What changes about provider files; undefined when nothing does, or the object is being deleted already. */
 function changeIn(request: AdmissionRequest, providerFile: string | undefined): Change | undefined {
-  const { operation, object, oldObject, subResource, kind } = request;
-  if (kind.group !== "" || kind.kind !== "ConfigMap" || subResource !== undefined) return undefined;
+  const { operation, object, oldObject } = request;
+  if (!isOfConfigMap(request)) return undefined;
   const now = operation === "DELETE" ? undefined : object;
   const data = providerDataOf(now, providerFile);
   const oldData = providerDataOf(oldObject, providerFile);
   if (data === undefined && oldData === undefined) return undefined;
-  if (isSameJson(data, oldData) || isDeleting(now)) return undefined;
-  return { name: nameOf(request), data: data ?? {}, oldData: oldData ?? {} };
+  const isSame = isSameJson(data, oldData) && isSameBinary(now, oldObject);
+  if (isSame || isDeleting(now)) return undefined;
+  const binary = data === undefined ? [] : binaryProvidersIn(now);
+  return { name: nameOf(request), binary, data: data ?? {}, oldData: oldData ?? {} };
+}
+
+function isOfConfigMap({ kind, subResource }: AdmissionRequest): boolean {
+  return kind.group === "" && kind.kind === "ConfigMap" && subResource === undefined;
+}
+
+function isSameBinary(now: unknown, old: unknown): boolean {
+  return isSameJson(recordAt(now, "binaryData"), recordAt(old, "binaryData"));
 }
 
 function nameOf({ name, object, oldObject }: AdmissionRequest): string {

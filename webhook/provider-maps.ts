@@ -30,8 +30,18 @@ export function providerDataOf(
 /** The data that are provider files: those named `.json`, `.yaml` and `.yml`, or like a file without an ending, which is JSON as for the controller. */
 export function providerTextsIn(data: unknown): readonly ProviderText[] {
   return textsOf(data).flatMap(([key, text]): readonly ProviderText[] => {
-    const ending = extname(key).toLowerCase();
-    if ([".yaml", ".yml"].includes(ending)) return [{ key, text, format: "yaml" }];
-    return [".json", ""].includes(ending) ? [{ key, text, format: "json" }] : [];
+    const format = formatOf(key);
+    return format === undefined ? [] : [{ key, text, format }];
   });
+}
+
+/** Keys of `binaryData` that the controller would read as provider files, since both kinds of data are files of one folder. */
+export function binaryProvidersIn(object: unknown): readonly string[] {
+  return Object.keys(recordAt(object, "binaryData")).filter((key) => formatOf(key) !== undefined);
+}
+
+function formatOf(key: string): ProviderText["format"] | undefined {
+  const ending = extname(key).toLowerCase();
+  if ([".yaml", ".yml"].includes(ending)) return "yaml";
+  return [".json", ""].includes(ending) ? "json" : undefined;
 }

@@ -91,6 +91,32 @@ describe("T-25 what cannot be read", () => {
   });
 });
 
+describe("T-25 binary data, which are files of the same folder for the controller", () => {
+  const encoded = Buffer.from(text(provider())).toString("base64");
+  const data = { "a.json": text(provider()) };
+
+  test.each([["p.json"], ["p.yaml"], ["providers"]])("are refused as %s", async (key) => {
+    const lines = linesOf(await review({ data, binaryData: { [key]: encoded } }));
+    expect(lines).toEqual([
+      `422 binaryData${key === "providers" ? ".providers" : `["${key}"]`}: a provider file must stand in data, as text`,
+    ]);
+  });
+
+  test("pass where nobody reads them, and where they have not changed", async () => {
+    expect(linesOf(await review({ data, binaryData: { "logo.png": encoded } }))).toEqual([]);
+    const same = {
+      before: data,
+      binaryBefore: { "p.json": encoded },
+      operation: "UPDATE",
+    } as const;
+    expect(linesOf(await review({ data, binaryData: { "p.json": encoded }, ...same }))).toEqual([]);
+    expect(linesOf(await review({ data, ...same }))).toEqual([]);
+    expect(
+      linesOf(await review({ data, binaryData: { "p.yaml": encoded }, ...same })),
+    ).toHaveLength(1);
+  });
+});
+
 describe("T-26 what the controller would use otherwise than it is written", () => {
   test.each([
     ["no provider", text(), "providers (line 2): must hold at least one provider"],

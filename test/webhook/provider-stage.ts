@@ -11,6 +11,8 @@ export interface Write {
   readonly name?: string;
   readonly labels?: object;
   readonly metadata?: object;
+  readonly binaryData?: object;
+  readonly binaryBefore?: object;
 }
 
 const label = { "knfleet.dev/access-providers": "" };
@@ -22,12 +24,15 @@ function requestOf({
   name = "providers",
   labels = label,
   metadata,
+  binaryData,
+  binaryBefore,
 }: Write) {
-  const object = (one: unknown) => ({
+  const object = (one: unknown, binary: object | undefined) => ({
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name, namespace: "knfleet", labels, ...metadata },
     data: one,
+    ...(binary === undefined ? {} : { binaryData: binary }),
   });
   return requestIn(
     reviewOf({
@@ -35,8 +40,8 @@ function requestOf({
       resource: { group: "", version: "v1", resource: "configmaps" },
       name,
       operation,
-      object: operation === "DELETE" ? null : object(data),
-      oldObject: operation === "CREATE" ? null : object(before),
+      object: operation === "DELETE" ? null : object(data, binaryData),
+      oldObject: operation === "CREATE" ? null : object(before, binaryBefore),
     }),
   );
 }
