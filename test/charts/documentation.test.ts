@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
 import { parseProviderFile } from "../../access/provider-config.ts";
@@ -10,6 +10,9 @@ import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { blocksOf } from "../demo/page.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { Helm } from "./helm.ts";
+
+// Programs start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { valueAt } from "../fleet/json-record.ts";
 import { Helm, type Values } from "./helm.ts";
 import { argumentsOf, listAt, podsIn } from "./rendered.ts";
+
+// Programs start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 let helm: Helm;
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { crdOf } from "../../api/schema/component-crd.ts";
@@ -12,6 +12,9 @@ import { valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
 import { chartFolder, Helm } from "./helm.ts";
 import { argumentsOf, containersOf, listAt, objectIn, podsIn, rulesOf } from "./rendered.ts";
+
+// Programs start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const files = readdirSync(join(chartFolder, "ci"));
 const docs = join(chartFolder, "../../docs");

@@ -4,10 +4,13 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ImageFolder, layOutImage } from "./image-folder.ts";
+
+// Programs start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 const project = resolve(import.meta.dirname, "../..");
