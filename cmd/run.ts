@@ -56,7 +56,8 @@ export async function runService(
     state.service = service;
     const end = AbortSignal.any([stop.signal, service.failed]);
     if (!end.aborted) await once(end, "abort");
-    if (service.failed.aborted) fail(service.failed.reason);
+    // Who is told to stop may fail at what it was about to do.
+    if (!stop.signal.aborted) fail(service.failed.reason);
     // What is still running hears of the end also when it was the service's own.
     stop.abort();
   } catch (error) {

@@ -82,6 +82,8 @@ class FleetController implements Controller {
   readonly #deps: ControllerDeps;
   readonly #settings: ControllerSettings;
   readonly #stop = new AbortController();
+  /** Also aborted when whoever started it is told to stop. */
+  readonly #stopped: AbortSignal;
   readonly #failed = new AbortController();
   readonly #components: Components;
   readonly #dispatcher: Dispatcher;
@@ -97,7 +99,7 @@ class FleetController implements Controller {
     const { hub, spokes, requests, path, log } = deps;
     this.#deps = deps;
     this.#settings = settings;
-    const stopped = AbortSignal.any([signal, this.#stop.signal]);
+    this.#stopped = AbortSignal.any([signal, this.#stop.signal]);
     this.#metrics = createMetrics({
       queueDepth: () => this.#dispatcher.queueDepth,
       activeWorkers: () => this.#dispatcher.activeWorkers,
@@ -114,7 +116,7 @@ class FleetController implements Controller {
         onChange: (component, before) => this.#dispatcher.componentChanged(component, before),
         onDelete: (component) => this.#dispatcher.componentDeleted(component),
       },
-      stopped,
+      this.#stopped,
     );
     const { components, observer } = { components: this.#components, observer: this.#metrics };
     const { concurrency, auditMs } = settings;
@@ -141,7 +143,7 @@ class FleetController implements Controller {
   start(): void {
     const { signal } = this.#stop;
     this.#running = this.#run(signal).catch((error: unknown) => {
-      if (!signal.aborted) this.#failed.abort(error);
+      if (!this.#stopped.aborted) this.#failed.abort(error);
     });
   }
 

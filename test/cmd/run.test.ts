@@ -46,6 +46,14 @@ test.each(["SIGTERM", "SIGINT"] as const)("%s stops a service, which ends with 0
   expect(await running.ended()).toEqual({ code: 0, stderr: "" });
 });
 
+test("a service that fails at something because it is stopped ends with 0", async () => {
+  const running = start("fails-when-stopped");
+  await running.said("up");
+  running.child.kill("SIGTERM");
+  await running.said("stopping");
+  expect(await running.ended()).toEqual({ code: 0, stderr: "" });
+});
+
 test("a signal while a service starts ends it with 0", async () => {
   const running = start("waits-to-start");
   await running.said("up");
