@@ -18,7 +18,7 @@ export interface DiagnoseOptions {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Walks to every target, the steps on the hub once for all. Rejects only with the reason of the signal. */
+/** Walks to every target, the steps on the hub once for all. An abort ends the walks where they are. */
 export async function diagnose(
   { targets, vantage, concurrency, onProgress }: DiagnoseOptions,
   context: WalkContext,
@@ -27,10 +27,10 @@ export async function diagnose(
   const hub = await walkHub(context, signal);
   let done = 0;
   return mapLimited(targets, concurrency, async (target) => {
-    const hops = [...hub.hops, ...(await walkTarget(target, hub, { ...context, signal }))];
+    const { hops, finished } = await walkTarget(target, hub, { ...context, signal });
     done += 1;
     onProgress?.(done, targets.length);
-    return diagnosisOf(target, vantage, hops);
+    return { ...diagnosisOf(target, vantage, [...hub.hops, ...hops]), finished };
   });
 }
 
@@ -44,6 +44,7 @@ export function diagnosisOf(target: Target, vantage: Vantage, hops: readonly Hop
     rootCause,
     hops,
     differences: [],
+    finished: true,
   };
 }
 
@@ -67,8 +68,8 @@ export function diagnosisReport(
 const ranks = { error: 0, warning: 1, ok: 2 } as const;
 
 /** Nothing was left out for want of a provider file or of leave to run a plugin. */
-function isComplete({ hops }: Diagnosis): boolean {
-  return !hops.some(({ code }) => code === "KNF3001" || code === "KNF3013");
+function isComplete({ hops, finished }: Diagnosis): boolean {
+  return finished && !hops.some(({ code }) => code === "KNF3001" || code === "KNF3013");
 }
 
 function summaryOf(diagnoses: readonly Diagnosis[]): DiagnosisSummary {

@@ -31,6 +31,8 @@ export interface Diagnosis {
   readonly hops: readonly Hop[];
   /** Where a walk from this machine went otherwise; empty for vantage `local`. */
   readonly differences: readonly Difference[];
+  /** False when the time of the command was over, or it was interrupted, before the last step. */
+  readonly finished: boolean;
 }
 
 export interface DiagnosisSummary {

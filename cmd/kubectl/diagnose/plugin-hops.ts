@@ -93,6 +93,11 @@ function isDenied(texts: readonly string[]): boolean {
   return texts.some((text) => /is forbidden: |the right to get it is missing/.test(text));
 }
 
+/** A text whose URLs have lost user names and passwords, such as those of a proxy. */
+function withoutLogins(text: string): string {
+  return text.replaceAll(/:\/\/[^/@\s"']+@/g, "://");
+}
+
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -103,7 +108,7 @@ function handStep(plan: ExecPlan): string {
   return [
     ...names.map((name) => `${name}=…`),
     ...(kubeconfig === undefined ? [] : [`KUBECONFIG=${quote(kubeconfig)}`]),
-    `KUBERNETES_EXEC_INFO=${quote(execInfo(plan).trim())}`,
+    `KUBERNETES_EXEC_INFO=${quote(withoutLogins(execInfo(plan).trim()))}`,
     plan.command,
     ...plan.args.map((arg) => quote(scrubbed(arg))),
     ">/dev/null",

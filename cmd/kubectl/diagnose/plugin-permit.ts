@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isBuiltIn } from "../../../access/built-in-plugins.ts";
 import type { ExecPlan } from "../../../access/exec-plan.ts";
 import { resolveCommand } from "../../../access/exec-plugin.ts";
+import { scrubbed } from "../../../access/scrubbed.ts";
 import { itemsAt, stringAt } from "../fields.ts";
 import { finding, type Finding } from "./hop.ts";
 import type { FoundFile } from "./provider-hops.ts";
@@ -36,7 +37,7 @@ export async function refusalOf(
   const isOnList = policy === "Allowlist" || context.pluginRoots.length > 0;
   if (from === "machine" || (context.exec && isOnList)) return undefined;
   return finding("warning", "KNF3013", {
-    message: `The command came from the cluster and was not run: ${[command, ...args].join(" ")}`,
+    message: `The command came from the cluster and was not run: ${[command, ...args.map(scrubbed)].join(" ")}`,
     next: [
       `${context.command} diagnose --exec --plugin-root FOLDER, where FOLDER holds the plugin on this machine`,
       "or name a provider file of this machine with --clusterprofile-provider-file",

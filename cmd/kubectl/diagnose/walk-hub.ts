@@ -14,19 +14,29 @@ export interface HubWalk {
   readonly controllers: Had<Controllers>;
 }
 
-/** Walks to the hub and looks who works on the components there. Rejects only with the reason of the signal. */
+/** Walks to the hub and looks who works on the components there. Gets as far as the signal lets it. */
 export async function walkHub(context: WalkContext, signal: AbortSignal): Promise<HubWalk> {
-  const { hub, now, hubTimeoutMs } = context;
+  const { hubTimeoutMs } = context;
   const walk = new Walk({
     timeoutMsOf: () => hubTimeoutMs,
     signal,
     explain: (_, error) => requestFinding(error, hubServer),
   });
+  try {
+    return { ...(await walkAll(walk, context)), hops: walk.hops };
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const unknown = { ok: false, because: "hub" } as const;
+    return { hops: walk.hops, facts: unknown, kinds: unknown, controllers: unknown };
+  }
+}
+
+async function walkAll(walk: Walk, { hub, now }: WalkContext): Promise<Omit<HubWalk, "hops">> {
   const facts = await walk.take("hub", [], (_, late) => reachHub(hub, now, late));
   const kinds = await walk.take("kinds", [facts], (_, late) => servedKinds(hub, late));
   const controllers = await walk.take("controller", [facts], ([known], late) =>
     findController(hub, known, late),
   );
   await walk.take("webhook", [facts], (_, late) => checkWebhooks(hub, late));
-  return { hops: walk.hops, facts, kinds, controllers };
+  return { facts, kinds, controllers };
 }

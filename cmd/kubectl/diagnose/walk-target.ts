@@ -28,12 +28,18 @@ interface Way {
   readonly context: WalkContext & { readonly ending: AsyncDisposableStack };
 }
 
-/** Walks from the hub to the pods of a target. Rejects only with the reason of the signal. */
+/** The steps that were taken, and whether they are all there are. */
+export interface TargetWalk {
+  readonly hops: readonly Hop[];
+  readonly finished: boolean;
+}
+
+/** Walks from the hub to the pods of a target, as far as it gets until the signal aborts. */
 export async function walkTarget(
   target: Target,
   hub: HubWalk,
   { signal, ...context }: WalkContext & { readonly signal: AbortSignal },
-): Promise<readonly Hop[]> {
+): Promise<TargetWalk> {
   await using ending = new AsyncDisposableStack();
   const walk = new Walk({
     timeoutMsOf: (id) => timeoutMsOf(id, context),
@@ -42,16 +48,26 @@ export async function walkTarget(
       requestFinding(error, isFrom("authentication", id) ? spokeServer : hubServer),
   });
   const way: Way = { walk, hub, context: { ...context, ending } };
+  try {
+    await walkWay(target, way);
+    return { hops: walk.hops, finished: true };
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return { hops: walk.hops, finished: false };
+  }
+}
+
+async function walkWay(target: Target, way: Way): Promise<void> {
+  const { facts } = way.hub;
   if (target.kind === "ClusterProfile") {
-    const found: Had<NamespacedName> = hub.facts.ok ? { ok: true, value: target } : hub.facts;
+    const found: Had<NamespacedName> = facts.ok ? { ok: true, value: target } : facts;
     await walkToSpoke(found, way);
-    return walk.hops;
+    return;
   }
   const { kind, namespace, name } = target;
   const component = await walkComponent({ kind, namespace, name }, way);
   const session = await sessionOf(component, way);
   await walkInstallation(component, session, way);
-  return walk.hops;
 }
 
 const ids = Object.keys(hopTitles);

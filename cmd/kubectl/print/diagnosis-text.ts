@@ -60,11 +60,13 @@ function differenceLines({ differences, vantage }: Diagnosis): readonly string[]
   return ["What differs from a walk as you, from this machine:", ...lines, ""];
 }
 
-function rootCauseLines({ rootCause }: Diagnosis, paint: Paint): readonly string[] {
-  if (rootCause === null) return [paint("All is well.", "good")];
+function rootCauseLines({ rootCause, finished }: Diagnosis, paint: Paint): readonly string[] {
+  const early = finished ? [] : [paint("The walk ended early.", "warning")];
+  if (rootCause === null) return finished ? [paint("All is well.", "good")] : early;
   const { code, name, message, evidence, next, because, severity } = rootCause;
   const tone = severity === "error" ? "bad" : "warning";
   return [
+    ...early,
     `${paint("root cause", tone)}: ${code} ${name}: ${plainText(message)}`,
     ...(because === null ? [] : [`  held by: ${because}`]),
     ...evidence.map((line) => `  evidence: ${plainText(line)}`),

@@ -10,7 +10,14 @@ import { waitFor } from "../../../fleet/wait-for.ts";
 import { accessFaults } from "./access-faults.ts";
 import { componentFaults } from "./component-faults.ts";
 import { deployController, mountedFile } from "./controller-deployment.ts";
-import { providerOf, realProvider, worldOf, type World } from "./diagnose-world.ts";
+import {
+  providerOf,
+  realProvider,
+  worldOf,
+  writeComponent,
+  writeStatus,
+  type World,
+} from "./diagnose-world.ts";
 import { hubFaults } from "./hub-faults.ts";
 import { networkFaults } from "./network-faults.ts";
 import { pluginFaults } from "./plugin-faults.ts";
@@ -92,6 +99,34 @@ describe("what a person sees", () => {
     expect(stderr).toMatch(/^causes: \d+ [×x] KNF/m);
     expect(exitCode).toBe(1);
   }, 120_000);
+
+  test("of a component on the hub itself: what is there, without a way to a spoke", async () => {
+    await writeComponent(fleet(), "at-home", {});
+    await writeStatus(fleet(), "at-home", [{ type: "Ready", status: "False" }]);
+    const { report } = await world.diagnose(["ke/at-home", "-n", "at-home"]);
+    const [diagnosis] = report.items;
+    expect(diagnosis?.hops.map(({ id }) => id)).not.toContain("profile");
+    expect(diagnosis?.rootCause).toMatchObject({ code: "KNF6009" });
+  });
+
+  test("when the time of the command is over: how far it got", async () => {
+    const { proxy } = fleet().spoke(0);
+    await proxy.setMode("blackhole");
+    try {
+      const { report, exitCode } = await world.diagnose([
+        "fleet/healthy",
+        "--timeout",
+        "10s",
+        "--spoke-timeout",
+        "30s",
+      ]);
+      expect(report).toMatchObject({ complete: false, items: [{ finished: false }] });
+      expect(report.items[0]?.hops.find(({ id }) => id === "plugin")?.state).toBe("OK");
+      expect(exitCode).toBe(3);
+    } finally {
+      await proxy.setMode("open");
+    }
+  });
 
   test("of a name that is a ClusterProfile: the way to it", async () => {
     const { report } = await world.diagnose(["healthy", "-n", "fleet"]);
