@@ -75,11 +75,13 @@ class Requests implements EngineRequests {
     object: Prepared,
     causes: readonly StatusCause[],
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<boolean | "leaving"> {
     const { client, fieldManager, installation } = this.#deps;
     const live = await client.get(refOf(object), { metadataOnly: true }, signal);
     // Gone by now: the next try creates it.
-    if (live === undefined || (await this.adopt(object, live, signal))) return true;
+    if (live === undefined) return true;
+    if (live.metadata.deletionTimestamp !== undefined) return "leaving";
+    if (await this.adopt(object, live, signal)) return true;
     const patch = takeOverPatch(live, causes, fieldManager);
     if (patch !== undefined) {
       await this.#patched(object, patch, signal);
@@ -88,8 +90,9 @@ class Requests implements EngineRequests {
     const isOurs = live.metadata.labels?.[componentUidLabel] === installation.componentUid;
     if (!isReplaceable(object.key, causes) || !isOurs) return false;
     const { uid } = live.metadata;
-    await client.remove(refOf(object), { propagationPolicy: "Background", uid }, signal);
-    return true;
+    const options = { propagationPolicy: "Background", uid } as const;
+    const removal = await client.remove(refOf(object), options, signal);
+    return typeof removal === "object" ? "leaving" : true;
   }
 
   async contestants(object: Prepared, signal: AbortSignal): Promise<readonly Contestant[]> {

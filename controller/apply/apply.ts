@@ -12,9 +12,14 @@ export interface ApplyRequests {
   /** Server-side apply of one object; throws what `KubeClient.apply` throws. */
   send(object: Prepared, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Takes over or deletes what makes the server refuse an object with 422, so that the next try may pass; false when nothing can be done.
+   * Takes over or deletes what makes the server refuse an object with 422, so that the next try may pass; false when nothing can be done,
+   * `leaving` while something holds what is being deleted.
    */
-  clear(object: Prepared, causes: readonly StatusCause[], signal: AbortSignal): Promise<boolean>;
+  clear(
+    object: Prepared,
+    causes: readonly StatusCause[],
+    signal: AbortSignal,
+  ): Promise<boolean | "leaving">;
 }
 
 export interface ApplyDeps {
@@ -192,11 +197,12 @@ class ApplyRun {
     const tries = this.#cleared.get(object.id) ?? 0;
     this.#cleared.set(object.id, tries + 1);
     const isClear = tries < mostClearings && (await this.#isClear(object));
-    if (isClear) await this.#later(gated, undefined);
+    if (isClear === "leaving") this.#settle(object, "parked", leavingMessage);
+    else if (isClear) await this.#later(gated, undefined);
     else this.#settle(object, "failed", message);
   }
 
-  async #isClear(object: Prepared): Promise<boolean> {
+  async #isClear(object: Prepared): Promise<boolean | "leaving"> {
     const causes = this.#causes.get(object.id) ?? [];
     try {
       return await this.#deps.requests.clear(object, causes, this.#signal);

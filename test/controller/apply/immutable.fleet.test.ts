@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { applyRequests } from "../../../controller/apply/apply-requests.ts";
 import { prepare } from "../../../controller/apply/prepare.ts";
 import { valueAt } from "../../fleet/json-record.ts";
@@ -25,6 +25,14 @@ function job(namespace: string, image: string): Manifest {
   return manifestOf(`batch/v1 Job ${namespace}/migrate-1.23.0`, { spec: { template: { spec } } });
 }
 
+/** What is not written by the cluster's own controllers all the time. */
+function wishesOf(object: KubeObject | undefined): unknown {
+  const { uid, generation, labels, managedFields = [] } = object?.metadata ?? {};
+  const managers = managedFields.filter(({ manager }) => manager !== "kube-controller-manager");
+  const fields = managers.map(({ manager, operation }) => `${manager} ${operation}`).toSorted();
+  return { uid, generation, labels, spec: object?.["spec"], fields };
+}
+
 describe("what cannot be changed", () => {
   test("is made anew where that is safe: a binding with another role, a Job with another image", async () => {
     const spoke = fleet().spoke(0);
@@ -46,6 +54,31 @@ describe("what cannot be changed", () => {
       before.map((object) => object?.metadata.uid),
     );
     expect((await installer.install({ rendered: renderedOf(...second) })).applied).toEqual([]);
+  });
+
+  test("waits, and is named, while a finalizer holds what has to go first", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "held";
+    await using opened = await openInstaller(spoke, { component: eventing({}, { namespace }) });
+    const { installer } = opened;
+    const first = job(namespace, "example.com/a");
+    const key = keyOf(first);
+    await installer.install({ rendered: renderedOf(first) });
+    await spoke.admin.patch(key, { metadata: { finalizers: ["example.com/hold"] } });
+    const rendered = renderedOf(job(namespace, "example.com/b"), serviceOf(namespace));
+    const waiting = [{ key, message: "Waiting for its deletion" }];
+    const changes = await installer.install({ rendered });
+    expect(changes).toMatchObject({ applied: [{ kind: "Service" }], failed: [], parked: waiting });
+    await installer.restart();
+    expect(await installer.install({ rendered })).toMatchObject({ failed: [], parked: waiting });
+    installer.changes.length = 0;
+    await spoke.admin.patch(key, { metadata: { finalizers: null } });
+    await waitFor("the end to be seen", async () =>
+      installer.changes.some((change) => change.key.kind === "Job"),
+    );
+    expect(await installer.install({ rendered })).toMatchObject({ applied: [key], failed: [] });
+    const image = ["spec", "template", "spec", "containers", 0, "image"] as const;
+    expect(valueAt(await spoke.admin.get(key), ...image)).toBe("example.com/b");
   });
 
   test("is left and named where pods would stop, and holds nothing else", async () => {
@@ -153,7 +186,7 @@ describe("a contested object", () => {
       },
       { fieldManager: "their-tool" },
     );
-    const before = await spoke.admin.get(key);
+    const before = wishesOf(await spoke.admin.get(key));
     const [object] = prepare(rendered).objects;
     if (object === undefined) throw new Error("Nothing is desired");
     const requests = applyRequests({
@@ -175,7 +208,7 @@ describe("a contested object", () => {
         fields: ['spec.template.spec.containers[name="main"].image'],
       },
     ]);
-    expect(await spoke.admin.get(key)).toEqual(before);
+    expect(wishesOf(await spoke.admin.get(key))).toEqual(before);
     await requests.send(object, signal);
     expect(await requests.contestants(object, signal)).toEqual([]);
   });
