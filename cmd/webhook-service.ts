@@ -1,14 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { connectHub, type HubConnection } from "../access/hub.ts";
-import { type AppDeps, createApp, createHealthApp } from "../webhook/app.ts";
+import { startHealthServer } from "../controller/health.ts";
+import { type AppDeps, createApp } from "../webhook/app.ts";
 import { createByteBudget } from "../webhook/byte-budget.ts";
 import { type Certificates, startCertificates } from "../webhook/certificates.ts";
 import { watchEventLoop } from "../webhook/event-loop-watch.ts";
 import type { Log } from "../webhook/log.ts";
 import { createMetrics, type Metrics } from "../webhook/metrics.ts";
 import { startMountedCertificate } from "../webhook/mounted-certificate.ts";
-import { startHealthServer, startWebhookServer, type WebhookServer } from "../webhook/server.ts";
+import { startWebhookServer, type WebhookServer } from "../webhook/server.ts";
 import { collectWhenIdle } from "./idle-memory.ts";
 import { podNamespace } from "./pod-namespace.ts";
 import { Resources } from "./resources.ts";
@@ -111,7 +112,7 @@ async function listen(
   const { log } = deps;
   await using opened = new AsyncDisposableStack();
   if (healthAddress !== "nowhere") {
-    const { port } = opened.use(await startHealthServer(createHealthApp(deps), healthAddress));
+    const { port } = opened.use(await startHealthServer(healthAddress, deps));
     log.info({ address: shown(healthAddress.host, port) }, "Serving health and metrics");
   }
   const app = createApp({ ...deps, budget: createByteBudget(budgetBytes) });

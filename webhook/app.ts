@@ -45,7 +45,7 @@ export function createApp(deps: AppDeps): Express {
   return app;
 }
 
-/** `/healthz`: 200 while the process answers. `/readyz`: 503 with what is missing. */
+/** `/healthz`: 200 while the process answers. `/readyz`: 503 with what is missing. The health address has them, too. */
 function addHealth(app: Express, { waitingFor }: Pick<AppDeps, "waitingFor">): void {
   app.get("/healthz", (_request, response) => plain(response, 200, "ok"));
   app.get("/readyz", (_request, response) => {
@@ -53,19 +53,6 @@ function addHealth(app: Express, { waitingFor }: Pick<AppDeps, "waitingFor">): v
     if (missing.length === 0) plain(response, 200, "ok");
     else plain(response, 503, missing.map((what) => `waiting for ${what}`).join("\n"));
   });
-}
-
-/** The app of the health address: `/healthz`, `/readyz` and `/metrics`, for probes and scrapers. */
-export function createHealthApp(deps: Pick<AppDeps, "waitingFor" | "metrics" | "log">): Express {
-  const app = express();
-  app.disable("x-powered-by");
-  addHealth(app, deps);
-  app.get("/metrics", async (_request, response) => {
-    response.set("content-type", deps.metrics.contentType).end(await deps.metrics.render());
-  });
-  app.use((_request, response) => plain(response, 404, "not found"));
-  app.use(onError(deps));
-  return app;
 }
 
 function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHandler {

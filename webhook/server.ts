@@ -1,7 +1,7 @@
 import { constants } from "node:crypto";
 import { once } from "node:events";
-import { createServer as createPlainServer, type RequestListener, type Server } from "node:http";
-import { createServer, type Server as SecureServer } from "node:https";
+import type { RequestListener } from "node:http";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 
 import { FleetError } from "../api/errors.ts";
@@ -60,7 +60,7 @@ export async function startWebhookServer(
   server.maxRequestsPerSocket = 0;
   // A client that goes away in the middle of the handshake is its own affair.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
-  const port = await listen(server, address, "--address");
+  const port = await listen(server, address);
   return {
     port,
     useCertificate: (next) => server.setSecureContext({ ...next, ...terms }),
@@ -68,27 +68,13 @@ export async function startWebhookServer(
   };
 }
 
-/** Serves an app over plain HTTP, for probes and metrics. Throws FleetError `ConfigInvalid` when it cannot listen. */
-export async function startHealthServer(
-  app: RequestListener,
-  address: ListenAddress,
-): Promise<AsyncDisposable & { readonly port: number }> {
-  const server = createPlainServer({ ...limits, keepAliveTimeout: 5_000 }, app);
-  const port = await listen(server, address, "--health-address");
-  return { port, [Symbol.asyncDispose]: () => close(server) };
-}
-
-async function listen(
-  server: Server | SecureServer,
-  { host, port }: ListenAddress,
-  flag: string,
-): Promise<number> {
+async function listen(server: Server, { host, port }: ListenAddress): Promise<number> {
   server.listen(port, host);
   try {
     await once(server, "listening");
   } catch (cause) {
     const place = `${host ?? ""}:${port}`;
-    throw new FleetError("ConfigInvalid", `Cannot listen on ${flag} ${place}`, { cause });
+    throw new FleetError("ConfigInvalid", `Cannot listen on --address ${place}`, { cause });
   }
   return portOf(server.address());
 }
@@ -96,7 +82,7 @@ async function listen(
 const lastAnswersMs = 2_000;
 
 /** Requests that are being answered get their answer, at most two seconds long; idle connections are closed at once. */
-async function close(server: Server | SecureServer): Promise<void> {
+async function close(server: Server): Promise<void> {
   const closed = once(server, "close");
   server.close();
   server.closeIdleConnections();
