@@ -1,3 +1,4 @@
+import { connect as connectPlain } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 
 import { describe, expect, test } from "vitest";
@@ -33,8 +34,6 @@ async function connections(
 function happens(socket: TLSSocket, event: "close" | "secureConnect"): Promise<void> {
   return new Promise((resolve) => socket.once(event, resolve));
 }
-
-const isOpen = (socket: TLSSocket): boolean => !socket.destroyed && !socket.readableEnded;
 
 /** Sends a text byte by byte on each socket, one a second. Returns the way to end it. */
 function drip(sockets: readonly TLSSocket[], text: string): () => void {
@@ -72,18 +71,23 @@ describe("T-70 of 500 connections at a byte a second", () => {
         for (const socket of sockets) socket.destroy();
       }
     },
-    60_000,
+    180_000,
   );
 });
 
 test("T-70 more than 512 connections are not taken, and one that ends makes room", async () => {
   await using serving = await serve(allow);
-  const sockets = await connections(serving, 520);
-  expect(sockets.filter(isOpen).length).toBe(512);
+  const { port } = serving.server;
+  // Without handshakes, which take this process longer than the server waits for the first ones.
+  const sockets = Array.from({ length: 520 }, () => connectPlain(port, "127.0.0.1").resume());
+  let ended = 0;
+  for (const socket of sockets) socket.on("error", () => undefined).on("close", () => (ended += 1));
+  await expect.poll(() => ended, { timeout: 60_000 }).toBeGreaterThanOrEqual(8);
+  expect(ended).toBe(8);
   for (const socket of sockets) socket.destroy();
   await expect
     .poll(async () => (await serving.send("GET", "/healthz").catch(() => undefined))?.status, {
-      timeout: 10_000,
+      timeout: 60_000,
     })
     .toBe(200);
-});
+}, 180_000);
