@@ -22,6 +22,7 @@ import { hubFaults } from "./hub-faults.ts";
 import { networkFaults } from "./network-faults.ts";
 import { pluginFaults } from "./plugin-faults.ts";
 import { spokeFaults, victims } from "./spoke-faults.ts";
+import { withEntry } from "./ways-in.ts";
 
 const fleet = useFleet({ spokes: 1 });
 let world: World;
@@ -99,6 +100,19 @@ describe("what a person sees", () => {
     expect(stderr).toMatch(/^causes: \d+ [×x] KNF/m);
     expect(exitCode).toBe(1);
   }, 120_000);
+
+  test("never a login of a proxy, also where a plugin is to be run by hand", async () => {
+    const proxied = { "proxy-url": "http://jane:open-sesame@127.0.0.1:9" };
+    await withEntry(world, "proxy-login", proxied);
+    const file = await world.providers(
+      "failing",
+      providerOf(await world.script("failing", "exit 1")),
+    );
+    const args = ["fleet/proxy-login", "--clusterprofile-provider-file", file];
+    const { stdout, stderr, report } = await world.diagnose(args);
+    expect(report.items[0]?.rootCause?.next.join(" ")).toContain("KUBERNETES_EXEC_INFO=");
+    expect(`${stdout}${stderr}`).not.toContain("open-sesame");
+  });
 
   test("of a component on the hub itself: what is there, without a way to a spoke", async () => {
     await writeComponent(fleet(), "at-home", {});
