@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -27,6 +27,19 @@ test("docs/codes.md lists every code as the catalogue has it, and no other", () 
 test("no two codes have one name", () => {
   const names = Object.values(knfCodes).map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
+});
+
+test("the codes and their names are the agreed ones; new ones may come, none may change or go", async () => {
+  const lines = Object.entries(knfCodes).map(([code, { name }]) => `${code} ${name}\n`);
+  const path = join(import.meta.dirname, "../golden/kubectl/codes.txt");
+  await expect(lines.toSorted().join("")).toMatchFileSnapshot(path);
+});
+
+test("every code is one that diagnose gives", () => {
+  const folder = join(import.meta.dirname, "../../cmd/kubectl/diagnose");
+  const source = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
+  const given = new Set(source.join("").match(/KNF\d{4}/g));
+  expect(Object.keys(knfCodes).filter((code) => !given.has(code))).toEqual([]);
 });
 
 function withoutTicks(value: unknown): unknown {
