@@ -7,6 +7,7 @@ import { ensureBinaries } from "../../fleet/binaries.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
+import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
 import { knfleetFile, rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 2 });
@@ -217,6 +218,63 @@ describe("a person without rights", () => {
   });
 });
 
+describe("get", () => {
+  test("shows what the API servers of all clusters say in their own columns", async () => {
+    const { stdout, stderr, exitCode } = await knfleet("get", "deploy", "-A", "-o", "wide");
+    expect(rowsOf(stdout)).toContainEqual(
+      expect.objectContaining({
+        CLUSTER: "fleet/spoke-1",
+        NAMESPACE: "team-a",
+        NAME: "activator",
+        READY: "1/1",
+        IMAGES: "example.com/activator:1.23.0",
+      }),
+    );
+    expect(rowsOf(stdout).map(({ CLUSTER }) => CLUSTER)).toContain("<hub>");
+    expect(stderr).toContain("2 of 5 clusters could not be read:");
+    expect(exitCode).toBe(3);
+  });
+
+  test("finds kinds by short names and selects spokes by the ClusterProfile", async () => {
+    const names = await knfleet("get", "cm,ns", "-A", "--cluster", "spoke-2", "-o", "name");
+    expect(names.stdout).toContain(
+      "fleet/spoke-2/team-a/configmap/knativeeventing-knative-eventing-root-owner\n",
+    );
+    expect(names.stdout).toContain("fleet/spoke-2/namespace/team-a\n");
+    expect(names.stdout).not.toContain("spoke-1");
+    expect(names.exitCode).toBe(0);
+  });
+});
+
+describe("events", () => {
+  test("of a spoke stand on one time line with those of the hub", async () => {
+    const { hub } = fleet();
+    const about = { kind: "KnativeEventing", namespace: "team-a", name: "knative-eventing" };
+    const owner = await hub.admin.get({ apiVersion: "operator.knative.dev/v1beta1", ...about });
+    await hub.admin.apply({
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { namespace: "team-a", name: "told" },
+      type: "Warning",
+      reason: "InternalError",
+      message: "The plugin failed",
+      involvedObject: { ...about, uid: owner?.metadata.uid },
+    });
+    await waitFor("the Event of the pod that cannot be scheduled", async () => {
+      const { stdout } = await knfleet("events", "ke", "--types", "Warning");
+      return rowsOf(stdout).some(({ CLUSTER }) => CLUSTER === "fleet/spoke-2");
+    });
+    const { stdout, stderr, exitCode } = await knfleet("events", "ke", "--types", "Warning");
+    expect(rowsOf(stdout)).toContainEqual(
+      expect.objectContaining({ CLUSTER: "<hub>", REASON: "InternalError" }),
+    );
+    expect(stderr).toContain("next: kubectl knfleet explain InternalError");
+    expect(exitCode).toBe(0);
+  });
+});
+
+testHubFlagsAndChanges(fleet, () => scene);
+
 describe("as a plugin of the real kubectl", () => {
   test("it is found on PATH and its output and exit code pass through", async () => {
     const binary = await ensureBinaries(["kubectl"]);
@@ -230,5 +288,23 @@ describe("as a plugin of the real kubectl", () => {
     });
     expect(ran.exitCode).toBe(0);
     expect(rowsOf(ran.stdout)).toHaveLength(5);
+  });
+
+  test("kubectl completes it with the file that completion installs", async () => {
+    const binary = await ensureBinaries(["kubectl"]);
+    const env = {
+      PATH: `${fleet().folder}:${process.env["PATH"] ?? ""}`,
+      KUBECONFIG: scene.kubeconfig,
+    };
+    const installed = await runKnfleet(["knfleet", "completion", "install"], {
+      command: binary("kubectl"),
+      env,
+    });
+    expect(installed.stdout).toBe(`${join(fleet().folder, "kubectl_complete-knfleet")}\n`);
+    const offered = await runKnfleet(["__complete", "knfleet", "status", "ks"], {
+      command: binary("kubectl"),
+      env,
+    });
+    expect(offered.stdout).toBe("ks/knative-serving\tReady\n:4\n");
   });
 });
