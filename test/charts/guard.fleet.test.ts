@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { anchorAnnotations, guardAnnotations, guardLabels } from "../../api/anchor.ts";
 import type { Cluster } from "../fleet/fleet.ts";
@@ -10,6 +10,8 @@ import { askForAnchor } from "../webhook/guarded-hub.ts";
 import { ChartedPods } from "./charted-pods.ts";
 import { chartFolder, Helm } from "./helm.ts";
 import { rightsReport } from "./rights.ts";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 // The cluster plays a spoke without policies, whose hub is itself.
 const fleet = useFleet({

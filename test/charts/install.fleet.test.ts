@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
@@ -17,8 +17,11 @@ import type { ControllerProcess } from "../support/controller-process.ts";
 import { ChartedPods, tokenOf } from "./charted-pods.ts";
 import { followExamples, forgetExamples } from "./example-fleet.ts";
 import { chartFolder, Helm, type Values } from "./helm.ts";
+import { isRefused } from "./refusal.ts";
 import { listAt } from "./rendered.ts";
 import { rightsReport } from "./rights.ts";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 // Without nodes no kubelet plays along: what runs in a pod is what a test runs. Without WatchList both ways of following are needed,
 // `list` for API servers that do not have it.
@@ -227,6 +230,7 @@ async function installations(first: ControllerProcess): Promise<void> {
   await condition(hub, "KnativeServing", ["TargetClusterResolved", missing]);
   await flap();
   opened.use(await pods.controller());
+  await waitFor("the other replica to follow the Lease", isFollowed, patient);
   await first.stop();
   await flap();
   await Promise.all([remove(hub, kind), giveUp("KnativeServing")]);
@@ -243,6 +247,11 @@ async function giveUp(lost: ComponentKind): Promise<void> {
     { metadata: { annotations } },
   );
   await remove(hub, lost);
+}
+
+async function isFollowed(): Promise<boolean> {
+  const filter = { user: "knfleet-controller", resource: "leases", verb: "watch" };
+  return (await hub.auditLog.requests(filter)).some(({ code }) => code === 200);
 }
 
 async function flap(): Promise<void> {
@@ -278,18 +287,6 @@ async function refusals(): Promise<void> {
   await isRefused(spoilt, /data\["config\.json"\]/);
   // A webhook that did not answer in time does not keep anybody from writing it.
   await hub.admin.patch(map, { data: valueAt(before, "data") });
-}
-
-/** Waits until a request is refused with these words, and not because nobody answered in time. */
-async function isRefused(attempt: () => Promise<unknown>, words: RegExp): Promise<void> {
-  await waitFor(
-    `a refusal ${words}`,
-    async () => {
-      const said = await attempt().catch((error: unknown) => error);
-      return said instanceof Error && words.test(said.message);
-    },
-    patient,
-  );
 }
 
 test("uninstalling is refused while there is a component, and leaves the definitions", async () => {

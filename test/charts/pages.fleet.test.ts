@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 
 import { type Block, blocksOf, fileNameOf } from "../demo/page.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
@@ -11,6 +11,8 @@ import type { Cluster } from "../fleet/fleet.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { chartFolder } from "./helm.ts";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const fleet = useFleet({ spokes: 0 });
 const docs = resolve(import.meta.dirname, "../../docs");
