@@ -83,6 +83,22 @@ describe("versions", () => {
   });
 });
 
+test.each([
+  ["1.23.0", ["spec.version: 1.23.0 is not the newest patch of its minor, 1.23.1 is"]],
+  ["1.22.0", []],
+  ["1.23", []],
+])("of %s it is said whether it is the newest patch", async (version, wanted) => {
+  const newer: Releases = {
+    ...(await openReleases(sample)),
+    versionsOf: (kind) => ["1.23.1", ...releases.versionsOf(kind)],
+    load: (part) => releases.load(part.replace("1.23.1", "1.23.0")),
+  };
+  const renderCheck = componentProblems({ releases: newer, environment: {} });
+  const { violations, warnings } = await review(written({ ...kourier, version }), { renderCheck });
+  expect(violations).toEqual([]);
+  expect(warnings.filter((one) => one.startsWith("spec.version"))).toEqual(wanted);
+});
+
 describe("what rendering says", () => {
   test.each([
     [
