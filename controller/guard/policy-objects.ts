@@ -53,8 +53,10 @@ export function readGuards(
   );
 }
 
+type PolicyClient = Pick<KubeClient, "get" | "apply" | "replace">;
+
 export interface PolicyWork {
-  readonly client: KubeClient;
+  readonly client: PolicyClient;
   readonly fieldManager: string;
   readonly owner: GuardOwner;
   /** What was read just now. */
@@ -148,7 +150,7 @@ function isEqual(live: KubeObject, manifest: Manifest): boolean {
 }
 
 interface Settling {
-  readonly client: KubeClient;
+  readonly client: PolicyClient;
   readonly fieldManager: string;
   readonly live: KubeObject | undefined;
 }
@@ -163,12 +165,13 @@ async function settledOne(
   const ref = { resource, name: nameOf(manifest) };
   let current = live;
   for (let attempt = 1; ; attempt += 1) {
-    if (current === undefined) {
-      const object = await client.apply(ref, manifest, { fieldManager, force: true }, signal);
-      return { object, before: "missing" };
-    }
-    if (isEqual(current, manifest)) return { object: current, before: "equal" };
+    if (current !== undefined && isEqual(current, manifest))
+      return { object: current, before: "equal" };
     try {
+      if (current === undefined) {
+        const object = await client.apply(ref, manifest, { fieldManager, force: true }, signal);
+        return { object, before: "missing" };
+      }
       // Not by apply: what others added to a list would stay.
       const { resourceVersion, uid } = current.metadata;
       const metadata = { ...manifest.metadata, resourceVersion, uid };

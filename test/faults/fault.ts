@@ -92,9 +92,9 @@ export function someOf(
   return () => (random() < share ? fault : undefined);
 }
 
-/** Something that changes the cluster: not one of the guard's probes, whose refusals have to come without a break. */
+/** Something that changes the cluster: not a review, and not one of the guard's probes, whose refusals have to come without a break. */
 export function isWrite({ isWrite: writes, path }: Seen): boolean {
-  return writes && !path.includes("dryRun=");
+  return writes && !path.includes("dryRun=") && !path.endsWith("reviews");
 }
 
 /** An ordinary request: the proxy's answer to it ends. */
