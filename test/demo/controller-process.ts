@@ -68,7 +68,7 @@ export async function startController(
   const either = AbortSignal.any([signal, death.signal]);
   await until(() => readiness(port, either), {
     what: `the controller to be ready; its log is ${logFile}`,
-    timeoutMs: 30_000,
+    timeoutMs: 120_000,
     signal: either,
   });
   const running = undo.move();

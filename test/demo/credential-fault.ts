@@ -47,7 +47,7 @@ export async function revokeCredential(stage: Stage): Promise<void> {
     async () => ((await shell.quiet(`${events} -o name`)).stdout === "" ? undefined : true),
     {
       what: "a Warning event of the component",
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
       signal,
     },
   );
@@ -93,5 +93,5 @@ async function mustHaveArrived(stage: Stage): Promise<void> {
     return valueAt(map, "data", "http-protocol") === "Redirected" ? true : undefined;
   };
   const what = "the pending change to arrive on the spoke";
-  await until(find, { what, timeoutMs: 10_000, signal: stage.signal });
+  await until(find, { what, timeoutMs: 60_000, signal: stage.signal });
 }
