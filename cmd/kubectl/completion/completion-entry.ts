@@ -8,7 +8,7 @@ export function completionEntry(): CommandEntry {
     name: "completion",
     args: "bash|zsh|fish|kubectl|install [...]",
     summary: "Print what a shell needs to complete this command",
-    text: "Completes commands, flags, installations, ClusterProfiles, namespaces, contexts and reasons. kubectl itself completes\n`kubectl knfleet` with the help of a program kubectl_complete-knfleet on the PATH: `kubectl` prints it, `install` puts it beside the plugin.",
+    text: "Completes commands, flags, installations, ClusterProfiles, namespaces, contexts and reasons. kubectl itself completes\n`kubectl knfleet` with the help of a program kubectl_complete-knfleet on the PATH: `kubectl` prints it, `install` puts it beside the plugin.\nNames that the hub does not tell within a second (KNFLEET_COMPLETION_TIMEOUT) are not offered.",
     examples: [
       [
         "kubectl knfleet completion install",

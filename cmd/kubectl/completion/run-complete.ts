@@ -1,16 +1,17 @@
 import { commandTable } from "../command-table.ts";
 import { commonOptions, connectionOptions } from "../common-options.ts";
+import { parseDurationMs } from "../duration.ts";
 import { readFlags, type Flags, type RawFlags } from "../flags.ts";
 import { normalizedArgs, switchesOf } from "../normalized-args.ts";
 import { createProgram } from "../program.ts";
 import type { Terminal } from "../terminal.ts";
 import { completionText, directives, fixed, offerAt, type Offer, type Word } from "./complete.ts";
 
-const budgetMs = 1_000;
+const defaultBudgetMs = 1_000;
 
 /**
  * Prints what can stand at the place of the last word. Never fails and writes nothing on standard error: what cannot be found
- * out within a second is not offered.
+ * out within a second, or `KNFLEET_COMPLETION_TIMEOUT`, is not offered.
  */
 export async function runComplete(
   words: readonly string[],
@@ -19,9 +20,19 @@ export async function runComplete(
 ): Promise<void> {
   const common = [...commonOptions(), ...connectionOptions()];
   const offer = offerAt(words, { entries: commandTable(), common });
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMs)]);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMsOf(terminal))]);
   const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
   terminal.stdout.write(completionText(found.words, found.directive));
+}
+
+function budgetMsOf({ env }: Terminal): number {
+  const text = env["KNFLEET_COMPLETION_TIMEOUT"] ?? "";
+  try {
+    return text === "" ? defaultBudgetMs : parseDurationMs(text, "KNFLEET_COMPLETION_TIMEOUT");
+  } catch {
+    // Completion says nothing, also of a wrong setting.
+    return defaultBudgetMs;
+  }
 }
 
 type Fixed = Extract<Offer, { readonly kind: "words" }>;
