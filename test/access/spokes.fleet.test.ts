@@ -225,7 +225,7 @@ describe("a spoke", () => {
     });
     const asked = await spoke.auditLog.requests({ userAgent: agent, since });
     // It is quiet for longer than a server may be without being asked how it is.
-    expect(new Set(asked.map(({ uri }) => uri))).toEqual(new Set(["/readyz"]));
+    expect(asked.filter(({ uri }) => uri !== "/readyz")).toEqual([]);
     expect(asked.length).toBeLessThanOrEqual(3);
     expect(quiet.state(ref)?.kind).toBe("connected");
   });
