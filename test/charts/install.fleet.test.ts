@@ -210,8 +210,14 @@ test("what runs in the pods does the main job and answers reviews, with the righ
       rightsReport(hub, { namespace, name, since }, all),
     ),
   );
-  const nothing = { refused: [], unused: [] };
-  expect(reports).toEqual([nothing, nothing]);
+  // Needed when somebody else wrote the component in the same moment, which does not happen each time.
+  const afterConflict = [
+    "get operator.knative.dev/knativeservings",
+    "get operator.knative.dev/knativeeventings",
+  ];
+  expect(reports.flatMap(({ refused }) => refused)).toEqual([]);
+  const unused = reports.flatMap((report) => report.unused);
+  expect(unused.filter((right) => !afterConflict.includes(right))).toEqual([]);
 }, 600_000);
 
 /** Creates a component, once more where a busy hub did not answer the webhook in time (code 500). */
