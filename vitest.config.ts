@@ -27,8 +27,8 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 60_000 } },
-          // A fleet fills two cores: one file at a time, after the unit tests.
-          maxWorkers: 1,
+          // A fleet waits as much as it works: two files at a time fill two cores, after the unit tests.
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },
