@@ -276,13 +276,19 @@ describe("events", () => {
 
 testHubFlagsAndChanges(fleet, () => scene);
 
+/** A folder for the PATH with the plugin in it. */
+async function pluginFolder(): Promise<string> {
+  const { folder } = fleet();
+  const plugin = join(folder, "kubectl-knfleet");
+  await writeFile(plugin, `#!/bin/sh\nexec "${process.execPath}" "${knfleetFile}" "$@"\n`);
+  await chmod(plugin, 0o755);
+  return folder;
+}
+
 describe("as a plugin of the real kubectl", () => {
   test("it is found on PATH and its output and exit code pass through", async () => {
     const binary = await ensureBinaries(["kubectl"]);
-    const folder = fleet().folder;
-    const plugin = join(folder, "kubectl-knfleet");
-    await writeFile(plugin, `#!/bin/sh\nexec "${process.execPath}" "${knfleetFile}" "$@"\n`);
-    await chmod(plugin, 0o755);
+    const folder = await pluginFolder();
     const ran = await runKnfleet(["knfleet", "status", "-A", "--no-live"], {
       command: binary("kubectl"),
       env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, KUBECONFIG: scene.kubeconfig },
@@ -293,8 +299,9 @@ describe("as a plugin of the real kubectl", () => {
 
   test("kubectl completes it with the file that completion installs", async () => {
     const binary = await ensureBinaries(["kubectl"]);
+    const folder = await pluginFolder();
     const env = {
-      PATH: `${fleet().folder}:${process.env["PATH"] ?? ""}`,
+      PATH: `${folder}:${process.env["PATH"] ?? ""}`,
       KUBECONFIG: scene.kubeconfig,
       // The second that a person waits may be too short for a busy machine.
       KNFLEET_COMPLETION_TIMEOUT: "60s",
@@ -303,7 +310,7 @@ describe("as a plugin of the real kubectl", () => {
       command: binary("kubectl"),
       env,
     });
-    expect(installed.stdout).toBe(`${join(fleet().folder, "kubectl_complete-knfleet")}\n`);
+    expect(installed.stdout).toBe(`${join(folder, "kubectl_complete-knfleet")}\n`);
     const offered = await runKnfleet(["__complete", "knfleet", "status", "ks"], {
       command: binary("kubectl"),
       env,
