@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import { type AllowedSource, allowedSourceOf } from "../access/manifest-url.ts";
-import { goDurationMs } from "./go-duration.ts";
+import { goDurationMs } from "../api/go-duration.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export const logFormats = ["json", "text"] as const;

@@ -5,7 +5,7 @@ import type { Ruling, Violation } from "./review.ts";
 import type { ComponentFacts } from "./rules/component-facts.ts";
 import { componentRules, componentWarnings } from "./rules/component-rules.ts";
 import { refOf } from "./rules/reference.ts";
-import type { Problem, Subject } from "./rules/rule.ts";
+import type { Fields, Problem, Subject } from "./rules/rule.ts";
 import { shaper } from "./rules/schema.ts";
 import { sizeProblems } from "./rules/size.ts";
 
@@ -25,16 +25,24 @@ export function componentReview(sources: FactSources): Review {
     if (tooLarge.length > 0) {
       return { violations: tooLarge.map(violation("size", 422)), warnings: [] };
     }
-    const { component, problems } = shapeOf(known.spec, { ...known, installed });
+    const place = { ...known, installed };
+    const { component, problems } = shapeOf(known.spec, place);
     const subject: Subject = {
       ...known,
       username: request.userInfo.username,
       ref: refOf(known.spec),
-      component,
+      component: component ?? shapeOf(soundPart(known.spec, problems), place).component,
       misshapen: problems,
     };
     return rulingOn(subject, await gatherFacts(subject, { ...sources, request }, signal));
   };
+}
+
+/** A spec without the misshapen fields, so that what is wrong with its version is told at the same time; all of it when that depends on one of these. */
+function soundPart(spec: Fields, problems: readonly Problem[]): Fields {
+  const wrong = new Set(problems.map(({ path }) => /^spec\.([\w-]+)/.exec(path)?.[1] ?? "version"));
+  if (wrong.has("version") || wrong.has("manifests")) return spec;
+  return Object.fromEntries(Object.entries(spec).filter(([field]) => !wrong.has(field)));
 }
 
 /** All that the rules say. */
@@ -53,7 +61,8 @@ function violation(rule: string, code: Violation["code"]): (problem: Problem) =>
   return ({ path, message }) => ({ rule, path, message, code });
 }
 
-/** Rendering stops at the first problem, which a rule may have found with a better path. */
+/** Rendering may find what a rule has found with a better path. What is not permitted or in the way is another matter. */
 function isNewsTo(known: readonly Violation[]): (problem: Problem) => boolean {
-  return ({ path }) => !known.some((one) => one.path.startsWith(path) || path.startsWith(one.path));
+  const wrong = known.filter(({ code }) => code === 422);
+  return ({ path }) => !wrong.some((one) => one.path.startsWith(path) || path.startsWith(one.path));
 }

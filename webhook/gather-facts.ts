@@ -33,7 +33,7 @@ export async function gatherFacts(
   signal: AbortSignal,
 ): Promise<ComponentFacts> {
   const { facts, renderCheck } = deps;
-  const { ref, component } = subject;
+  const { ref, component, misshapen } = subject;
   const [mayUse, mayApply, cluster, components, render] = await Promise.all([
     orUnknown(mayUseCluster(subject, deps, signal)),
     orUnknown(mayApplyManifests(subject, deps, signal)),
@@ -50,7 +50,8 @@ export async function gatherFacts(
     providers: cluster?.providers,
     pluginProblem: cluster?.pluginProblem,
     components,
-    render,
+    // What would be rendered of a part is not what somebody wants.
+    render: render === undefined || misshapen.length === 0 ? render : { ...render, others: [] },
     manifestSources: deps.manifestSources,
   };
 }

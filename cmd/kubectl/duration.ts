@@ -1,4 +1,4 @@
-import { goDurationMs } from "../go-duration.ts";
+import { goDurationMs } from "../../api/go-duration.ts";
 import { UsageError } from "./usage-error.ts";
 
 const dayMs = 86_400_000;

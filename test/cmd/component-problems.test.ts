@@ -83,6 +83,35 @@ describe("versions", () => {
   });
 });
 
+describe("what hides no problem of the version or of the rest", () => {
+  test.each([
+    [{ "high-availability": {} }, ["spec.high-availability.replicas", "spec.version"]],
+    [{ workloads: [{}], config: 1 }, ["spec.config", "spec.version", "spec.workloads[0].name"]],
+    // Whose manifests these are decides what the version may be.
+    [{ manifests: 1 }, ["spec.manifests"]],
+  ])("a wrong shape: %j", async (spec, paths) => {
+    const { violations } = await review(
+      written({ ...kourier, ...spec, version: "9.9.9" }),
+      stage(),
+    );
+    expect(violations.map(({ path }) => path).toSorted()).toEqual(paths);
+  });
+
+  test("a misshapen ingress is not taken for Istio", async () => {
+    const ingress = { kourier: { enabled: "yes" } };
+    const { violations } = await review(written({ ingress }), stage());
+    expect(violations.map(({ path }) => path)).toEqual(["spec.ingress.kourier.enabled"]);
+  });
+
+  test("another component on the cluster", async () => {
+    const components = [
+      { kind: "KnativeServing", namespace: "b", name: "b", ref: undefined } as const,
+    ];
+    const ruling = await review(written({}), { ...stage(), components });
+    expect(ruling.violations.map(({ rule }) => rule)).toEqual(["duplicate", "rendering"]);
+  });
+});
+
 test.each([
   ["1.23.0", ["spec.version: 1.23.0 is not the newest patch of its minor, 1.23.1 is"]],
   ["1.22.0", []],

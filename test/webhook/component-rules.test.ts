@@ -150,6 +150,22 @@ describe("what upstream's controller or the cluster would reject later", () => {
     expect(rules.size).toBeGreaterThanOrEqual(9);
   });
 
+  test("an unknown type of Kourier's Service hides nothing else about it", async () => {
+    const kourier = {
+      enabled: true,
+      "service-type": "ExternalName",
+      "http-port": 70_000,
+      "https-port": 30_443,
+      "bootstrap-configmap": "A",
+    };
+    const { violations } = await review(written({ ingress: { kourier } }));
+    expect(violations.map(({ path }) => path)).toEqual([
+      "spec.ingress.kourier.service-type",
+      "spec.ingress.kourier.http-port",
+      "spec.ingress.kourier.bootstrap-configmap",
+    ]);
+  });
+
   test("every rule has a code of the protocol", () => {
     const codes = Object.values(componentRules).map(({ code }) => code);
     expect(codes.every((code) => [403, 409, 422, 500].includes(code))).toBe(true);

@@ -39,12 +39,11 @@ export const kourierOptions: Check = ({ kind, spec }) => {
   if (kind !== "KnativeServing" || options["enabled"] !== true) return [];
   const { "service-type": wanted = "", "service-load-balancer-ip": address = "" } = options;
   const type = wanted === "" ? "LoadBalancer" : String(wanted);
-  if (!serviceTypes.includes(type)) {
-    const message = `must be ClusterIP, LoadBalancer or NodePort (is ${shown(type)})`;
-    return [{ path: below(kourierPath, "service-type"), message }];
-  }
+  const isKnown = serviceTypes.includes(type);
+  const message = `must be ClusterIP, LoadBalancer or NodePort (is ${shown(type)})`;
   return [
-    ...(address === "" || type === "LoadBalancer"
+    ...(isKnown ? [] : [{ path: below(kourierPath, "service-type"), message }]),
+    ...(address === "" || type === "LoadBalancer" || !isKnown
       ? []
       : [misfit("service-load-balancer-ip", "LoadBalancerIP", { type, needed: "LoadBalancer" })]),
     ...portProblems(options["http-port"], "http-port", { type, option: "HTTPPort" }),
@@ -95,7 +94,9 @@ function portProblems(
     const message = `must be a port from 1 to ${maxPort} (is ${port})`;
     return [{ path: below(kourierPath, field), message }];
   }
-  return type === "NodePort" ? [] : [misfit(field, option, { type, needed: "NodePort" })];
+  // Nobody knows what an unknown type would take.
+  const fits = type === "NodePort" || !serviceTypes.includes(type);
+  return fits ? [] : [misfit(field, option, { type, needed: "NodePort" })];
 }
 
 function misfit(

@@ -18,7 +18,7 @@ export interface Subject {
   readonly before: Fields | undefined;
   /** The target cluster, when the reference is one. */
   readonly ref: ClusterProfileRef | undefined;
-  /** The whole component; undefined when it does not have the shape of its schema. */
+  /** The component without what is misshapen; undefined when that is too much to understand the rest. */
   readonly component: Component | undefined;
   /** Where it does not have that shape. */
   readonly misshapen: readonly Problem[];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { goDurationMs } from "../../cmd/go-duration.ts";
+import { goDurationMs } from "../../api/go-duration.ts";
 
 test.each([
   ["10s", 10_000],
