@@ -19,6 +19,7 @@ import { epochMs, type PathTraces, type Times } from "./path-traces.ts";
 import { pluginEnvironment } from "./plugin-environment.ts";
 import { PluginLimits } from "./plugin-limits.ts";
 import type { ProviderFile } from "./provider-config.ts";
+import { cannotWork } from "./readiness-answer.ts";
 import { RequestCounters } from "./request-counters.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
@@ -216,11 +217,14 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       idempotent: false,
     } as const;
     try {
-      const { status } = await this.#requester.send(request, signal);
-      // Anything else is said by somebody who is there and does not know the question.
-      if (status >= 500) throw this.#unreachable(status, request.path);
+      const answer = await this.#requester.send(request, signal);
+      if (cannotWork(answer)) throw this.#unreachable(answer.status, request.path);
     } catch (error) {
       signal.throwIfAborted();
+      // Such as a redirect to a login, by a gateway that knows only the paths of resources.
+      if (error instanceof ConnectionError && error.failure === "other") {
+        return this.probe(signal, timeoutMs);
+      }
       throw this.#explained(error);
     }
   }

@@ -30,19 +30,23 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A connection to a stub that has a watch open for whoever asks; `/readyz` says what `ready` does. */
-async function connected(ready: () => StubAnswer): Promise<{
+async function connected(
+  ready: () => StubAnswer,
+  { prefix = "", http1 = false } = {},
+): Promise<{
   readonly keeper: SpokeKeeper;
   readonly client: KubeClient;
   readonly asked: () => number;
 }> {
   const api = await stub(undefined, {
+    http1,
     answer: ({ path }) => {
-      if (path === "/readyz") return ready();
+      if (path === `${prefix}/readyz`) return ready();
       return path.includes("watch=true") ? { body: "", open: true } : { body: "{}" };
     },
   });
   const certificate = Buffer.from(authority.certificatePem).toString("base64");
-  const cluster = { server: api.server, "certificate-authority-data": certificate };
+  const cluster = { server: `${api.server}${prefix}`, "certificate-authority-data": certificate };
   const type = "ControlPlaneHealthy";
   const profile = profileOf({
     conditions: [{ type, status: "True" }],
@@ -57,7 +61,7 @@ async function connected(ready: () => StubAnswer): Promise<{
   return {
     keeper,
     client,
-    asked: () => api.requests.filter(({ path }) => path === "/readyz").length,
+    asked: () => api.requests.filter(({ path }) => path === `${prefix}/readyz`).length,
   };
 }
 
@@ -96,6 +100,43 @@ test("a spoke that is silent and cannot work is lost: its watches end, and go on
   status = 200;
   await expect.poll(() => keeper.state.kind, patience).toBe("connected");
   expect(isOver).toBe(false);
+});
+
+// What kube-apiserver says while it stops, and when a plugin for the encryption of Secrets is away.
+const checks = (failed: string): string =>
+  ["ping", "log", "etcd", "etcd-readiness", "kms-providers", "shutdown"]
+    .map((name) => (name === failed ? `[-]${name} failed: reason withheld` : `[+]${name} ok`))
+    .join("\n");
+
+test.each([
+  { what: "it is about to stop", answer: { status: 500, body: checks("shutdown") } },
+  { what: "it cannot decrypt Secrets", answer: { status: 500, body: checks("kms-providers") } },
+  { what: "a gateway does not know the path", answer: { status: 404 } },
+  {
+    what: "a gateway sends unknown paths to a login",
+    answer: { status: 302, headers: { location: "https://login.test/" } },
+  },
+])("a silent spoke is kept when $what", async ({ answer }) => {
+  const { keeper, client, asked } = await connected(() => answer);
+  void watched(client);
+  await expect.poll(asked, patience).toBeGreaterThan(3);
+  expect(keeper.state.kind).toBe("connected");
+});
+
+test.each(["etcd", "etcd-readiness"])("a silent spoke whose %s fails is lost", async (check) => {
+  const { keeper, client } = await connected(() => ({ status: 500, body: checks(check) }));
+  void watched(client);
+  await expect.poll(() => keeper.state.kind, patience).toBe("lost");
+});
+
+test("a silent spoke behind a path of an HTTP/1.1 server is asked below that path", async () => {
+  const { keeper, client, asked } = await connected(() => ({}), {
+    prefix: "/spoke-1",
+    http1: true,
+  });
+  void watched(client);
+  await expect.poll(asked, patience).toBeGreaterThan(3);
+  expect(keeper.state.kind).toBe("connected");
 });
 
 test("a spoke on which nothing is watched is left alone", async () => {
