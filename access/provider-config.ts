@@ -52,7 +52,7 @@ export interface Provider {
   /** Ours: an http server, and an unverified one when the profile asks for it. */
   readonly allowInsecure: boolean;
   readonly rules: ProviderRules;
-  /** Ours: how many of its plugins run at the same time; absent: as many as run at all. */
+  /** Ours: how many of its plugins run at the same time; absent: two. */
   readonly maxConcurrency?: number;
 }
 

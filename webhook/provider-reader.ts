@@ -23,7 +23,7 @@ export function createProviderReader(roots: readonly string[]): ProviderReader {
   let before: Promise<unknown> = Promise.resolve();
   return async (source, signal) => {
     if (source.text.length <= maxInline) return readingOf(source, roots);
-    const cost = costProblem(source.text);
+    const cost = costProblem(source.text, source.format);
     if (cost !== undefined) return hopeless(cost);
     const turn = before.then(() => {
       signal.throwIfAborted();

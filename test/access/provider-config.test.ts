@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { stringify } from "yaml";
 
 import { parseProviderFile } from "../../access/provider-config.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -122,6 +123,38 @@ providers:
   ])("that holds too many %s is refused with a position (T-25)", (_what, content, problem) => {
     const source = content.startsWith("{") ? json : yaml;
     expect(() => parseProviderFile(content, source)).toThrow(`more than ${problem}`);
+  });
+
+  test.each(["json", "yaml"] as const)(
+    "with 300 providers and all their rules is read as %s",
+    (format) => {
+      const providers = Array.from({ length: 300 }, (_, at) =>
+        rawProvider(
+          `provider-${at}`,
+          {
+            allowedNamespaces: ["fleet-credentials"],
+            allowedServers: ["*.example-clusters.com:6443"],
+            requiredConfig: { clusterName: "name" },
+            timeout: "30s",
+          },
+          {
+            args: ["--login", "cloud", "--server-id", "6dae42f8-4368-4678-94ff-3960e28e3630"],
+            env: [{ name: "POD_NAMESPACE", value: "fleet-credentials" }],
+          },
+        ),
+      );
+      const content =
+        format === "json" ? JSON.stringify({ providers }, null, 2) : stringify({ providers });
+      const file = parseProviderFile(content, format === "json" ? json : yaml);
+      expect(file.providers.filter(({ exec }) => exec !== undefined)).toHaveLength(300);
+    },
+  );
+
+  test("with a string that never ends is read in one go (T-25)", () => {
+    const before = process.threadCpuUsage();
+    expect(() => parseProviderFile(`"${'\\"'.repeat(39_000)}`, yaml)).toThrow("not usable");
+    // It takes a few hundredths of a second; seconds where the end of the string is looked for from each quote.
+    expect(process.threadCpuUsage(before).user).toBeLessThan(1_000_000);
   });
 
   test("that uses an anchor 5,000 times is read in one go, as the last one of its name before it", () => {
