@@ -58,7 +58,9 @@ export function providerDocument(content: string, format: "json" | "yaml"): Prov
   }
   if (depthOf(content) > maxDepth) throw new ContentError("it is nested too deeply");
   const lines = new LineCounter();
-  const document = parseDocument(content, {
+  // Blank in JSON, where none stands in a string; to YAML it is one only before a line feed.
+  const text = format === "json" ? content.replaceAll("\r", " ") : content;
+  const document = parseDocument(text, {
     lineCounter: lines,
     // Prints nothing; "silent" would also say nothing of a second document.
     logLevel: "error",

@@ -16,6 +16,12 @@ describe("a provider file", () => {
     },
   );
 
+  test.each([" ", "\t", "\r", "\r\n", "\n\t"])("of JSON may have %j between its parts", (blank) => {
+    const parts = JSON.stringify({ providers: [rawProvider("sr"), rawProvider("other")] });
+    const content = parts.replaceAll(/[{}[\],]|(?<="):/g, (part) => `${blank}${part}${blank}`);
+    expect(parseProviderFile(content, json)).toEqual(parseProviderFile(parts, json));
+  });
+
   test("is read from YAML too", () => {
     const content = `
 providers:
