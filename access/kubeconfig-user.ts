@@ -1,6 +1,7 @@
 import { parseDocument } from "yaml";
 
 import { isRecord } from "../api/fields.ts";
+import { costProblem } from "./provider-document.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -38,6 +39,7 @@ export function kubeconfigUser(text: string, context: string): KubeconfigUser {
 }
 
 function configOf(text: string): Fields {
+  if (costProblem(text, "yaml") !== undefined) throw new KubeconfigUserError("is too large");
   const document = parseDocument(text, { logLevel: "silent" });
   if (document.errors.length > 0) throw new KubeconfigUserError("is not YAML");
   const config = plainOf(() => document.toJS({ maxAliasCount: 100 }));

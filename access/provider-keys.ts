@@ -25,7 +25,7 @@ export interface CanonicalValue {
 
 /**
  * Matches keys as Go does: in any case, later ones over earlier ones, objects and the elements of lists merged, null as if
- * absent. Unknown keys are left out with a warning. Spec: cluster-inventory.md 2.2, 11.
+ * absent, unless it stands for a rule. Unknown keys are left out with a warning. Throws ContentError. Spec: cluster-inventory.md 2.2, 11.
  */
 export function canonicalKeys(source: ProviderDocument, schema: KeySchema): CanonicalValue {
   const reader = new KeyReader(new BoundedSource(source));
@@ -43,6 +43,8 @@ interface Place {
 const maxPathLength = 256;
 // A text has at most as many (provider-document.ts); aliases and merges can make more of them.
 const maxParts = 20_000;
+// What narrows a provider must not vanish, as when every entry of a list is commented out. Go knows none of these keys.
+const narrowing = /^providers\[\d+\]\.(?:sha256|allowed[A-Z]\w*|requiredConfig(?:\..*)?)$/s;
 // A key such as __proto__ is a key like any other.
 const ordinary = { configurable: true, enumerable: true, writable: true } as const;
 
@@ -56,7 +58,7 @@ class BoundedSource {
   constructor({ document, merges, positionOf }: ProviderDocument) {
     this.merges = merges;
     this.positionOf = positionOf;
-    this.#targets = targetsIn(document);
+    this.#targets = targetsIn(document, positionOf);
   }
 
   /** The part itself, or what it stands for. */
@@ -73,14 +75,25 @@ class BoundedSource {
   }
 }
 
-/** What each alias stands for: the last node before it with its anchor. In one go: the parser looks through the document for each. */
-function targetsIn(document: Document): ReadonlyMap<unknown, unknown> {
+/**
+ * What each alias stands for: the last node before it with its anchor. In one go: the parser looks through the document for each. Throws
+ * ContentError when there is none, or a rule could vanish by a slip of the pen.
+ */
+function targetsIn(
+  document: Document,
+  positionOf: ProviderDocument["positionOf"],
+): ReadonlyMap<unknown, unknown> {
   const anchors = new Map<string, unknown>();
   const targets = new Map<unknown, unknown>();
   visit(document, {
     Node(_key, node) {
-      if (isAlias(node)) targets.set(node, anchors.get(node.source));
-      else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      if (isAlias(node)) {
+        const target = anchors.get(node.source);
+        if (target === undefined) {
+          throw new ContentError(`an alias has no anchor before it (${positionOf(node)})`);
+        }
+        targets.set(node, target);
+      } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
     },
   });
   return targets;
@@ -144,8 +157,10 @@ class KeyReader {
     if (known === undefined) return warn("the key is not known and is ignored");
     const name = found ?? key;
     if (name !== key) warn(`the key should be written ${name}`);
-    const next = this.read(pair.value, result[name], { shape: known, path: `${above}${name}` });
-    if (next !== null) Object.defineProperty(result, name, { value: next, ...ordinary });
+    const inside = `${above}${name}`;
+    const next = this.read(pair.value, result[name], { shape: known, path: inside });
+    if (next !== null || narrowing.test(inside))
+      Object.defineProperty(result, name, { value: next, ...ordinary });
     // Go: null takes back a list or an object, and leaves a text or a boolean as it was.
     else if (["object", "array"].includes(known.type)) Reflect.deleteProperty(result, name);
   }
