@@ -63,7 +63,8 @@ export async function readRoot(
  * Writes the root with an inventory in one request, or creates it. `before` is what was read; when the root was changed meanwhile it is read
  * again and written only if the change was not about the inventory.
  *
- * Throws FleetError `AnchorConflict`, or `ClusterBusy` when the root is being deleted or somebody else writes it too.
+ * Throws FleetError `AnchorConflict`, or `ClusterBusy` when the root is being deleted, is not the one that was read any more, or somebody else writes it
+ * too.
  */
 export async function writeRoot(
   { before, ...owner }: RootOwnership & { readonly before: Root | undefined },
@@ -83,6 +84,7 @@ export async function writeRoot(
       if (!(error instanceof ApiError) || !isOutdated(error)) throw error;
     }
     const live = await readRoot(component, target, signal);
+    if (before !== undefined && live?.uid !== before.uid) throw replaced(before);
     if (live !== undefined && inventoryTextOf(live.object) !== textOf(before)) break;
     current = live;
   }
@@ -142,6 +144,11 @@ function rootOf(object: KubeObject, owner: RootOwnership): Root {
 // 409: created or changed meanwhile, or gone (uid given). 422: another one by now, or the test of a JSON Patch failed.
 function isOutdated({ status }: ApiError): boolean {
   return status === 409 || status === 422;
+}
+
+/** What stops the work under a root that is gone: whatever names its uid as owner is collected. Spec: anchor-guard.md 7.1. */
+export function replaced({ key }: Pick<Root, "key">): FleetError {
+  return new FleetError("ClusterBusy", `${describe(key)} was deleted in the middle of the work`);
 }
 
 function textOf(root: Root | undefined): string {

@@ -3,30 +3,48 @@ import { describe, identityOf } from "../../api/kubernetes.ts";
 import { belongingOf } from "../finalize-plan.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { kindIdOf, sightingOf } from "../observe/sighting.ts";
+import { replaced } from "./anchor.ts";
 import type { EngineRequests } from "./apply-requests.ts";
-import { apply, type Applied, type ApplyDeps, leavingMessage } from "./apply.ts";
+import {
+  apply,
+  type Applied,
+  type ApplyDeps,
+  type ApplyRequests,
+  leavingMessage,
+} from "./apply.ts";
 import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import type { Contestant } from "./contestants.ts";
 import { gated } from "./gates.ts";
-import { type Begun, contestsOf, watchAll, type Work, writtenRoot } from "./install-work.ts";
+import {
+  type Begun,
+  contestsOf,
+  guardAll,
+  watchAll,
+  type Work,
+  writtenRoot,
+} from "./install-work.ts";
 import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import type { Prepared } from "./prepare.ts";
 import { prune, type PruneDeps } from "./prune.ts";
 import { unblock } from "./unblock.ts";
 
-/** Sends what differs, prunes what is obsolete when all of it was accepted, and records how far that came. */
+/**
+ * Sends what differs, prunes what is obsolete when all of it was accepted, and records how far that came. Throws FleetError `ClusterBusy` as soon as it is
+ * seen that the root went meanwhile.
+ */
 export async function carriedOut(
   plan: ApplyPlan,
   work: Begun,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
   const { desired, memory } = work;
+  guardAll(work);
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, work, corrected);
   await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
   const sent = await repairing(plan, work, () =>
-    apply(gated(plan.apply), { ...others, requests }, signal),
+    apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal),
   );
   await unblockAmong(sent.parked, work, signal);
   const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
@@ -52,6 +70,17 @@ export async function carriedOut(
     pruned,
     lingering: sorted(lingering),
     contested: contestsOf(work),
+  };
+}
+
+/** Sends nothing that names the uid of a root that is gone as its owner. */
+function rooted(requests: EngineRequests, { observation, root }: Begun): ApplyRequests {
+  return {
+    send: async (object, signal) => {
+      if (observation.isLost(root)) throw replaced(root);
+      return requests.send(object, signal);
+    },
+    clear: (...args) => requests.clear(...args),
   };
 }
 

@@ -159,11 +159,13 @@ function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPla
 }
 
 /** Watches everything that the installation consists of and stands on. */
-export function watchAll(
-  { component, target, desired, observation }: Work,
-  inventory: Inventory,
-): void {
-  observation.watch(watchedKinds(desired, inventory));
+export function watchAll(work: Work, inventory: Inventory): void {
+  work.observation.watch(watchedKinds(work.desired, inventory));
+  guardAll(work);
+}
+
+/** Watches what the installation stands on. */
+export function guardAll({ component, target, desired, observation }: Work): void {
   observation.guard(guardedObjects({ component, target }, desired));
 }
 

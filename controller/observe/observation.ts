@@ -33,6 +33,8 @@ export interface Observation extends AsyncDisposable {
   noteGuarded(object: KubeObject): void;
   /** A guarded object is gone, or is not as it was noted. */
   isDisturbed(): boolean;
+  /** A guarded object of this uid was seen to be gone, whether or not there is another of its name. */
+  isLost(object: { readonly key: ObjectKey; readonly uid: string }): boolean;
   /**
    * Resolves when the initial list of every watched kind that is served and may be watched has arrived. Rejects with the connection's error, or
    * when the observation is disposed.

@@ -1,6 +1,6 @@
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { definitionLabel } from "../../api/anchor.ts";
-import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentSelector } from "../component-selector.ts";
 import type { Log } from "../log.ts";
@@ -77,6 +77,10 @@ class LiveObservation implements Observation {
 
   isDisturbed(): boolean {
     return [...this.#guards.values()].some(({ isDisturbed }) => isDisturbed);
+  }
+
+  isLost({ key, uid }: { readonly key: ObjectKey; readonly uid: string }): boolean {
+    return this.#guards.get(identityOf(key))?.isLost(uid) === true;
   }
 
   async synced(signal: AbortSignal): Promise<void> {

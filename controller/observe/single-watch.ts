@@ -19,6 +19,7 @@ export interface SingleWatchHandlers {
 
 /** What is known of the object; `look` is equal for states that are equal to us. */
 interface Known {
+  readonly uid: string;
   readonly resourceVersion: string;
   readonly look: string;
 }
@@ -34,6 +35,7 @@ export class SingleWatch implements Disposable {
   #noted: Known | undefined;
   #seen: Known | undefined;
   #isGone = false;
+  #goneUid: string | undefined;
 
   constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
     const { client, ref, noted } = options;
@@ -52,7 +54,7 @@ export class SingleWatch implements Disposable {
       { client, ref: collection, metadataOnly: true, keep: (object) => this.#kept(object) },
       {
         onChange: () => this.#compare(),
-        onDelete: () => this.#gone(),
+        onDelete: ({ metadata }) => this.#gone(metadata.uid),
         onSynced: () => this.#listed(),
         onError: handlers.onError,
       },
@@ -66,6 +68,13 @@ export class SingleWatch implements Disposable {
     if (this.#isGone) return true;
     if (this.#noted === undefined || this.#seen === undefined) return false;
     return isNewer(this.#seen, this.#noted) && this.#seen.look !== this.#noted.look;
+  }
+
+  /** The object of this uid, the last one that was noted, is known to be gone. */
+  isLost(uid: string): boolean {
+    if (this.#goneUid === uid) return true;
+    if (this.#noted?.uid !== uid || this.#seen === undefined) return false;
+    return isNewer(this.#seen, this.#noted) && this.#seen.uid !== uid;
   }
 
   /** Takes in what the caller read or wrote. */
@@ -90,8 +99,9 @@ export class SingleWatch implements Disposable {
     if (this.isDisturbed) this.#handlers.onDisturbed(this.#key);
   }
 
-  #gone(): void {
+  #gone(uid?: string): void {
     this.#isGone = true;
+    this.#goneUid = uid ?? this.#goneUid;
     this.#handlers.onDisturbed(this.#key);
   }
 
@@ -112,6 +122,6 @@ function knownOf({ kind, metadata }: KubeObject): Known {
   const looks = { uid, isGoing, labels, annotations, ownerReferences, finalizers };
   // Of a namespace only labels and annotations are ours, and everybody writes the rest.
   if (kind === "Namespace")
-    return { resourceVersion, look: canonicalJson({ uid, labels, annotations }) };
-  return { resourceVersion, look: canonicalJson({ ...looks, owned: owned.toSorted() }) };
+    return { uid, resourceVersion, look: canonicalJson({ uid, labels, annotations }) };
+  return { uid, resourceVersion, look: canonicalJson({ ...looks, owned: owned.toSorted() }) };
 }

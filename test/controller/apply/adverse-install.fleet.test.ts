@@ -6,6 +6,7 @@ import { readRoot } from "../../../controller/apply/anchor.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";
+import { interruptedClient, replaceAnchor } from "./replaced-anchor.ts";
 import { liveObjects, writtenTo } from "./spoke-view.ts";
 
 const version = "1.23.0";
@@ -95,13 +96,8 @@ describe("the namespace of an installation", () => {
     await expect(opened.installer.install()).rejects.toMatchObject({ reason: "ClusterBusy" });
     expect(await writtenTo(spoke, since)).toEqual([]);
     await spoke.admin.patch(held, { metadata: { finalizers: null } });
-    await waitFor(
-      "the namespace to be gone",
-      async () => (await spoke.admin.get(key)) === undefined,
-      {
-        timeoutMs: 60_000,
-      },
-    );
+    const isGone = async () => (await spoke.admin.get(key)) === undefined;
+    await waitFor("the namespace to be gone", isGone, { timeoutMs: 60_000 });
     const changes = await opened.installer.install();
     expect(changes).toMatchObject({ parked: [], failed: [] });
   });
@@ -156,6 +152,38 @@ describe("the anchor", () => {
     const root = await readRoot(component, opened.installer.target, AbortSignal.timeout(60_000));
     expect(root).toMatchObject({ uid: anchor.metadata.uid, isMarked: true });
     expect(root?.object.metadata.finalizers).toBeUndefined();
+  });
+
+  test("11.16: that another one took the place of in the middle of an install stops it, and owns everything in the end", async () => {
+    const spoke = fleet().spoke(0);
+    const component = eventing({ version }, { namespace: "replaced" });
+    await using opened = await openInstaller(spoke, { component });
+    const { client, target } = opened.installer;
+    const interrupted = interruptedClient(client, 20, async () => {
+      const old = await readRoot(component, target, AbortSignal.timeout(60_000));
+      await replaceAnchor(spoke, old);
+      const isLost = async () => old !== undefined && installer.observation.isLost(old);
+      await waitFor("the loss to be seen", isLost);
+    });
+    await using installer = opened.installer.beside(interrupted.client);
+    await expect(installer.install()).rejects.toMatchObject({
+      reason: "ClusterBusy",
+      message: expect.stringMatching(/root-owner was deleted in the middle of the work$/),
+    });
+    expect(interrupted.applies()).toBeLessThanOrEqual(20 + 64);
+    const rendered = await installer.rendered();
+    await waitFor(
+      "everything to be owned by the new anchor",
+      async () => {
+        await installer.install();
+        const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+        const live = await liveObjects(spoke, rendered);
+        const owners = live.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
+        if (owners.length < 50 || live.length < rendered.manifests.length) return false;
+        return owners.every(({ uid }) => uid === root?.uid);
+      },
+      { timeoutMs: 120_000 },
+    );
   });
 
   test("is made anew when somebody deleted it, and owns everything again", async () => {

@@ -99,6 +99,40 @@ test("a root that is gone is disturbed until it is there again", async () => {
   expect(observation.isDisturbed()).toBe(false);
 });
 
+const rootKey = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "root" };
+
+function anotherRoot(version: number): KubeObject {
+  const { metadata, ...rest } = rootAs(version);
+  return { ...rest, metadata: { ...metadata, uid: "another" } };
+}
+
+test("a root is lost when it was seen to be gone, and not when another of its name went before", async () => {
+  observation.noteGuarded(anotherRoot(1));
+  observation.guard([root]);
+  watches.listed("ConfigMap", [anotherRoot(1)]);
+  observation.noteGuarded(rootAs(3));
+  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(false);
+  watches.send("ConfigMap", { type: "DELETED", object: anotherRoot(2) });
+  await seen(1);
+  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(false);
+  expect(observation.isLost({ key: rootKey, uid: "another" })).toBe(true);
+  watches.send("ConfigMap", { type: "ADDED", object: rootAs(3) });
+  watches.send("ConfigMap", { type: "DELETED", object: rootAs(4) });
+  await seen(2);
+  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(true);
+});
+
+test("a root is lost when the first list has another one of its name", async () => {
+  observation.noteGuarded(rootAs(1));
+  observation.guard([root]);
+  expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(false);
+  watches.listed("ConfigMap", [anotherRoot(5)]);
+  await vi.waitFor(
+    () => expect(observation.isLost({ key: rootKey, uid: "root" })).toBe(true),
+    30_000,
+  );
+});
+
 test("a namespace that was noted is disturbed by other labels, and by nothing else that is written on it", async () => {
   observation.noteGuarded(namespaceAs(1, { guard: "on" }));
   observation.guard([namespace]);

@@ -1,0 +1,35 @@
+import type { KubeClient } from "../../../access/kube-client.ts";
+import type { Root } from "../../../controller/apply/anchor.ts";
+import type { Cluster } from "../../fleet/fleet.ts";
+
+/** A client of which the n-th apply, and each one after it, waits for what somebody else does meanwhile. */
+export function interruptedClient(
+  client: KubeClient,
+  nth: number,
+  meanwhile: () => Promise<void>,
+): { readonly client: KubeClient; readonly applies: () => number } {
+  let applies = 0;
+  let done: Promise<void> | undefined;
+  return {
+    applies: () => applies,
+    client: {
+      ...client,
+      apply: async (...args) => {
+        applies += 1;
+        if (applies >= nth) await (done ??= meanwhile());
+        return client.apply(...args);
+      },
+    },
+  };
+}
+
+/** Deletes an anchor and makes another one that looks the same. */
+export async function replaceAnchor({ admin }: Cluster, root: Root | undefined): Promise<void> {
+  if (root === undefined) throw new Error("There is no root");
+  const { key, object } = root;
+  const { namespace, name, labels, annotations } = object.metadata;
+  const { apiVersion, kind } = key;
+  await admin.remove(key);
+  const metadata = { namespace, name, labels, annotations };
+  await admin.create({ apiVersion, kind, metadata, data: object["data"] });
+}
