@@ -33,7 +33,7 @@ const argsName = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
 let hub: HubConnection;
 
 beforeAll(async () => {
-  const kubeconfig = await fleet().controllerKubeconfig();
+  const kubeconfig = fleet().hub.adminKubeconfigPath;
   hub = await connectHub({ kubeconfig, environment: process.env, userAgent });
   await fleet().hub.admin.apply({
     apiVersion: "v1",
