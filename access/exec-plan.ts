@@ -68,10 +68,14 @@ export function execPlan(
 }
 
 /**
- * A hash that changes exactly when the way to a spoke changes: endpoint, proxy or what the plugin is run with. Spec:
+ * A hash that changes exactly when the way to a spoke changes: endpoint, proxy, where its addresses may be, or what the plugin is run with. Spec:
  * cluster-inventory.md 6.4.
  */
-export function fingerprint(endpoint: Endpoint, plan: ExecPlan): string {
+export function fingerprint(
+  endpoint: Endpoint,
+  plan: ExecPlan,
+  { servers, proxies }: Pick<ProviderRules, "servers" | "proxies"> = {},
+): string {
   const { installHint: _hint, env, ...shaping } = plan;
   const sorted = env.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const { login, ...place } = endpoint.proxy ?? {};
@@ -79,6 +83,10 @@ export function fingerprint(endpoint: Endpoint, plan: ExecPlan): string {
   const text = canonicalJson({
     endpoint: { ...endpoint, proxy },
     plan: { ...shaping, env: sorted },
+    // Names were looked at already; ranges are asked with every connection.
+    ranges: [servers, proxies].map((rule = []) =>
+      rule.filter((one) => one.includes("/")).toSorted(),
+    ),
   });
   return createHash("sha256").update(text).digest("hex");
 }

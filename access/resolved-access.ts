@@ -73,7 +73,7 @@ export function accessOf(
     provider: provider.name,
     endpoint,
     plan,
-    fingerprint: fingerprint(endpoint, plan),
+    fingerprint: fingerprint(endpoint, plan, provider.rules),
     source,
     skipped,
     allowedServers: provider.rules.servers ?? [],

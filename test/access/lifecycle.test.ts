@@ -37,6 +37,19 @@ test.each([
   expect(printOf(changed)).not.toBe(printOf(plain));
 });
 
+test.each([
+  {
+    what: "an address range for servers",
+    rules: { allowedServers: ["*.test", "127.0.0.0/8"] },
+    isNew: true,
+  },
+  { what: "an address range for proxies", rules: { allowedProxies: ["127.0.0.0/8"] }, isNew: true },
+  { what: "a name for servers", rules: { allowedServers: ["*.test"] }, isNew: false },
+])("$what in the rules of the provider: a new fingerprint is $isNew", ({ rules, isNew }) => {
+  const ruled = resolveAccess(plain, fileOf(rawProvider("sr", rules)));
+  expect(ruled.fingerprint !== printOf(plain)).toBe(isNew);
+});
+
 test("one cluster in two namespaces is two ways in (L09)", () => {
   const twin = { ...plain, metadata: { ...plain.metadata, namespace: "other", uid: "uid-2" } };
   expect(resolveAccess(twin, file).profile).not.toEqual(resolveAccess(plain, file).profile);
