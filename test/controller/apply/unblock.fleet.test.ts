@@ -1,11 +1,16 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
+import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import { systemClock } from "../../../controller/clock.ts";
+import { finalize } from "../../../controller/finalize.ts";
+import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { openInstaller, serving } from "./installer.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { dumpOfCluster } from "../../support/spoke-dump.ts";
+import { eventing, type Installer, openInstaller, serving } from "./installer.ts";
 import { writtenTo } from "./spoke-view.ts";
 
 const fleet = useFleet({ spokes: [{ kwok: false, admissionWebhooks: true }] });
@@ -20,6 +25,77 @@ const configuration = {
 function ahead(ms: number) {
   return { ...systemClock, now: () => systemClock.now() + ms };
 }
+
+const rule = {
+  apiGroups: [""],
+  apiVersions: ["v1"],
+  operations: ["CREATE", "UPDATE"],
+  resources: ["configmaps/*", "configmaps"],
+  scope: "Namespaced",
+};
+
+/** Gives webhooks the rules of the release, or those that their pods write. */
+async function fillRules({ admin }: Cluster, manifests: readonly Manifest[]): Promise<void> {
+  for (const manifest of manifests.filter(({ kind }) => kind.endsWith("WebhookConfiguration"))) {
+    const key = keyOf(manifest);
+    const isOfConfig = key.name.startsWith("config.webhook.");
+    const rules = valueAt(manifest, "webhooks", 0, "rules") ?? (isOfConfig ? [rule] : []);
+    const first = Object(valueAt(await admin.get(key), "webhooks", 0));
+    await admin.patch(key, { webhooks: [{ ...first, rules }] });
+  }
+}
+
+/** What stays of an installation, of all that was not there before; see docs/removal.md. */
+const staying = [
+  /^apiextensions\.k8s\.io\|CustomResourceDefinition\|/,
+  /^\|Namespace\|\|knative-serving$/,
+  /^\|Namespace\|\|knative-eventing$/,
+  // The cluster makes one in each namespace, sooner or later.
+  /^\|ServiceAccount\|[^|]+\|default$/,
+];
+
+describe("11.13: Serving and Eventing of the real release", () => {
+  test("go although no webhook of theirs answers any more, and leave what is documented", async () => {
+    const spoke = fleet().spoke(0);
+    const version = "1.23.0";
+    const installers: Installer[] = [];
+    await using opened = new AsyncDisposableStack();
+    for (const component of [serving({ version, ingress: {} }), eventing({ version })]) {
+      const { installer } = opened.use(await openInstaller(spoke, { component }));
+      installers.push(installer);
+    }
+    const before = await dumpOfCluster(spoke);
+    for (const installer of installers) {
+      const rendered = await installer.rendered();
+      expect(await installer.install()).toMatchObject({ parked: [], failed: [] });
+      await fillRules(spoke, rendered.manifests);
+    }
+    const certificate = {
+      apiVersion: "networking.internal.knative.dev/v1alpha1",
+      kind: "Certificate",
+      namespace: "knative-serving",
+      name: "routing-serving-certs",
+    };
+    expect(await spoke.admin.get(certificate)).toBeDefined();
+    const path = `/apis/${certificate.apiVersion}/namespaces/knative-serving/certificates`;
+    await waitFor("a deletion to be refused", () =>
+      spoke.admin.request("DELETE", `${path}/${certificate.name}?dryRun=All`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    for (const { component, target } of installers) {
+      await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(120_000));
+    }
+    await vi.waitFor(async () => {
+      const now = Object.keys(await dumpOfCluster(spoke)).filter(
+        (id) => !Object.hasOwn(before, id),
+      );
+      expect(now.filter((id) => !staying.some((kept) => kept.test(id)))).toEqual([]);
+      for (const kept of staying) expect(now).toContainEqual(expect.stringMatching(kept));
+    }, 60_000);
+  });
+});
 
 describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
   test("has its Deployments in any case, and its ConfigMaps once the rules are emptied, which happens once", async () => {
@@ -38,13 +114,6 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
 
     // What the webhook's pod writes when it runs.
     const live = await spoke.admin.get(configuration);
-    const rule = {
-      apiGroups: [""],
-      apiVersions: ["v1"],
-      operations: ["CREATE", "UPDATE"],
-      resources: ["configmaps/*", "configmaps"],
-      scope: "Namespaced",
-    };
     const webhooks = [{ ...Object(valueAt(live, "webhooks", 0)), rules: [rule] }];
     await spoke.admin.patch(configuration, { webhooks });
     const path = "/api/v1/namespaces/knative-serving/configmaps?dryRun=All";
