@@ -101,7 +101,8 @@ describe("two replicas", () => {
       resource: "leases",
       since,
     });
-    expect(own.every(({ code }) => code < 300)).toBe(true);
+    // A renewal that was on its way may have come to the server, which refuses it.
+    expect(own.filter(({ code }) => code >= 300 && code !== 409)).toEqual([]);
     expect(await holder()).toBe(identity);
   });
 

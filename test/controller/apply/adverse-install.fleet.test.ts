@@ -196,18 +196,23 @@ describe("the anchor", () => {
     await installer.observation.synced(AbortSignal.timeout(60_000));
     const before = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
     if (before === undefined) throw new Error("There is no root");
+    const rendered = await installer.rendered();
     await spoke.admin.remove(before.key);
+    // The garbage collector and the engine work at the same time; what it takes last is made last.
     await waitFor(
-      "everything to be owned by a new anchor",
+      "everything to be there and owned by a new anchor",
       async () => {
         const changes = await installer.install();
         const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
-        return root !== undefined && root.uid !== before.uid && changes.applied.length === 0;
+        if (root === undefined || root.uid === before.uid || changes.applied.length > 0)
+          return false;
+        const live = await liveObjects(spoke, rendered);
+        const owners = live.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
+        const isOld = owners.some(({ uid }) => uid === before.uid);
+        return live.length === rendered.manifests.length && !isOld;
       },
-      { timeoutMs: 60_000 },
+      { timeoutMs: 120_000 },
     );
-    const rendered = await installer.rendered();
-    expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
   });
 });
 
