@@ -116,7 +116,9 @@ function essenceOf(object: KubeObject | undefined): unknown {
   const { annotations = {}, ownerReferences = [] } = object?.metadata ?? {};
   const uids = ownerReferences.map(({ uid }) => uid).length;
   const marks = Object.keys(annotations).filter((name) => !name.startsWith("deployment."));
-  return [object?.kind, object?.["data"], object?.["spec"], marks, uids, managersOf(object)];
+  // The cluster's own controllers write when they come to it.
+  const managers = managersOf(object).filter((name) => name !== "kube-controller-manager");
+  return [object?.kind, object?.["data"], object?.["spec"], marks, uids, managers];
 }
 
 /** Whether a process that begins to install dies before it is done. */
