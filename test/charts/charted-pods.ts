@@ -88,16 +88,16 @@ export class ChartedPods {
   async #podOf(program: string): Promise<KubeObject> {
     const { namespace } = this.#release;
     const labelSelector = `app.kubernetes.io/component=${program}`;
-    const pods = await this.#cluster.admin.list({
-      apiVersion: "v1",
-      kind: "Pod",
-      namespace,
-      labelSelector,
+    return waitFor(`a pod of the ${program}`, async () => {
+      const pods = await this.#cluster.admin.list({
+        apiVersion: "v1",
+        kind: "Pod",
+        namespace,
+        labelSelector,
+      });
+      const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+      return alive.toSorted((one, other) => ageOf(one) - ageOf(other)).at(-1) ?? false;
     });
-    const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    const newest = alive.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1);
-    if (newest === undefined) throw new Error(`The chart made no pod of the ${program}`);
-    return newest;
   }
 
   /** Arguments of the container, with the paths of mounted ConfigMaps where those are here. */
