@@ -39,7 +39,9 @@ function start(providers = providerFile): ControllerProcess {
   });
 }
 
+/** Stops it; never before it listens to signals, which Node needs a moment for. */
 async function endOf(controller: ControllerProcess): Promise<object> {
+  await controller.logged({ msg: "Starting" });
   const exit = await controller.stop();
   const errors = controller.logLines({ level: "error" });
   return { ...exit, stderr: controller.stderr, errors };
