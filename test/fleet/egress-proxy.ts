@@ -57,7 +57,8 @@ export async function startEgressProxy(socketPath: string): Promise<EgressProxy>
 }
 
 function tunnel(client: Duplex, head: Buffer, port: number): void {
-  const pod = connect(port, "127.0.0.1", () => {
+  // As Go's proxies do: a small write that waits for the answer to the one before it costs 40 ms.
+  const pod = connect({ port, host: "127.0.0.1", noDelay: true }, () => {
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");
     pod.write(head);
     pod.pipe(client);
