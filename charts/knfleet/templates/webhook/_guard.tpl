@@ -3,7 +3,6 @@ What an object must carry for a guard to look at it: (dict "guard" "anchor-guard
 controller/guard/policy.ts; a test holds them together. Without an id: the mark of any hub.
 */}}
 {{- define "knfleet.guardCondition" -}}
-{{- $has := "" -}}
 {{- if eq .guard "anchor-guard" -}}
 {{- $mark := dict "field" "annotations" "key" "operator.knative.dev/hub-id" "id" .id -}}
 (object != null && {{ include "knfleet.carries" (merge (dict "which" "object") $mark) }} && 'operator.knative.dev/protected' in object.metadata.annotations) || (oldObject != null && {{ include "knfleet.carries" (merge (dict "which" "oldObject") $mark) }} && 'operator.knative.dev/protected' in oldObject.metadata.annotations)
