@@ -7,6 +7,7 @@ import { parse } from "yaml";
 
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { chartFolder, type Values } from "./helm.ts";
+import { listAt } from "./rendered.ts";
 
 const read = (name: string) => readFileSync(join(chartFolder, name), "utf8");
 const schema: unknown = JSON.parse(read("values.schema.json"));
@@ -69,6 +70,21 @@ describe("values.schema.json", () => {
       .filter((path) => path !== "" && path !== "global" && !path.includes("[]"));
     const missing = wanted.filter((path) => valueAt(defaults, ...path.split(".")) === undefined);
     expect(missing).toEqual([]);
+  });
+
+  test("asks for every section, and for every value that is not empty by default, which null would take away", () => {
+    const isNeeded = (path: string, inner: unknown) => {
+      const value = valueAt(defaults, ...path.split("."));
+      if (isRecord(valueAt(inner, "properties"))) return true;
+      return value !== undefined && value !== "" && typeof value !== "object";
+    };
+    for (const { path, schema: place } of places) {
+      if (path.includes("[]") || !isRecord(place["properties"])) continue;
+      const needed = Object.entries(place["properties"])
+        .filter(([name, inner]) => isNeeded(path === "" ? name : `${path}.${name}`, inner))
+        .map(([name]) => name);
+      expect([path, new Set(listAt(place, "required"))]).toEqual([path, new Set(needed)]);
+    }
   });
 
   test.each<{ readonly values: Values; readonly where: string }>([

@@ -2,11 +2,13 @@
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- else -}}
+{{- /* A release may have dots in its name, a Service may not. */ -}}
+{{- $release := .Release.Name | replace "." "-" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- if contains $name $release -}}
+{{- $release | trunc 40 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- printf "%s-%s" $release $name | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -46,6 +48,11 @@ app.kubernetes.io/component: {{ .program }}
 {{- define "knfleet.metadataLabels" -}}
 {{ include "knfleet.selector" . }}
 {{ include "knfleet.labels" .root }}
+{{- end -}}
+
+{{/* Labels or annotations with more of them, which win: (dict "base" "<YAML>" "more" .Values.commonLabels). */}}
+{{- define "knfleet.joined" -}}
+{{- merge dict (default dict .more) (fromYaml .base) | toYaml -}}
 {{- end -}}
 
 {{- define "knfleet.image" -}}
@@ -92,16 +99,11 @@ app.kubernetes.io/component: {{ .program }}
 
 {{/* What the pods of both programs have in common: (dict "root" $ "program" "controller" "values" .Values.controller). */}}
 {{- define "knfleet.podMetadata" -}}
+{{- $annotations := printf "kubectl.kubernetes.io/default-container: %s" .program -}}
 labels:
-  {{- include "knfleet.metadataLabels" . | nindent 2 }}
-  {{- with .values.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "knfleet.joined" (dict "base" (include "knfleet.metadataLabels" .) "more" .values.podLabels) | nindent 2 }}
 annotations:
-  kubectl.kubernetes.io/default-container: {{ .program }}
-  {{- with .values.podAnnotations }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "knfleet.joined" (dict "base" $annotations "more" .values.podAnnotations) | nindent 2 }}
 {{- end -}}
 
 {{- define "knfleet.podPlacement" -}}

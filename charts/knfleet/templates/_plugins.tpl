@@ -27,6 +27,7 @@ InitContainer
 {{- if and $multicluster.enabled (not $multicluster.accessProvidersConfig) -}}
 {{- fail "multicluster.accessProvidersConfig: is required with multicluster.enabled=true" -}}
 {{- end -}}
+{{- $taken := dict "/app" true "/etc/cluster-inventory" true "/tmp" true "/usr/local/bin" true "/var/run/secrets" true -}}
 {{- $roots := dict -}}
 {{- $names := dict -}}
 {{- range $index, $plugin := $multicluster.plugins -}}
@@ -37,9 +38,9 @@ InitContainer
 {{- if hasKey $names $plugin.name -}}
 {{- fail (printf "multicluster.plugins[%d].name: there are two plugins of the name %q" $index $plugin.name) -}}
 {{- end -}}
-{{- range $other, $_ := $roots -}}
+{{- range $other, $_ := merge dict $roots $taken -}}
 {{- if or (eq $path $other) (hasPrefix (printf "%s/" $other) $path) (hasPrefix (printf "%s/" $path) $other) -}}
-{{- fail (printf "multicluster.plugins[%d].mountPath: %q and %q are one in the other" $index $path $other) -}}
+{{- fail (printf "multicluster.plugins[%d].mountPath: %q and %q%s are one in the other" $index $path $other (hasKey $taken $other | ternary ", which is the container's own," "")) -}}
 {{- end -}}
 {{- end -}}
 {{- $_ := set $roots $path true -}}
@@ -52,11 +53,14 @@ InitContainer
 {{- if not (kindIs "slice" $providers) -}}
 {{- fail "multicluster.accessProvidersConfig.providers: must be a list" -}}
 {{- end -}}
+{{- if and $multicluster.enabled (not $providers) -}}
+{{- fail "multicluster.accessProvidersConfig.providers: must have at least one provider" -}}
+{{- end -}}
 {{- range $index, $provider := $providers -}}
 {{- if not (and (kindIs "map" $provider) (kindIs "map" (get $provider "execConfig"))) -}}
 {{- fail (printf "multicluster.accessProvidersConfig.providers[%d]: must be an object with execConfig" $index) -}}
 {{- end -}}
-{{- $command := dig "execConfig" "command" "" $provider -}}
+{{- $command := get $provider.execConfig "command" | default "" | toString -}}
 {{- if not (hasPrefix "builtin:" $command) -}}
 {{- $found := false -}}
 {{- range $root, $_ := $roots -}}
