@@ -14,7 +14,7 @@ export interface Resolved {
 const fieldManagerPrefix = "knfleet-";
 
 /** Field manager of everything that one hub applies. */
-function fieldManagerOf(hubId: string): string {
+export function fieldManagerOf(hubId: string): string {
   return `${fieldManagerPrefix}${hubId.slice(0, 8)}`;
 }
 

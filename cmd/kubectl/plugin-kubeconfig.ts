@@ -1,9 +1,8 @@
-import { rmSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { HubConfig } from "../../access/kubeconfig.ts";
+import { makePrivateFolder } from "./private-folder.ts";
 
 /** A kubeconfig file for exec plugins, gone after disposal. */
 export interface PluginKubeconfig extends AsyncDisposable {
@@ -19,15 +18,9 @@ export async function writePluginKubeconfig(
   { context, namespace, cluster, user }: HubConfig,
   pluginNamespace: string | undefined,
 ): Promise<PluginKubeconfig> {
-  const folder = await mkdtemp(join(tmpdir(), "kubectl-knfleet-"));
-  const removeNow = (): void => rmSync(folder, { recursive: true, force: true });
-  // A second Ctrl-C ends the process without disposal.
-  process.once("exit", removeNow);
-  const remove = async (): Promise<void> => {
-    await rm(folder, { recursive: true, force: true });
-    process.off("exit", removeNow);
-  };
-  const path = join(folder, "config");
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await makePrivateFolder());
+  const path = join(folder.path, "config");
   const document = {
     apiVersion: "v1",
     kind: "Config",
@@ -41,11 +34,7 @@ export async function writePluginKubeconfig(
     clusters: [{ name: "hub", cluster }],
     users: [{ name: "hub", user }],
   };
-  try {
-    await writeFile(path, JSON.stringify(document), { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-  return { path, [Symbol.asyncDispose]: remove };
+  await writeFile(path, JSON.stringify(document), { mode: 0o600, flag: "wx" });
+  const kept = stack.move();
+  return { path, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
