@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
@@ -100,35 +101,59 @@ export class ChartedPods {
     });
   }
 
-  /** Arguments of the container, with the paths of mounted ConfigMaps where those are here. */
+  /** Arguments of the container, with the paths of mounted volumes where those are here. */
   async #argumentsOf(pod: KubeObject): Promise<readonly string[]> {
-    const volumes = listAt(pod, "spec", "volumes");
     let words = listAt(pod, "spec", "containers", 0, "args").map(String);
-    for (const mount of listAt(pod, "spec", "containers", 0, "volumeMounts")) {
-      const volume = volumes.find((one) => valueAt(one, "name") === valueAt(mount, "name"));
-      const name = valueAt(volume, "configMap", "name");
-      if (typeof name !== "string") continue;
-      const path = String(valueAt(mount, "mountPath"));
-      const folder = join(this.#cluster.folder, "mounts", name);
-      await this.#writeConfigMap(name, folder);
+    for (const { volume, path } of mountsOf(pod)) {
+      const folder = this.folderOf(volume);
+      if (!(await this.#fill(volume, folder))) continue;
       words = words.map((word) => word.replace(`=${path}/`, `=${folder}/`));
+      words = words.map((word) => (word.endsWith(`=${path}`) ? word.replace(path, folder) : word));
+    }
+    for (const container of listAt(pod, "spec", "initContainers")) {
+      await this.#runToCopy(pod, container);
     }
     return words;
   }
 
-  async #writeConfigMap(name: string, folder: string): Promise<void> {
+  /** Where a volume of the pods is; an `emptyDir` is found by its name, the others by what they are made from. */
+  folderOf(volume: unknown): string {
+    const name =
+      valueAt(volume, "configMap", "name") ??
+      valueAt(volume, "secret", "secretName") ??
+      valueAt(volume, "name");
+    return join(this.#cluster.folder, "mounts", String(name));
+  }
+
+  /** Writes what a ConfigMap or a Secret holds into a folder; false for other volumes. */
+  async #fill(volume: unknown, folder: string): Promise<boolean> {
+    const map = valueAt(volume, "configMap", "name");
+    const name = map ?? valueAt(volume, "secret", "secretName");
+    if (typeof name !== "string") return false;
+    const kind = map === undefined ? "Secret" : "ConfigMap";
     const { namespace } = this.#release;
-    const map = await this.#cluster.admin.get({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      namespace,
-      name,
-    });
-    const files = valueAt(map, "data");
+    const source = await waitFor(`${kind} ${name}`, () =>
+      this.#cluster.admin.get({ apiVersion: "v1", kind, namespace, name }),
+    );
+    const files = valueAt(source, "data");
     await mkdir(folder, { recursive: true });
     for (const [file, text] of Object.entries(isRecord(files) ? files : {})) {
-      await writeFile(join(folder, file), String(text));
+      const encoding = kind === "Secret" ? "base64" : "utf8";
+      await writeFile(join(folder, file), Buffer.from(String(text), encoding));
     }
+    return true;
+  }
+
+  /** Runs a container that comes before the others, with its mounts where those are here. */
+  async #runToCopy(pod: KubeObject, container: unknown): Promise<void> {
+    let words = listAt(container, "command").map(String);
+    for (const mount of listAt(container, "volumeMounts")) {
+      const folder = this.folderOf(volumeOf(pod, mount));
+      await mkdir(folder, { recursive: true });
+      words = words.map((word) => word.replaceAll(String(valueAt(mount, "mountPath")), folder));
+    }
+    const [program = "", ...args] = words;
+    await promisify(execFile)(program, args, { env: { PATH: process.env["PATH"] ?? "" } });
   }
 
   /** Its environment, and its ServiceAccount as a kubeconfig. */
@@ -159,6 +184,19 @@ export async function tokenOf(
     spec: { expirationSeconds: 7_200 },
   });
   return String(valueAt(answer, "status", "token"));
+}
+
+/** What a container mounts, and where. */
+function mountsOf(pod: KubeObject): readonly { readonly volume: unknown; readonly path: string }[] {
+  return listAt(pod, "spec", "containers", 0, "volumeMounts").map((mount) => ({
+    volume: volumeOf(pod, mount),
+    path: String(valueAt(mount, "mountPath")),
+  }));
+}
+
+function volumeOf(pod: KubeObject, mount: unknown): unknown {
+  const volumes = listAt(pod, "spec", "volumes");
+  return volumes.find((one) => valueAt(one, "name") === valueAt(mount, "name"));
 }
 
 function ageOf({ metadata }: KubeObject): number {

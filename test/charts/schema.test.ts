@@ -33,6 +33,13 @@ function placesIn(inner: unknown, path: string): readonly Place[] {
 
 const places = placesIn(schema, "");
 
+/** Whether the chart does not work without a value: it is a section, or not empty by default. */
+function isNeeded(path: string, inner: unknown): boolean {
+  const value = valueAt(defaults, ...path.split("."));
+  if (isRecord(valueAt(inner, "properties"))) return true;
+  return value !== undefined && value !== "" && typeof value !== "object";
+}
+
 describe("values.schema.json", () => {
   test("accepts the values of the chart", () => {
     valid(defaults);
@@ -73,11 +80,6 @@ describe("values.schema.json", () => {
   });
 
   test("asks for every section, and for every value that is not empty by default, which null would take away", () => {
-    const isNeeded = (path: string, inner: unknown) => {
-      const value = valueAt(defaults, ...path.split("."));
-      if (isRecord(valueAt(inner, "properties"))) return true;
-      return value !== undefined && value !== "" && typeof value !== "object";
-    };
     for (const { path, schema: place } of places) {
       if (path.includes("[]") || !isRecord(place["properties"])) continue;
       const needed = Object.entries(place["properties"])

@@ -27,13 +27,13 @@ InitContainer
 {{- if and $multicluster.enabled (not $multicluster.accessProvidersConfig) -}}
 {{- fail "multicluster.accessProvidersConfig: is required with multicluster.enabled=true" -}}
 {{- end -}}
-{{- $taken := dict "/app" true "/etc/cluster-inventory" true "/tmp" true "/usr/local/bin" true "/var/run/secrets" true -}}
+{{- $taken := dict "/app" true "/etc/cluster-inventory" true "/usr/local/bin" true "/var/run/secrets" true -}}
 {{- $roots := dict -}}
 {{- $names := dict -}}
 {{- range $index, $plugin := $multicluster.plugins -}}
 {{- $path := clean $plugin.mountPath -}}
-{{- if or (not (isAbs $path)) (eq $path "/") -}}
-{{- fail (printf "multicluster.plugins[%d].mountPath: must be an absolute path below / (is %q)" $index $plugin.mountPath) -}}
+{{- if or (not (isAbs $path)) (has $path (list "/" "/tmp")) -}}
+{{- fail (printf "multicluster.plugins[%d].mountPath: must be an absolute path below / and not /tmp (is %q)" $index $plugin.mountPath) -}}
 {{- end -}}
 {{- if hasKey $names $plugin.name -}}
 {{- fail (printf "multicluster.plugins[%d].name: there are two plugins of the name %q" $index $plugin.name) -}}
