@@ -24,6 +24,8 @@ export const anchorAnnotations = {
   componentUid: "operator.knative.dev/cr-uid",
   hubId: "operator.knative.dev/hub-id",
   finalizing: "operator.knative.dev/finalizing",
+  /** The inventory, where somebody made the ConfigMap immutable, whose data cannot be written then. */
+  inventory: "knfleet.dev/inventory",
 } as const;
 
 /** Annotations by which a guard is asked something, or asked to step aside. Spec: anchor-guard.md 2. */

@@ -17,6 +17,7 @@ import {
   ownerOf,
   rootKeyOf,
   rootManifest,
+  rootOver,
 } from "./root-object.ts";
 import type { Target } from "./target.ts";
 
@@ -98,11 +99,12 @@ async function written(
 ): Promise<KubeObject> {
   const { client, fieldManager } = owner.target;
   const { namespace, name } = rootKeyOf(owner);
-  const manifest = rootManifest(owner, text);
   // Not by apply: that would silently take a root over that another hub created since.
   if (current === undefined) {
-    return client.create({ resource, namespace }, manifest, { fieldManager }, signal);
+    const body = rootManifest(owner, text);
+    return client.create({ resource, namespace }, body, { fieldManager }, signal);
   }
+  const manifest = rootOver(current.object, owner, text);
   const ref = { resource, namespace, name };
   const resourceVersion = isHeld(current.object, owner)
     ? (await released(current, owner, signal)).metadata.resourceVersion

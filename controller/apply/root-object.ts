@@ -59,11 +59,36 @@ export function rootManifest(owner: RootOwner, inventory: string): Manifest {
   return { apiVersion, kind, metadata, data: { [inventoryField]: inventory } };
 }
 
+/**
+ * The root with another inventory, as it is to be applied over what stands there. Data of an immutable ConfigMap can never be written
+ * again, but its metadata can: the inventory goes into an annotation then. Spec: anchor-guard.md 8.
+ */
+export function rootOver(live: Manifest, owner: RootOwner, inventory: string): Manifest {
+  const manifest = rootManifest(owner, inventory);
+  if (live["immutable"] !== true) return manifest;
+  const { data: _, ...rest } = manifest;
+  const stored = storedTextOf(live);
+  const annotations = {
+    ...manifest.metadata.annotations,
+    [anchorAnnotations.inventory]: inventory,
+  };
+  return {
+    ...rest,
+    metadata: { ...manifest.metadata, annotations },
+    ...(stored === undefined ? {} : { data: { [inventoryField]: stored } }),
+  };
+}
+
 /** Text of the inventory in a root; empty when there is none. */
 export function inventoryTextOf(object: Manifest): string {
-  const data = object["data"];
+  const noted = object.metadata.annotations?.[anchorAnnotations.inventory];
+  const isFrozen = object["immutable"] === true && noted !== undefined;
+  return (isFrozen ? noted : storedTextOf(object)) ?? "";
+}
+
+function storedTextOf({ data }: Manifest & { readonly data?: unknown }): string | undefined {
   const text = isRecord(data) ? data[inventoryField] : undefined;
-  return typeof text === "string" ? text : "";
+  return typeof text === "string" ? text : undefined;
 }
 
 /** Whether a root carries all labels and annotations that it should. */

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
 
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
 import { applyRequests } from "../../../controller/apply/apply-requests.ts";
 import { prepare } from "../../../controller/apply/prepare.ts";
+import { finalize } from "../../../controller/finalize.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { silentLog } from "../../support/silent-log.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf, workload } from "./small-set.ts";
@@ -133,6 +136,38 @@ describe("what cannot be changed", () => {
     const live = await spoke.admin.get(keyOf(theirs));
     expect(live?.metadata.uid).toBe(theirs.metadata.uid);
   });
+});
+
+test("an anchor that somebody made immutable holds nothing up: what it names changes all the same", async () => {
+  const spoke = fleet().spoke(0);
+  const namespace = "frozen";
+  const component = eventing({}, { namespace });
+  await using opened = await openInstaller(spoke, { component });
+  const { installer } = opened;
+  const { target } = installer;
+  const service = serviceOf(namespace);
+  const binding = bindingTo(namespace, "view");
+  await installer.install({ rendered: renderedOf(service) });
+  const readIt = () => readRoot(component, target, AbortSignal.timeout(60_000));
+  const before = await readIt();
+  if (before === undefined) throw new Error("There is no root");
+  await spoke.admin.patch(before.key, { immutable: true });
+  for (const wanted of [[service, binding], [binding]]) {
+    const changes = await installer.install({ rendered: renderedOf(...wanted) });
+    expect(changes).toMatchObject({ parked: [], failed: [] });
+    const root = await readIt();
+    expect(root?.uid).toBe(before.uid);
+    expect(root?.inventory?.entries.map(({ kind }) => kind).toSorted()).toEqual(
+      wanted.map(({ kind }) => kind).toSorted(),
+    );
+  }
+  expect(await spoke.admin.get(keyOf(service))).toBeUndefined();
+  await installer.restart();
+  const again = await installer.install({ rendered: renderedOf(binding) });
+  expect(again).toMatchObject({ applied: [], unchanged: 1 });
+  await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(120_000));
+  expect(await readIt()).toBeUndefined();
+  expect(await spoke.admin.get(keyOf(binding))).toBeUndefined();
 });
 
 describe("the number of pods", () => {

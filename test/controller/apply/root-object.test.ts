@@ -8,6 +8,7 @@ import {
   ownerOf,
   rootKeyOf,
   rootManifest,
+  rootOver,
 } from "../../../controller/apply/root-object.ts";
 import { serving } from "./installer.ts";
 
@@ -178,5 +179,32 @@ describe("a root", () => {
     },
   ])("$what is marked: $marked", ({ metadata, marked }) => {
     expect(isMarked(live(metadata), remote)).toBe(marked);
+  });
+});
+
+describe("a root that somebody made immutable", () => {
+  const frozen = { ...live({}), immutable: true, data: { inventory: "old" } };
+
+  test("has its inventory in an annotation, and keeps the data that cannot be changed", () => {
+    const manifest = rootOver(frozen, remote, "new");
+    expect(manifest).toMatchObject({
+      metadata: { annotations: { "knfleet.dev/inventory": "new" } },
+      data: { inventory: "old" },
+    });
+    expect(inventoryTextOf({ ...frozen, ...manifest, immutable: true })).toBe("new");
+    expect(inventoryTextOf(frozen)).toBe("old");
+  });
+
+  test("that never had an inventory gets no data", () => {
+    const { data: _, ...bare } = frozen;
+    const manifest = rootOver(bare, remote, "new");
+    expect(manifest).not.toHaveProperty("data");
+    expect(inventoryTextOf({ ...manifest, immutable: true })).toBe("new");
+  });
+
+  test("is the only one of which the annotation counts", () => {
+    const annotations = { "knfleet.dev/inventory": "forged" };
+    expect(inventoryTextOf(live({ annotations }))).toBe("{}");
+    expect(rootOver(live({}), remote, "new")).toEqual(rootManifest(remote, "new"));
   });
 });
