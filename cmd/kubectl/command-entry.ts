@@ -2,6 +2,7 @@ import type { Option } from "commander";
 
 import type { Action } from "./action.ts";
 import type { Examples } from "./help.ts";
+import type { ExtraFormat } from "./output-format.ts";
 
 /** A command before it is loaded: what help, docs/cli.md and completion show, and how to get at the code. */
 export interface CommandEntry {
@@ -13,6 +14,8 @@ export interface CommandEntry {
   readonly options: readonly Option[];
   /** `kind` of the documents that the command prints as JSON and YAML; absent: it prints something else. */
   readonly kind?: string;
+  /** Formats of `-o` besides those that every command has. */
+  readonly formats?: readonly ExtraFormat[];
   /** What completion offers for arguments; absent: nothing. */
   readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands" | "shells";
   /** The command keeps `--timeout` itself; absent: it is ended after that time. */

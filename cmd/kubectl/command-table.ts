@@ -1,5 +1,6 @@
 import { Option } from "commander";
 
+import { canIEntry } from "./can-i/can-i-entry.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { completionEntry } from "./completion/completion-entry.ts";
 import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
@@ -23,6 +24,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   waitEntry(),
   eventsEntry(),
   explainEntry(),
+  canIEntry(),
   renderEntry(),
   completionEntry(),
   versionEntry(),

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 
 import { parseDurationMs } from "./duration.ts";
 import { hubOverrides, type HubFlags, type RawHubFlags } from "./hub-flags.ts";
-import { outputOf, type OutputFormat } from "./output-format.ts";
+import { outputOf, type ExtraFormat, type OutputFormat } from "./output-format.ts";
 import type { ColourMode } from "./print/colour.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -87,8 +87,12 @@ function filtersOf(
 }
 
 /** Checks the flags and fills in defaults. Throws UsageError that names the flag. */
-export function readFlags(raw: RawFlags, env: Readonly<Record<string, string | undefined>>): Flags {
-  const { format, template } = outputOf(raw.output ?? "table");
+export function readFlags(
+  raw: RawFlags,
+  env: Readonly<Record<string, string | undefined>>,
+  formats: readonly ExtraFormat[] = [],
+): Flags {
+  const { format, template } = outputOf(raw.output ?? "table", formats);
   return {
     ...filtersOf(raw),
     output: format,

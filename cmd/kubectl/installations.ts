@@ -73,7 +73,8 @@ async function listKind(
   }
 }
 
-function componentOf(item: KubeObject, kind: ComponentKind): Component {
+/** An item of a list of that kind, or such an object, as a component. */
+export function componentOf(item: KubeObject, kind: ComponentKind): Component {
   // Items of a list carry neither apiVersion nor kind.
   const object = { ...item, apiVersion: operatorApiVersion, kind };
   if (isComponent(object)) return object;

@@ -11,7 +11,10 @@ export const outputFormats = [
   "custom-columns",
 ] as const;
 
-export type OutputFormat = (typeof outputFormats)[number];
+/** Formats that only some commands have. */
+export type ExtraFormat = "clusterrole" | "dot" | "mermaid";
+
+export type OutputFormat = (typeof outputFormats)[number] | ExtraFormat;
 
 /** `-o` as a command reads it. */
 export interface Output {
@@ -25,13 +28,13 @@ export const outputText =
 
 const withTemplate: readonly OutputFormat[] = ["jsonpath", "jsonpath-as-json", "custom-columns"];
 
-/** Reads the value of `-o`. Throws UsageError for a format that does not exist and for a missing or unwanted template. */
-export function outputOf(text: string): Output {
+/** Reads the value of `-o`; `extra` are formats of the command alone. Throws UsageError for a format that does not exist and for a missing or unwanted template. */
+export function outputOf(text: string, extra: readonly ExtraFormat[] = []): Output {
   const at = text.indexOf("=");
   const name = at < 0 ? text : text.slice(0, at);
   const template = at < 0 ? "" : text.slice(at + 1);
-  const format = outputFormats.find((known) => known === name);
-  if (format === undefined) throw unknownFormat(text, name);
+  const format = [...outputFormats, ...extra].find((known) => known === name);
+  if (format === undefined) throw unknownFormat(text, extra);
   if (withTemplate.includes(format) && template === "") {
     throw new UsageError(`-o ${format} needs a template: -o ${examples[format] ?? ""}`);
   }
@@ -47,12 +50,13 @@ const examples: Partial<Record<OutputFormat, string>> = {
   "custom-columns": "custom-columns=NAME:.name,CLUSTER:.cluster.name",
 };
 
-function unknownFormat(text: string, name: string): UsageError {
-  if (/^(?:go-?template|template)/.test(name)) {
+function unknownFormat(text: string, extra: readonly ExtraFormat[]): UsageError {
+  const [name] = text.split("=");
+  if (/^(?:go-?template|template)/.test(text)) {
     return new UsageError(`-o ${name} is not supported by kubectl knfleet`, [
       "-o jsonpath=... or -o json with jq",
     ]);
   }
-  const wanted = outputText.replaceAll("|", ", ");
+  const wanted = [...outputText.split("|"), ...extra].join(", ");
   return new UsageError(`Invalid value "${text}" for --output: want ${wanted}`);
 }

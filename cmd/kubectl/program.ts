@@ -45,7 +45,7 @@ export function createProgram(terminal: Terminal, run: Run): Command {
     if (/\.\.\./.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
-      const flags = readFlags(program.opts<RawFlags>(), terminal.env);
+      const flags = readFlags(program.opts<RawFlags>(), terminal.env, entry.formats);
       await run(entry, { args: command.args, flags, options: command.opts(), terminal });
     });
   }

@@ -31,7 +31,8 @@ export function offerAt(typed: readonly string[], { entries, common }: Commands)
   const entry = entryOf(before, { entries, common });
   const options = [...(entry?.options ?? []), ...common];
   if (before.includes("--")) return filesOnly;
-  const ofFlag = flagOffer(last, before.at(-1) ?? "", options);
+  const flags = { options, formats: entry?.formats ?? [] };
+  const ofFlag = flagOffer(last, before.at(-1) ?? "", flags);
   if (ofFlag !== undefined) return ofFlag;
   if (entry === undefined) return fixed(commandWords(entries), last);
   return argumentOffer(entry, last, entries);
@@ -46,12 +47,23 @@ function joined(words: readonly string[]): readonly string[] {
   }, []);
 }
 
+interface Flagged {
+  readonly options: readonly Option[];
+  /** Formats of `-o` that only this command has. */
+  readonly formats: readonly string[];
+}
+
 /** The offer for a flag or for the value of one; undefined where an argument stands. */
-function flagOffer(last: string, before: string, options: readonly Option[]): Offer | undefined {
-  const [, flag, value = ""] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? [];
-  if (flag !== undefined) return valueOffer(optionNamed(flag, options), value, `${flag}=`);
+function flagOffer(last: string, before: string, flagged: Flagged): Offer | undefined {
+  const { options } = flagged;
+  const [, flag, text = ""] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? [];
+  if (flag !== undefined) {
+    return valueOffer(optionNamed(flag, options), { text, prefix: `${flag}=` }, flagged);
+  }
   const waiting = optionNamed(before, options);
-  if (waiting !== undefined && takesValue(waiting)) return valueOffer(waiting, last, "");
+  if (waiting !== undefined && takesValue(waiting)) {
+    return valueOffer(waiting, { text: last, prefix: "" }, flagged);
+  }
   return last.startsWith("-") ? fixed(flagWords(options), last) : undefined;
 }
 
@@ -80,11 +92,16 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-function valueOffer(option: Option | undefined, text: string, prefix: string): Offer {
+function valueOffer(
+  option: Option | undefined,
+  { text, prefix }: { readonly text: string; readonly prefix: string },
+  { formats }: Flagged,
+): Offer {
   const known = option === undefined ? undefined : optionValues[option.long ?? ""];
   if (known === undefined) return filesOnly;
   if (typeof known === "string") return { kind: "names", of: known, prefix };
-  const words = known.map((word): Word => [`${prefix}${word}`, ""]);
+  const own = option?.long === "--output" ? formats : [];
+  const words = [...known, ...own].map((word): Word => [`${prefix}${word}`, ""]);
   const found = fixed(words, `${prefix}${text}`);
   // What takes a template goes on after the `=`.
   const goesOn = found.kind === "words" && found.words.some(([word]) => word.endsWith("="));

@@ -1,15 +1,10 @@
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { listAt, recordAt } from "../../../api/fields.ts";
+import { isAllowed, type Right } from "../can-i/access-review.ts";
 import { mapLimited } from "../concurrency.ts";
 import { finding, passed, passedWith, type HopResult } from "./hop.ts";
 import { spokeRights, type SpokeRight } from "./spoke-rights.ts";
 import type { SpokeSession } from "./spoke-session.ts";
-
-interface Right {
-  readonly group: string;
-  readonly resource: string;
-  readonly verb: string;
-}
 
 const apiVersion = "authorization.k8s.io/v1";
 const asked = 24;
@@ -28,7 +23,7 @@ export async function checkRights(
   const doubtful = rights.filter((right) => !rules.some((rule) => isIn(right, rule)));
   // Enough to be sure; of the rest the rules are believed.
   const answers = await mapLimited(doubtful.slice(0, asked), 4, (right) =>
-    may(right, client, signal),
+    isAllowed(right, client, signal),
   );
   const isBelieved = answers.includes(false);
   const missing = doubtful.filter((_, at) => answers[at] === false || (at >= asked && isBelieved));
@@ -97,16 +92,4 @@ function isIn({ group, resource, verb }: Right, { groups, resources, verbs }: Ru
 
 function has(list: readonly unknown[], value: string): boolean {
   return list.includes("*") || list.includes(value);
-}
-
-async function may(
-  { group, resource, verb }: Right,
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const resourceAttributes = { group, resource, verb };
-  const review = { apiVersion, kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
-  const path = `/apis/${apiVersion}/selfsubjectaccessreviews`;
-  const answer = await client.request("POST", path, review, signal);
-  return recordAt(answer, "status")["allowed"] === true;
 }

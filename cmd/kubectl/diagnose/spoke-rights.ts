@@ -5,35 +5,45 @@ export interface SpokeRight {
   readonly verbs: readonly string[];
 }
 
-const read = ["get", "list", "watch"];
-const all = [...read, "create", "update", "patch", "delete", "deletecollection"];
+/** What it takes to follow a kind. */
+export const readVerbs: readonly string[] = ["get", "list", "watch"];
+
+/** What it takes to install, follow, repair and remove objects of a kind. */
+export const allVerbs: readonly string[] = [
+  ...readVerbs,
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+];
 
 /** The rights that every installation needs; docs/spoke-role.yaml, which is held to this list, has those for optional kinds besides. */
 export const spokeRights: readonly SpokeRight[] = [
-  { group: "", resources: ["namespaces"], verbs: [...read, "create", "patch"] },
+  { group: "", resources: ["namespaces"], verbs: [...readVerbs, "create", "patch"] },
   {
     group: "apiextensions.k8s.io",
     resources: ["customresourcedefinitions"],
-    verbs: [...read, "create", "update", "patch"],
+    verbs: [...readVerbs, "create", "update", "patch"],
   },
   {
     group: "",
     resources: ["configmaps", "secrets", "serviceaccounts", "services"],
-    verbs: all,
+    verbs: allVerbs,
   },
-  { group: "apps", resources: ["deployments"], verbs: all },
-  { group: "batch", resources: ["jobs"], verbs: all },
-  { group: "autoscaling", resources: ["horizontalpodautoscalers"], verbs: all },
-  { group: "policy", resources: ["poddisruptionbudgets"], verbs: all },
+  { group: "apps", resources: ["deployments"], verbs: allVerbs },
+  { group: "batch", resources: ["jobs"], verbs: allVerbs },
+  { group: "autoscaling", resources: ["horizontalpodautoscalers"], verbs: allVerbs },
+  { group: "policy", resources: ["poddisruptionbudgets"], verbs: allVerbs },
   {
     group: "admissionregistration.k8s.io",
     resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-    verbs: all,
+    verbs: allVerbs,
   },
   {
     group: "rbac.authorization.k8s.io",
     resources: ["clusterroles", "roles", "clusterrolebindings", "rolebindings"],
-    verbs: all,
+    verbs: allVerbs,
   },
   {
     group: "rbac.authorization.k8s.io",

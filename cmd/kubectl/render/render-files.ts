@@ -67,7 +67,7 @@ export async function renderSettings(
     environment:
       envFile === undefined ? {} : environmentOf(await file(envFile, "--env-file"), envFile),
     preparations: new Preparations(),
-    releases: await openReleases(await releaseDir(options, terminal.env, signal)),
+    releases: await openReleases(await releaseDirOf(options, terminal.env, signal)),
     anchorUid,
     kubernetesVersion,
     manifestText: manifestsFrom === undefined ? undefined : manifestFolder(manifestsFrom),
@@ -75,8 +75,8 @@ export async function renderSettings(
 }
 
 /** Without `--release-dir` the releases of the cache, which is filled when it is empty. */
-async function releaseDir(
-  options: RenderFlags,
+export async function releaseDirOf(
+  options: Pick<RenderFlags, "releaseDir">,
   environment: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<string> {

@@ -66,6 +66,11 @@ describe("completion", () => {
       ["json", "jsonpath=", "jsonpath-as-json=", ":6"],
     ],
     [
+      ["can-i", "-o", "cl"],
+      ["clusterrole", ":4"],
+    ],
+    [["status", "-o", "cl"], [":4"]],
+    [
       ["status", "--output=y"],
       ["--output=yaml", ":4"],
     ],

@@ -1,0 +1,89 @@
+import { openReleases, type Releases } from "../../../controller/render/release.ts";
+import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import { exitCodes, type ExitCode } from "../exit-codes.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { openProgress } from "../print/progress.ts";
+import { sortedBy } from "../print/sorted.ts";
+import { renderJson } from "../print/structured.ts";
+import { yamlOfObject } from "../render/objects-text.ts";
+import { releaseDirOf } from "../render/render-files.ts";
+import { readNames } from "../selection.ts";
+import { UsageError } from "../usage-error.ts";
+import { canINotes, missingRoleText, permissionTable } from "./can-i-text.ts";
+import { canI, canIExitCode } from "./can-i.ts";
+import { clusterRoleOf, spokeRoleName } from "./cluster-role.ts";
+import { findComponents } from "./find-components.ts";
+import { everythingOf } from "./needs.ts";
+import { permissionsFor } from "./permissions.ts";
+
+/** Flags of `can-i` alone. */
+export interface CanIFlags {
+  readonly version?: string;
+  readonly role?: boolean;
+  readonly releaseDir?: string;
+}
+
+type Input = ActionInput<CanIFlags>;
+
+/** `kubectl knfleet can-i`. */
+export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  const { env, now, stderr, stdout } = terminal;
+  if (options.role === true) return await printRole(input, signal);
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  const found = await findComponents(args, { access, flags }, signal);
+  const releases = await releasesOf(input, signal);
+  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const limits = limitsOf(flags, progress.update);
+  const { version } = options;
+  const asked = await canI(
+    found,
+    { access, limits, releases, version, now, cliVersion: clientVersion },
+    signal,
+  ).finally(progress.end);
+  const report = sortedBy(asked, flags.sortBy);
+  const { command } = askedOf(selectionOf([], flags, access), flags);
+  const notes = canINotes(report, { command, args, version });
+  if (flags.output === "clusterrole") {
+    stdout.write(missingRoleText(report.items));
+    if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
+    return canIExitCode(report);
+  }
+  await print(
+    { document: report, table: (wide) => permissionTable(report.items, wide), notes },
+    flags,
+    terminal,
+  );
+  return canIExitCode(report);
+}
+
+async function releasesOf({ options, terminal }: Input, signal: AbortSignal): Promise<Releases> {
+  return await openReleases(await releaseDirOf(options, terminal.env, signal));
+}
+
+/** Prints the ClusterRole for everything that a version, or one kind of it, can install. */
+async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  const { kinds, names } = readNames(args);
+  if (names.length > 0) {
+    throw new UsageError(`--role is about versions, not about ${args.join(" ")}`, [
+      "kubectl knfleet can-i --role",
+      "kubectl knfleet can-i NAME -o clusterrole",
+    ]);
+  }
+  const format = flags.outputGiven ? flags.output : "yaml";
+  if (format !== "yaml" && format !== "json" && format !== "clusterrole") {
+    throw new UsageError(`Invalid value "${format}" for --output: want yaml, json`);
+  }
+  const releases = await releasesOf(input, signal);
+  const { version } = options;
+  const of = { releases, ...(version === undefined ? {} : { version }) };
+  const needs = await Promise.all(kinds.map((kind) => everythingOf(kind, of)));
+  const permissions = permissionsFor(needs.flatMap(({ manifests }) => manifests));
+  const role = clusterRoleOf(spokeRoleName, permissions);
+  const what = kinds.map((kind, at) => `${kind} ${needs[at]?.version ?? ""}`).join(" and ");
+  const heading = `# What knfleet needs on a spoke for ${what}. Bind it cluster-wide to the identity that the hub uses there.\n`;
+  terminal.stdout.write(format === "json" ? renderJson(role) : `${heading}${yamlOfObject(role)}`);
+  return exitCodes.fine;
+}

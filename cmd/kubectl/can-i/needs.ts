@@ -1,0 +1,85 @@
+import type { Component, ComponentKind } from "../../../api/component.ts";
+import { componentKinds } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
+import { partsOf } from "../../../controller/render/parts.ts";
+import type { Releases } from "../../../controller/render/release.ts";
+import { render } from "../../../controller/render/render.ts";
+import { targetVersion } from "../../../controller/render/version.ts";
+import { bareComponent } from "./bare-component.ts";
+
+/** What an installation consists of at a version. */
+export interface Needs {
+  readonly version: string;
+  readonly manifests: readonly Manifest[];
+  /** Manifests that the spec names by URL, which are not looked at. */
+  readonly unseen: readonly string[];
+}
+
+/**
+ * The objects of a component at a version (absent: that of its spec), and of the version that is installed, which an upgrade removes.
+ * Throws FleetError as `render` does.
+ */
+export async function needsOf(
+  component: Component,
+  { releases, version }: { readonly releases: Releases; readonly version: string | undefined },
+): Promise<Needs> {
+  const { status, spec } = component;
+  const wanted = await render(at(component, version ?? spec?.version), releases);
+  const installed = status?.version ?? "";
+  const before = releases.versionsOf(component.kind).includes(installed)
+    ? (await render(at(component, installed), releases)).manifests
+    : [];
+  const urls = [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])];
+  return {
+    version: wanted.version,
+    manifests: [...wanted.manifests, ...before],
+    unseen: urls.map(({ URL }) => URL),
+  };
+}
+
+/** A component of another version, without its history, and without what only the controller may fetch. */
+function at(original: Component, version: string | undefined): Component {
+  const { status: _, ...component } = original;
+  const own = { manifests: undefined, additionalManifests: undefined, version };
+  return component.kind === "KnativeServing"
+    ? { ...component, spec: { ...component.spec, ...own } }
+    : { ...component, spec: { ...component.spec, ...own } };
+}
+
+/**
+ * Every object that a kind can install at a version, with all ingresses and sources that the release directory has. Throws FleetError
+ * ReleaseNotFound or ManifestInvalid.
+ */
+export async function everythingOf(
+  kind: ComponentKind,
+  { releases, version: wanted }: { readonly releases: Releases; readonly version?: string },
+): Promise<Needs> {
+  const available = releases.versionsOf(kind);
+  const version = targetVersion(wanted, available);
+  const [newest = version] = available;
+  const { component, extensions } = partsOf(completeComponent(kind), version, newest);
+  const main = await releases.load(component);
+  const others = await Promise.all(
+    extensions.map((part) =>
+      releases.load(part).catch((error: unknown) => {
+        if (error instanceof FleetError && error.reason === "ReleaseNotFound") return [];
+        throw error;
+      }),
+    ),
+  );
+  return { version, manifests: [...main, ...others.flat()], unseen: [] };
+}
+
+const on = { enabled: true };
+
+function completeComponent(kind: ComponentKind): Component {
+  const { label: name } = componentKinds[kind];
+  const bare = bareComponent(kind, { namespace: name, name });
+  if (bare.kind === "KnativeServing") {
+    const ingress = { istio: on, kourier: on, contour: on, "gateway-api": on };
+    return { ...bare, spec: { ingress } };
+  }
+  const source = { ceph: on, github: on, gitlab: on, kafka: on, rabbitmq: on, redis: on };
+  return { ...bare, spec: { source } };
+}
