@@ -1,24 +1,21 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
+import * as nodeModule from "node:module";
+import { join } from "node:path";
 
-import { runCommand } from "./run.ts";
+// This file alone is read by the Node that a machine happens to have; package.json says the same under `engines`.
+const oldest = [24, 12] as const;
 
-enableCompileCache();
-
-await runCommand(async (signal) => {
-  const { runCli } = await import("./kubectl/cli.ts");
-  const { env, stdout, stderr } = process;
-  const args = process.argv.slice(2);
-  const terminal = {
-    args,
-    env,
-    stdout,
-    stderr,
-    now: () => new Date(),
-    // Opened only by a command that reads it.
-    get stdin() {
-      return process.stdin;
-    },
-  };
-  return await runCli(terminal, signal);
-});
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
+  const wanted = `Node ${oldest.join(".")} or newer`;
+  process.stderr.write(
+    `Error: kubectl knfleet needs ${wanted}; the \`node\` on the PATH is ${process.versions.node}\n`,
+  );
+  process.exitCode = 2;
+} else {
+  // In a folder of one's own: what lies in the machine's folder for temporary files could be somebody else's code.
+  const { XDG_CACHE_HOME: cache = "", HOME: home = "" } = process.env;
+  const base = cache === "" ? home && join(home, ".cache") : cache;
+  if (base !== "") nodeModule.enableCompileCache(join(base, "knfleet", "node"));
+  await (await import("./kubectl/run-plugin.ts")).runPlugin();
+}

@@ -30,6 +30,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   yaml: ["access", "controller", "cmd"],
   commander: ["cmd"],
   picocolors: ["cmd"],
+  rolldown: ["cmd"],
   pino: ["cmd"],
   "prom-client": ["controller", "webhook"],
   express: ["webhook"],
