@@ -8,10 +8,8 @@ import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
-import { pathWithPlugin } from "./plugin-folder.ts";
 import { testRightsOfSpokes } from "./rights-of-spokes.ts";
-import { rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
-import { testWaysIntoSpokes } from "./ways-into-spokes.ts";
+import { knfleetFile, rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 2 });
 let scene: FleetScene;
@@ -277,8 +275,8 @@ describe("events", () => {
   });
 });
 
-testRightsOfSpokes(fleet, () => scene);
 testHubFlagsAndChanges(fleet, () => scene);
+testRightsOfSpokes(fleet, () => scene);
 
 /** A folder for the PATH with the plugin in it. */
 async function pluginFolder(): Promise<string> {
