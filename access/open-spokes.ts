@@ -13,6 +13,7 @@ import { PluginLimits } from "./plugin-limits.ts";
 import { ServedProfiles } from "./profile-versions.ts";
 import type { ProviderFile } from "./provider-config.ts";
 import { loadProviderFile, watchProviderFile } from "./provider-file.ts";
+import { distrustedProfile, type ReferencePolicy } from "./reference-policy.ts";
 import { Reflector, reflectorKey } from "./reflector.ts";
 import { notConfigured, resolveAccess } from "./resolved-access.ts";
 import type { SpokeDeps } from "./spoke-connection.ts";
@@ -25,6 +26,8 @@ export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "hu
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
+  /** Whose profiles are believed; absent: everybody's. */
+  readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
   readonly log?: SpokeLog;
 }
 
@@ -169,7 +172,7 @@ class SpokeFleet implements Spokes {
     const key = reflectorKey(object.metadata);
     const before = this.#outlooks.get(key);
     const startMs = epochMs();
-    const found = outlookOf(object, this.#providers);
+    const found = outlookOf(object, { ...this.#options, providers: this.#providers });
     const times = { startMs, endMs: epochMs() };
     const outlook = withFileNote({ ...found, resolved: times }, this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
@@ -248,7 +251,17 @@ function assertSomeUsable(path: string, file: ProviderFile | undefined): void {
   throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
 }
 
-function outlookOf(profile: ClusterProfile, providers: ProviderFile | undefined): Outlook {
+function outlookOf(
+  profile: ClusterProfile,
+  {
+    trust = {},
+    providers,
+  }: Pick<SpokesOptions, "trust"> & { readonly providers: ProviderFile | undefined },
+): Outlook {
+  const distrust = distrustedProfile(profile, trust);
+  if (distrust !== undefined) {
+    return { kind: "error", error: new FleetError("ReferenceNotPermitted", distrust) };
+  }
   try {
     return { kind: "access", access: resolveAccess(profile, providers) };
   } catch (error) {

@@ -1,22 +1,9 @@
-import { readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
-import { setInterval } from "node:timers/promises";
 
-import { FleetError } from "../api/errors.ts";
+import { fileText, type FileFollower, followFile } from "./followed-file.ts";
 import { parseProviderFile, type ProviderFile } from "./provider-config.ts";
 
-export interface ProviderFileWatch {
-  /** What is known of the file, so that a change before the first look is not missed. */
-  readonly known: ProviderFile;
-  /** The file has a new content, and it is valid. */
-  readonly onChange: (file: ProviderFile) => void;
-  /** The file was written and is valid, also when its content is the known one. Called after `onChange`. */
-  readonly onValid: () => void;
-  /** The file has a new content that cannot be used, or is gone; the last good one stays in use. */
-  readonly onInvalid: (error: unknown) => void;
-}
-
-const pollMs = 500;
+export type ProviderFileWatch = Omit<FileFollower<ProviderFile>, "load">;
 
 /**
  * Loads a provider file; YAML when its name ends in `.yaml` or `.yml`, JSON otherwise.
@@ -24,59 +11,17 @@ const pollMs = 500;
  * Throws `FleetError` `ConfigInvalid` with code `ProviderFileUnreadable` or `ProviderFileInvalid`; the message names the path.
  */
 export async function loadProviderFile(path: string, signal: AbortSignal): Promise<ProviderFile> {
-  return parsed(path, await contentOf(path, signal));
+  const what = "The provider file";
+  return parsed(path, await fileText({ what, path, code: "ProviderFileUnreadable" }, signal));
 }
 
-/**
- * Watches a provider file until the signal aborts. It is polled, because a mounted ConfigMap changes by a swapped symlink
- * far away from the path, which file notifications do not report.
- */
-export async function watchProviderFile(
+/** Watches a provider file until the signal aborts. */
+export function watchProviderFile(
   path: string,
-  { known, onChange, onValid, onInvalid }: ProviderFileWatch,
+  watch: ProviderFileWatch,
   signal: AbortSignal,
 ): Promise<void> {
-  let identity = "";
-  let last = JSON.stringify(known);
-  try {
-    for await (const _ of setInterval(pollMs, undefined, { signal, ref: false })) {
-      const now = await identityOf(path);
-      if (now === identity) continue;
-      identity = now;
-      try {
-        const file = await loadProviderFile(path, signal);
-        const text = JSON.stringify(file);
-        if (text !== last) onChange(file);
-        last = text;
-        onValid();
-      } catch (error) {
-        if (!signal.aborted) onInvalid(error);
-      }
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}
-
-async function identityOf(path: string): Promise<string> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return [dev, ino, size, mtimeNs, ctimeNs].join(":");
-  } catch {
-    return "absent";
-  }
-}
-
-async function contentOf(path: string, signal: AbortSignal): Promise<string> {
-  try {
-    return await readFile(path, { encoding: "utf8", signal });
-  } catch (cause) {
-    signal.throwIfAborted();
-    const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-    throw new FleetError("ConfigInvalid", `The provider file ${path} cannot be read${code}`, {
-      code: "ProviderFileUnreadable",
-    });
-  }
+  return followFile(path, { ...watch, load: (either) => loadProviderFile(path, either) }, signal);
 }
 
 function parsed(path: string, content: string): ProviderFile {

@@ -73,12 +73,19 @@ export function refusedProfile(profile: ClusterProfile, rules: ProviderRules): s
   if (rules.clusterManagers?.includes(manager) === false) {
     return `allowedClusterManagers does not hold ${JSON.stringify(manager.slice(0, 64))}`;
   }
-  // The two are the same for every manager that keeps to the Cluster Inventory API.
-  const label = profile.metadata.labels?.[managerLabel];
-  if (rules.clusterManagers !== undefined && label !== undefined && label !== manager) {
+  if (rules.clusterManagers !== undefined && contradictsManager(profile)) {
     return `the label ${managerLabel} contradicts spec.clusterManager.name, which allowedClusterManagers asks for`;
   }
   return undefined;
+}
+
+/**
+ * True when the label of a profile names another cluster manager than its spec: the two are the same for every manager that keeps to the
+ * Cluster Inventory API.
+ */
+export function contradictsManager({ metadata, spec }: ClusterProfile): boolean {
+  const label = metadata.labels?.[managerLabel];
+  return label !== undefined && label !== (spec?.clusterManager?.name ?? "");
 }
 
 /** True when the rules allow the server of a profile. */

@@ -103,7 +103,8 @@ export class SpokeKeeper {
     this.#attemptError = undefined;
     const outlook = this.#outlook;
     if (outlook.kind === "error") {
-      // What works is kept for a while, but nobody new gets it.
+      if (outlook.error.reason === "ReferenceNotPermitted") this.#drop("is not permitted any more");
+      // What works otherwise is kept for a while, but nobody new gets it.
       this.#grace = setTimeout(() => this.#drop("was given up"), graceMs).unref();
     } else {
       const { access } = outlook;

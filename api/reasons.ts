@@ -98,6 +98,11 @@ export const reasons = {
     retry: "backoff",
     next: "Nothing: the controller was shutting down.",
   },
+  ReferenceNotPermitted: {
+    condition: "TargetClusterResolved",
+    retry: "change",
+    next: "Ask the operator of the hub for a grant, or for trust in the ClusterProfile: --reference-mode, --reference-grants and the --trusted flags of the controller.",
+  },
   VersionNotEligible: {
     condition: "VersionMigrationEligible",
     retry: "change",

@@ -15,9 +15,10 @@ import {
   withFolder,
   withSource,
 } from "./flag-values.ts";
+import { type ReferenceFlags, referenceOptions } from "./reference-flags.ts";
 
 /** The flags of `knfleet-controller`, read and checked. */
-export interface ControllerFlags {
+export interface ControllerFlags extends ReferenceFlags {
   readonly kubeconfig: string | undefined;
   readonly releaseDir: string;
   readonly pluginRoot: readonly string[];
@@ -60,9 +61,8 @@ export function controllerCommand(version: string): Command {
     .allowExcessArguments(false)
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help");
-  for (const option of [...clusterOptions(), ...workOptions(), ...processOptions()]) {
-    command.addOption(option);
-  }
+  const where = [...clusterOptions(), ...referenceOptions()];
+  for (const option of [...where, ...workOptions(), ...processOptions()]) command.addOption(option);
   return command;
 }
 

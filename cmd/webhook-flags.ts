@@ -15,9 +15,10 @@ import {
   withFolder,
   withSource,
 } from "./flag-values.ts";
+import { type ReferenceFlags, referenceOptions } from "./reference-flags.ts";
 
 /** The flags of `knfleet-webhook`, read and checked. */
-export interface WebhookFlags {
+export interface WebhookFlags extends ReferenceFlags {
   readonly kubeconfig: string | undefined;
   readonly address: ListenAddress;
   readonly healthAddress: ListenAddress | "nowhere";
@@ -78,8 +79,10 @@ export function webhookCommand(version: string): Command {
     .allowExcessArguments(false)
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help");
-  const options = [...servingOptions(), ...certificateOptions(), ...ruleOptions(), ...logOptions()];
-  for (const option of options) command.addOption(option);
+  const rules = [...ruleOptions(), ...referenceOptions()];
+  for (const option of [...servingOptions(), ...certificateOptions(), ...rules, ...logOptions()]) {
+    command.addOption(option);
+  }
   return command;
 }
 

@@ -1,4 +1,5 @@
 import type { HubConnection } from "../access/hub.ts";
+import { openReferences } from "../access/references.ts";
 import { FleetError } from "../api/errors.ts";
 import type { GuardOwner } from "../api/guard/guard-request.ts";
 import { knownResource } from "../api/resources.ts";
@@ -11,6 +12,7 @@ import type { Log } from "../webhook/log.ts";
 import { providerFileReview } from "../webhook/provider-file-review.ts";
 import type { Review } from "../webhook/reply.ts";
 import { componentProblems } from "./component-problems.ts";
+import { referenceSettings } from "./reference-flags.ts";
 import type { WebhookFlags } from "./webhook-flags.ts";
 
 const now = () => performance.now();
@@ -42,6 +44,8 @@ export async function openReviews(
   const named = flags.providerFile === undefined ? {} : { providerFile: flags.providerFile };
   const where = { client, providerNamespace: namespace, ...named };
   const facts = opened.use(openHubFacts({ ...where, now, log }, signal));
+  const settings = referenceSettings(flags);
+  const references = opened.use(await openReferences(settings, log, signal));
   const plugins = flags.pluginRoot.length === 0 ? {} : { pluginRoots: flags.pluginRoot };
   const renderCheck = componentProblems({ releases, environment });
   const sources = flags.companionOf === "knfleet" ? { manifestSources: flags.manifestSource } : {};
@@ -51,6 +55,7 @@ export async function openReviews(
       accessReviews,
       renderCheck,
       manifestRight,
+      references,
       ...sources,
       ...plugins,
     }),

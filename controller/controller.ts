@@ -1,4 +1,5 @@
 import type { KubeClient } from "../access/kube-client.ts";
+import type { References } from "../access/references.ts";
 import type { Spokes } from "../access/spokes.ts";
 import { Preparations } from "./apply/prepare.ts";
 import type { Clock } from "./clock.ts";
@@ -13,6 +14,7 @@ import { hubIdOf } from "./hub-id.ts";
 import type { Leadership } from "./leader.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics.ts";
+import { Neighbours } from "./neighbours.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 import type { Releases } from "./render/release.ts";
 
@@ -36,6 +38,8 @@ export interface ControllerDeps {
   /** Another connection to the hub, for what is installed on the hub itself. */
   readonly hubAsTarget: KubeClient;
   readonly spokes: Spokes;
+  /** Absent: every component may use every ClusterProfile. */
+  readonly references?: References;
   readonly releases: Releases;
   readonly rendering: ReconcileDeps["rendering"];
   /** Waits until this process may work. */
@@ -88,7 +92,7 @@ class FleetController implements Controller {
   readonly #components: Components;
   readonly #dispatcher: Dispatcher;
   readonly #metrics: Metrics;
-  readonly #listening: Disposable;
+  readonly #listening = new DisposableStack();
   #isLeaseInTrouble = false;
   #hubId: string | undefined;
   #health: HealthServer | undefined;
@@ -96,7 +100,7 @@ class FleetController implements Controller {
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
-    const { hub, spokes, requests, path, log } = deps;
+    const { hub, spokes, references, requests, path, log } = deps;
     this.#deps = deps;
     this.#settings = settings;
     this.#stopped = AbortSignal.any([signal, this.#stop.signal]);
@@ -121,7 +125,10 @@ class FleetController implements Controller {
     const { components, observer } = { components: this.#components, observer: this.#metrics };
     const { concurrency, auditMs } = settings;
     this.#dispatcher = new Dispatcher({ ...deps, components, concurrency, auditMs, observer });
-    this.#listening = spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref));
+    this.#listening.use(spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref)));
+    this.#listening.use(
+      references?.onChange((before) => this.#dispatcher.referencesChanged(references, before)),
+    );
   }
 
   get failed(): AbortSignal {
@@ -179,7 +186,11 @@ class FleetController implements Controller {
     const { pollMs } = this.#settings;
     const components = this.#components;
     const events = new EventRecorder({ client: hub, clock, log });
-    const memory = { preparations: new Preparations(), versions: new ClusterVersions() };
+    const memory = {
+      preparations: new Preparations(),
+      versions: new ClusterVersions(),
+      neighbours: new Neighbours(),
+    };
     const { path } = this.#deps;
     const known = path === undefined ? {} : { tokens: path.tokens };
     const guards = this.#guards(hubId, events, signal);

@@ -1,4 +1,6 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
+import type { ReferencePolicy } from "../access/reference-policy.ts";
+import type { References } from "../access/references.ts";
 import { WriteRefusedError } from "../access/write-permit.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
@@ -10,6 +12,7 @@ import { greet, Greeting } from "./greeting.ts";
 import { Installation } from "./installation.ts";
 import { canonicalJson } from "./observe/fingerprint.ts";
 import type { ObservedChange } from "./observe/observation.ts";
+import { refusalOf } from "./permission.ts";
 import { type Next, type QueueObserver, WorkQueue } from "./queue.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 import { reconcile } from "./reconcile.ts";
@@ -114,6 +117,18 @@ export class Dispatcher implements AsyncDisposable {
     const target = `${ref.namespace}/${ref.name}`;
     for (const component of this.#options.components.all()) {
       if (targetIdOf(component) === target) this.#add(component);
+    }
+  }
+
+  /**
+   * Who may use which ClusterProfile has changed: what runs for a component that may not any more ends at once. Security: T-05.
+   */
+  referencesChanged(references: Pick<References, "policy">, before: ReferencePolicy): void {
+    for (const component of this.#options.components.all()) {
+      const refusal = refusalOf(component, { references });
+      if (refusal === refusalOf(component, { references: { policy: before } })) continue;
+      if (refusal !== undefined) this.#installations.get(keyTextOf(component))?.interrupt();
+      this.#add(component);
     }
   }
 

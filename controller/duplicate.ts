@@ -1,6 +1,7 @@
 import { type Component, componentKeyOf } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
+import { hasFinalizer } from "./finalizer.ts";
 
 /** The cluster that a component is for, as a text; the empty string is the hub. Also the queue's lane. */
 export function targetIdOf({ spec }: Component): string {
@@ -12,6 +13,7 @@ export function targetIdOf({ spec }: Component): string {
  * The component of the same kind and cluster that was there before. Where there is one, the younger touches nothing on the
  * cluster, also when it is deleted. Creation times have whole seconds; within one, the component that was taken up already
  * comes before one that was not, and that before one that was refused, so that nobody loses a cluster that it has; then the uid decides.
+ * A latecomer is younger than all others.
  */
 export function olderTwinOf(component: Component, all: Iterable<Component>): Component | undefined {
   const target = targetIdOf(component);
@@ -33,9 +35,18 @@ export function assertOnlyOne(component: Component, all: Iterable<Component>): v
   );
 }
 
+/**
+ * Whether a component was refused before anything was done for it: meanwhile others may have got the cluster that it names.
+ */
+export function isLatecomer(component: Component): boolean {
+  const { conditions = [] } = component.status ?? {};
+  return !hasFinalizer(component) && conditions.some(({ status }) => status === "False");
+}
+
 function ageOf(component: Component): string {
   const { creationTimestamp = "", uid } = component.metadata;
-  return [creationTimestamp, standingOf(component), uid].join("|");
+  const turn = isLatecomer(component) ? "1 late" : "0 in time";
+  return [turn, creationTimestamp, standingOf(component), uid].join("|");
 }
 
 function standingOf({ status }: Component): "0 taken up" | "1 new" | "2 refused" {

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { olderTwinOf } from "./duplicate.ts";
+import { claimantsOf, refusalOf } from "./permission.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { openReport } from "./report.ts";
 import type { StatusClient } from "./status-report.ts";
@@ -26,13 +27,16 @@ export class Greeting {
   }
 }
 
-/** Writes the first conditions of a component. A duplicate is not taken up. Never rejects: the work tells the same again. */
+/** Writes the first conditions of a component. A duplicate, and one that may not use its cluster, is not taken up. Never rejects: the work tells the same again. */
 export async function greet(
   { component, installation }: Subject,
-  deps: Pick<ReconcileDeps, "clock" | "events" | "components"> & { readonly hub: StatusClient },
+  deps: Pick<ReconcileDeps, "clock" | "events" | "components" | "references"> & {
+    readonly hub: StatusClient;
+  },
   signal: AbortSignal,
 ): Promise<void> {
-  if (olderTwinOf(component, deps.components.all()) !== undefined) return;
+  if (refusalOf(component, deps) !== undefined) return;
+  if (olderTwinOf(component, claimantsOf(deps)) !== undefined) return;
   const report = openReport({ component, installation }, deps, signal);
   const steps = { eligible: false, resolved: false };
   try {

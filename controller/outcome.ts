@@ -147,7 +147,9 @@ function conditionsOf(
   if (outcome.kind === "failed") {
     const isGoing = component.metadata.deletionTimestamp !== undefined;
     const failures = failuresOf(outcome.error, isGoing ? "Removal" : "Install");
-    const seen = outcome.steps.resolved ? seenAgain(current, cluster) : [];
+    const seen = outcome.steps.resolved
+      ? seenAgain(current, cluster)
+      : permittedAgain(current, cluster);
     // A condition that is said twice would have a new time with every attempt.
     const others = [...steps, ...seen].filter(({ type }) =>
       failures.every((failure) => failure.type !== type),
@@ -172,6 +174,14 @@ function seenAgain(current: readonly Condition[], cluster: string): readonly Ent
   const type = "DeploymentsAvailable";
   const was = current.find((condition) => condition.type === type);
   if (was?.reason !== "SpokeUnreachable") return [];
+  return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
+}
+
+/** Whether a component may use its cluster is asked first: another failure says that it may. */
+function permittedAgain(current: readonly Condition[], cluster: string): readonly Entry[] {
+  const type = "TargetClusterResolved";
+  const was = current.find((condition) => condition.type === type);
+  if (was?.reason !== "ReferenceNotPermitted") return [];
   return [{ type, status: "Unknown", ...beginningOf(cluster)[type] }];
 }
 

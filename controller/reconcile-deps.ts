@@ -1,4 +1,5 @@
 import type { KubeClient } from "../access/kube-client.ts";
+import type { References } from "../access/references.ts";
 import type { Spokes } from "../access/spokes.ts";
 import type { Component } from "../api/component.ts";
 import type { Preparations } from "./apply/prepare.ts";
@@ -9,6 +10,7 @@ import type { Guards } from "./guard/guards.ts";
 import type { Installation } from "./installation.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
+import type { Neighbours } from "./neighbours.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import type { Releases } from "./render/release.ts";
 import type { RenderOptions } from "./render/render-options.ts";
@@ -23,11 +25,14 @@ export interface ReconcileDeps {
   /** UID of the hub's kube-system namespace. */
   readonly hubId: string;
   readonly spokes: Pick<Spokes, "acquire" | "state">;
+  /** Absent: every component may use every ClusterProfile. */
+  readonly references?: Pick<References, "policy">;
   readonly releases: Releases;
   /** What rendering depends on besides component, releases and target. */
   readonly rendering: Pick<RenderOptions, "environment" | "manifestText">;
   readonly versions: ClusterVersions;
   readonly preparations: Preparations;
+  readonly neighbours: Neighbours;
   readonly components: { all(): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record">;
   readonly metrics: Pick<Metrics, "failed" | "sent" | "repaired">;

@@ -16,6 +16,7 @@ import type { ObservedChange } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
 import { type Readiness, readinessOf, waitingAmong } from "./observe/readiness.ts";
 import type { Outcome, Steps } from "./outcome.ts";
+import { assertPermitted, claimantsOf, isHeldBack, leaveAlone } from "./permission.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { assertKubernetesVersion } from "./render/kubernetes-version.ts";
@@ -39,7 +40,9 @@ export async function reconcile(
   if (component.metadata.deletionTimestamp !== undefined) {
     return uninstall({ component, installation }, deps, signal);
   }
-  const held = await withFinalizer(component, deps, signal);
+  const held = isHeldBack(component, deps)
+    ? component
+    : await withFinalizer(component, deps, signal);
   if (held === undefined) return { kind: "change" };
   const subject = { component: held, installation };
   const report = openReport(subject, deps, signal);
@@ -78,7 +81,9 @@ async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal):
   const steps = { eligible: false, resolved: false };
   const cluster = clusterNameOf(work.component);
   try {
-    assertOnlyOne(work.component, deps.components.all());
+    // First of all: what is wrong otherwise is not for somebody who may not use the cluster.
+    assertPermitted(work.component, deps);
+    assertOnlyOne(work.component, claimantsOf(deps));
     tellBeginning(work, signal);
     const prepared = await prepare(work, { deps, steps }, signal);
     return await apply(work, { ...prepared, deps }, signal);
@@ -89,6 +94,7 @@ async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal):
       return { kind: "working", steps };
     }
     const failure = lossOf(fleetErrorOf(error, cluster), acquaintanceWith(work, deps));
+    if (failure.reason === "ReferenceNotPermitted") await leaveAlone(work, deps);
     return { kind: "failed", steps, error: failure };
   }
 }
@@ -109,7 +115,7 @@ interface Prepared {
 
 /** Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. */
 async function prepare(
-  { component }: Work,
+  { component, installation }: Work,
   { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
   signal: AbortSignal,
 ): Promise<Prepared> {
@@ -123,7 +129,9 @@ async function prepare(
     steps.eligible = true;
     const resolved = await resolving;
     steps.resolved = true;
-    return { rendered, resolved, suited: suitability(resolved, deps, signal) };
+    const { manifests } = rendered;
+    const suited = suitability({ component, installation }, { manifests, resolved, deps }, signal);
+    return { rendered, resolved, suited };
   } catch (error) {
     const isOfVersion = error instanceof FleetError && error.reason === "VersionNotEligible";
     steps.eligible ||= error instanceof FleetError && !isOfVersion;
@@ -131,13 +139,33 @@ async function prepare(
   }
 }
 
-/** Asks for the Kubernetes version of the target, which is needed only before the first write. */
+interface Question extends Pick<Rendered, "manifests"> {
+  readonly resolved: Resolved;
+  readonly deps: ReconcileDeps;
+}
+
+/** Asks what is needed only before the first write: whether the target is new enough, and of what is new whether nobody else has what it would write. */
 async function suitability(
-  { target: { client }, connection }: Resolved,
+  { component, installation }: Subject,
+  { manifests, resolved: { target, connection }, deps }: Question,
+  signal: AbortSignal,
+): Promise<void> {
+  const either = AbortSignal.any([signal, connection.signal]);
+  const isNew = component.status?.version === undefined && installation.inventory === undefined;
+  const newcomer = { component, target, manifests };
+  const room = isNew && deps.neighbours.assertRoom(newcomer, () => deps.components.all(), either);
+  // Awaited below.
+  if (room) room.catch(() => undefined);
+  await assertVersion(target, deps, either);
+  await room;
+}
+
+async function assertVersion(
+  { client }: Target,
   { rendering, versions }: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const version = await versions.of(client, AbortSignal.any([signal, connection.signal]));
+  const version = await versions.of(client, signal);
   if (version === undefined) return;
   try {
     assertKubernetesVersion(version, rendering.environment ?? {});

@@ -10,6 +10,7 @@ import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
 import type { ClusterGuard } from "./guard/cluster-guard.ts";
 import { releaseNamespaces } from "./guard/namespace-label.ts";
 import type { Steps } from "./outcome.ts";
+import { assertPermitted, claimantsOf, leaveAlone } from "./permission.ts";
 import type { Remaining } from "./progress.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
@@ -32,7 +33,7 @@ export async function uninstall(
   const steps = { eligible: false, resolved: false };
   try {
     // A duplicate never touched the cluster, and must not touch the other's things now.
-    if (olderTwinOf(component, deps.components.all()) === undefined) {
+    if (olderTwinOf(component, claimantsOf(deps)) === undefined) {
       await parted({ ...subject, report, steps }, deps, signal);
     }
     await report.quiet();
@@ -45,6 +46,7 @@ export async function uninstall(
       return { kind: "backoff" };
     }
     const cause = fleetErrorOf(error, clusterNameOf(component));
+    if (cause.reason === "ReferenceNotPermitted") await leaveAlone(subject, deps);
     const failure = withWayOut(lossOf(cause, acquaintanceWith(subject, deps)), component);
     const outcome = { kind: "failed", steps, error: failure } as const;
     return await conclude({ ...subject, report, outcome }, deps, signal);
@@ -92,6 +94,7 @@ async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pro
     const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
     await deps.events.record(component, happening, signal);
   }
+  assertPermitted(component, deps);
   tellRemoval(work, undefined, signal);
   return removed(work, deps, signal);
 }

@@ -1,4 +1,5 @@
 import type { AllowedSource } from "../access/manifest-url.ts";
+import type { References } from "../access/references.ts";
 import { componentKinds } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import type { AccessReviews } from "./access-review.ts";
@@ -16,6 +17,8 @@ export interface FactSources {
   readonly accessReviews: AccessReviews;
   /** What the controller would say; absent: nobody knows. */
   readonly renderCheck?: RenderCheck;
+  /** Who may use which ClusterProfile; absent: everybody all of them. */
+  readonly references?: Pick<References, "policy">;
   /** Where manifests may come from; absent: whoever installs decides. */
   readonly manifestSources?: readonly AllowedSource[];
   /** Folders of the plugins, when they are here; absent: they are elsewhere. */
@@ -52,6 +55,7 @@ export async function gatherFacts(
     components,
     // What would be rendered of a part is not what somebody wants.
     render: render === undefined || misshapen.length === 0 ? render : { ...render, others: [] },
+    references: deps.references?.policy,
     manifestSources: deps.manifestSources,
   };
 }

@@ -89,4 +89,9 @@ export const hubCodes = {
     meaning: "The controller says that installing failed; the condition says why.",
     next: "Read the message of the condition; a missing right is named with verb and resource.",
   },
+  KNF1019: {
+    name: "ReferenceNotPermitted",
+    meaning: "The controller does not let the component use the ClusterProfile that it names.",
+    next: "Ask the operator of the hub for a grant, or for trust in the ClusterProfile; docs/security.md says how.",
+  },
 } as const;

@@ -140,16 +140,29 @@ export class ClusterGuard {
     if (!this.isAtWork || this.#wards.size > 0) return;
     const { client } = this.#way;
     if ((await anchorsOf(client, { hubId }, signal)).length > 0 || this.#wards.size > 0) return;
-    this.#end?.abort(new DOMException("The guard is not needed any more", "AbortError"));
-    this.#end = undefined;
-    this.#isOpen = undefined;
-    this.#wasEnforced = false;
-    this.#protection = beginning;
+    this.#stop("The guard is not needed any more");
     const removal = this.#running.then(() => removePolicies(client, hubId, signal));
     // Whoever comes meanwhile begins when this is over.
     this.#running = removal.catch(() => undefined);
     await removal;
     log.info({}, "Removed the guard of anchors");
+  }
+
+  /**
+   * The anchor of an installation is no longer for us to protect; without another one nothing more is sent, and the policies stay as they are.
+   */
+  withdraw({ metadata }: Component): void {
+    if (!this.#wards.delete(metadata.uid) || this.#wards.size > 0) return;
+    this.#confirmations.forget();
+    this.#stop("The guard is to leave the cluster alone");
+  }
+
+  #stop(why: string): void {
+    this.#end?.abort(new DOMException(why, "AbortError"));
+    this.#end = undefined;
+    this.#isOpen = undefined;
+    this.#wasEnforced = false;
+    this.#protection = beginning;
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -31,7 +31,7 @@ export class Confirmations {
 
   constructor(options: ConfirmationsOptions) {
     this.#options = options;
-    options.signal.addEventListener("abort", () => this.#clear(), { once: true });
+    options.signal.addEventListener("abort", () => this.forget(), { once: true });
   }
 
   /** An object as it was read just now. */
@@ -69,7 +69,8 @@ export class Confirmations {
     }
   }
 
-  #clear(): void {
+  /** Takes nothing back any more of what was seen until now. */
+  forget(): void {
     for (const { timer } of this.#timers.values()) timer[Symbol.dispose]();
     this.#timers.clear();
   }

@@ -80,6 +80,11 @@ export class Guards {
     return guard;
   }
 
+  /** Leaves the anchor of a component alone, with the policies that guard it. */
+  withdraw(component: Component): void {
+    this.#byTarget.get(targetIdOf(component))?.withdraw(component);
+  }
+
   /** What the condition of a component says; `off`: it has none. Undefined while its spoke is not known. */
   protectionOf(component: Component): Protection | "off" | undefined {
     if (this.#options.protection === "None") return "off";

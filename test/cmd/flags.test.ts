@@ -9,6 +9,9 @@ describe("readControllerFlags", () => {
     expect(read()).toEqual({
       releaseDir: "/var/lib/knfleet/releases",
       manifestSource: [],
+      referenceMode: "Any",
+      trustedInventoryNamespace: [],
+      trustedClusterManager: [],
       pluginRoot: [],
       remoteDeploymentsPollInterval: 10_000,
       auditInterval: 21_600_000,
@@ -24,6 +27,15 @@ describe("readControllerFlags", () => {
   });
 
   test.each([
+    [
+      ["--reference-mode=Granted", "--reference-grants=g"],
+      { referenceMode: "Granted", referenceGrants: "g" },
+    ],
+    [
+      ["--trusted-inventory-namespace=a", "--trusted-inventory-namespace", "b"],
+      { trustedInventoryNamespace: ["a", "b"] },
+    ],
+    [["--trusted-cluster-manager=ocm"], { trustedClusterManager: ["ocm"] }],
     [["--disable-ha"], { disableHa: true }],
     [["--disable-ha=true"], { disableHa: true }],
     [["--disable-ha=false"], { disableHa: false }],

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { assertOnlyOne, olderTwinOf, targetIdOf } from "../../controller/duplicate.ts";
+import { componentKinds } from "../../api/component.ts";
+import { assertOnlyOne, isLatecomer, olderTwinOf, targetIdOf } from "../../controller/duplicate.ts";
 import { serving } from "../support/component.ts";
 
 const ref = { namespace: "fleet", name: "a" };
@@ -39,6 +40,18 @@ test("of two components of one age the one that was taken up keeps the cluster",
   const refused = { ...younger, status: { conditions: [refusal] } };
   expect(olderTwinOf(taken, [taken, refused])).toBeUndefined();
   expect(olderTwinOf(refused, [taken, refused])).toBe(taken);
+});
+
+test("a component that was refused before anything was done for it is younger than all others, until it is taken up", () => {
+  const { finalizer } = componentKinds.KnativeServing;
+  const refusal = { type: "Ready", status: "False", reason: "ReferenceNotPermitted" } as const;
+  const late = { ...older, status: { conditions: [refusal] } };
+  expect(isLatecomer(late)).toBe(true);
+  expect(olderTwinOf(younger, [late, younger])).toBeUndefined();
+  expect(olderTwinOf(late, [late, younger])).toBe(younger);
+  const taken = { ...late, metadata: { ...late.metadata, finalizers: [finalizer] } };
+  expect(isLatecomer(taken)).toBe(false);
+  expect(olderTwinOf(younger, [taken, younger])).toBe(taken);
 });
 
 test("the younger one is told the name of the other", () => {

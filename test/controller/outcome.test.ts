@@ -44,6 +44,11 @@ function lines({ conditions = [] }: ComponentStatus): readonly string[] {
   });
 }
 
+/** What is said of the cluster after some outcomes in a row. */
+function resolved(...outcomes: readonly Outcome[]): string | undefined {
+  return lines(after(...outcomes).status ?? {}).find((line) => line.startsWith("TargetCluster"));
+}
+
 /** A component after some outcomes in a row. */
 function after(...outcomes: readonly Outcome[]) {
   let component = serving();
@@ -54,6 +59,15 @@ function after(...outcomes: readonly Outcome[]) {
 }
 
 describe("statusOf", () => {
+  test("T-05 a component that may use its cluster again says so also when something else is wrong", () => {
+    const refused = failed(new FleetError("ReferenceNotPermitted", "No grant"), neither);
+    const twin = failed(new FleetError("DuplicateComponent", "b is there already"), neither);
+    expect(resolved(refused)).toBe(
+      "TargetClusterResolved=False | ReferenceNotPermitted | No grant",
+    );
+    expect(resolved(refused, twin)).toMatch(/^TargetClusterResolved=Unknown \| Connecting/);
+  });
+
   test("a component at its very beginning is Unknown in everything, with a reason and a message", () => {
     const status = statusOf(serving(), { kind: "working", steps: neither }, now);
     expect(status.observedGeneration).toBe(1);

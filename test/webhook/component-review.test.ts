@@ -92,6 +92,63 @@ describe("the right to use a cluster", () => {
     ]);
   });
 
+  describe("T-04, T-20 what the controller would not permit", () => {
+    const grants = [{ fromNamespace: "team", toNamespace: "fleet", names: ["spoke-1"] }];
+    const granted = { references: { policy: { mode: "Granted", grants } } } as const;
+    const same = { references: { policy: { mode: "Same", grants } } } as const;
+    const other = { clusterProfileRef: { ...ref, name: "spoke-2" } };
+
+    test("is refused, the same whether or not the profile exists", async () => {
+      const lines = linesOf(await review(written(other), granted));
+      expect(lines).toEqual([
+        '403 spec.clusterProfileRef: ReferenceNotPermitted: No grant lets components of namespace "team" use ClusterProfile fleet/spoke-2',
+      ]);
+      const there = { ...granted, profiles: [profileOf("spoke-2", "True")] };
+      expect(linesOf(await review(written(other), there))).toEqual(lines);
+      expect(linesOf(await review(written(remote), same))[0]).toContain("--reference-mode=Same");
+    });
+
+    test("every change of the spec is refused when the grant is gone, one of labels is not", async () => {
+      const changed = { ...other, version: "1.22" };
+      expect(linesOf(await review(written(changed, { before: other }), granted))).toHaveLength(1);
+      const labelled = written(other, { before: other, metadata: { labels: { a: "b" } } });
+      expect(linesOf(await review(labelled, granted))).toEqual([]);
+    });
+
+    test("what is granted passes, and so does the hub itself", async () => {
+      expect(linesOf(await review(written(remote), granted))).toEqual([]);
+      expect(linesOf(await review(written({}), same))).toEqual([]);
+    });
+
+    test("who may not use a cluster keeps nobody from it", async () => {
+      const twin = { kind: "KnativeServing", name: "b", ref } as const;
+      const intruder = [{ ...twin, namespace: "elsewhere" }];
+      const owner = [{ ...twin, namespace: "fleet" }];
+      expect(linesOf(await review(written(remote), { ...granted, components: intruder }))).toEqual(
+        [],
+      );
+      expect(linesOf(await review(written(remote), { ...granted, components: owner }))).toEqual([
+        expect.stringMatching(/^409 /),
+      ]);
+    });
+
+    test("a namespace that is not trusted is refused, of a cluster manager is warned", async () => {
+      const policy = { mode: "Any", grants: [], trustedNamespaces: ["inventory"] } as const;
+      expect(linesOf(await review(written(remote), { references: { policy } }))).toEqual([
+        expect.stringMatching(/^403 .* namespace "fleet" are not trusted/),
+      ]);
+      const managers = { policy: { mode: "Any", grants: [], trustedManagers: ["ocm"] } } as const;
+      const profiles = [profileOf("spoke-1", "True")];
+      const ruling = await review(written(remote), { references: managers, profiles });
+      expect(ruling.violations).toEqual([]);
+      expect(ruling.warnings).toEqual([
+        "spec.clusterProfileRef: ReferenceNotPermitted: The cluster manager of ClusterProfile fleet/spoke-1 is not trusted (--trusted-cluster-manager)",
+      ]);
+      const hidden = await review(written(remote), { ...nobody, references: managers, profiles });
+      expect(hidden.warnings).toEqual([]);
+    });
+  });
+
   test("T-06 the cluster of a component never changes", async () => {
     const text = "immutable once set; delete the resource and create it for the new cluster";
     const other = { clusterProfileRef: { ...ref, name: "spoke-2" } };

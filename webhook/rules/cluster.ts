@@ -1,3 +1,4 @@
+import { distrustedProfile } from "../../access/reference-policy.ts";
 import { isHealthy } from "../../access/select-provider.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -29,6 +30,14 @@ export const profileUsable: Check = (subject, facts) => {
             },
           ];
   }
+};
+
+/** The controller believes the profile. */
+export const profileTrusted: Check = (subject, facts) => {
+  const found = profileOf(subject, facts);
+  const distrust =
+    found === undefined ? undefined : distrustedProfile(found, facts.references ?? {});
+  return distrust === undefined ? [] : [{ path, message: `ReferenceNotPermitted: ${distrust}` }];
 };
 
 /** One of the provider files on the hub serves the profile. */

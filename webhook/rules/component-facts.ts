@@ -1,5 +1,6 @@
 import type { AllowedSource } from "../../access/manifest-url.ts";
 import type { ProviderFile } from "../../access/provider-config.ts";
+import type { ReferencePolicy } from "../../access/reference-policy.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef, ComponentKey } from "../../api/component.ts";
 import type { RenderFindings } from "../render-check.ts";
@@ -28,6 +29,8 @@ export interface ComponentFacts {
   readonly pluginProblem: string | undefined;
   /** What rendering found; undefined: it was not asked. */
   readonly render: RenderFindings | undefined;
+  /** Who may use which ClusterProfile; undefined: everybody all of them. */
+  readonly references: ReferencePolicy | undefined;
   /** Where manifests may come from; undefined: not known here. */
   readonly manifestSources: readonly AllowedSource[] | undefined;
 }

@@ -1,4 +1,4 @@
-import { pluginThere, profileUsable, providerThere } from "./cluster.ts";
+import { pluginThere, profileTrusted, profileUsable, providerThere } from "./cluster.ts";
 import { componentName } from "./component-name.ts";
 import { probes, resources } from "./containers.ts";
 import { deprecated, withoutEffect } from "./deprecated.ts";
@@ -27,6 +27,7 @@ import {
   duplicateUnknown,
   duplicateWarning,
   referenceImmutable,
+  referencePermitted,
   referenceRight,
   referenceRightUnknown,
   referenceSyntax,
@@ -43,6 +44,7 @@ export const componentRules: Readonly<Record<string, Rule>> = {
   "reference-syntax": { code: 422, check: referenceSyntax },
   "reference-right": { code: 403, check: referenceRight },
   "reference-right-unknown": { code: 500, check: referenceRightUnknown },
+  "reference-permitted": { code: 403, check: referencePermitted },
   "reference-immutable": { code: 403, check: referenceImmutable },
   duplicate: { code: 409, check: duplicate },
   "duplicate-unknown": { code: 500, check: duplicateUnknown },
@@ -72,6 +74,7 @@ export const componentRules: Readonly<Record<string, Rule>> = {
 /** What is said about a component that is allowed or not, by name. */
 export const componentWarnings: Readonly<Record<string, Check>> = {
   profile: profileUsable,
+  trust: profileTrusted,
   provider: providerThere,
   plugin: pluginThere,
   duplicate: duplicateWarning,

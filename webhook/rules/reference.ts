@@ -1,3 +1,4 @@
+import { refusedReference } from "../../access/reference-policy.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { isRecord, isSameJson } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
@@ -50,6 +51,13 @@ export const referenceRightUnknown: Check = ({ ref }, { mayUse }) =>
       ]
     : [];
 
+/** What the controller would not permit; the text is the same whether or not the profile exists. Security: T-04, T-20. */
+export const referencePermitted: Check = ({ ref, namespace }, { references }) => {
+  if (ref === undefined || references === undefined) return [];
+  const refusal = refusedReference(namespace, ref, references);
+  return refusal === undefined ? [] : [{ path, message: `ReferenceNotPermitted: ${refusal}` }];
+};
+
 /** Another cluster would leave the old installation behind. Security: T-06. */
 export const referenceImmutable: Check = ({ spec, before }) => {
   if (before === undefined) return [];
@@ -97,7 +105,7 @@ export const duplicateWarning: Check = (subject, facts) => {
 /** Without the right to use the cluster nobody hears who has it. */
 function twinOf(
   subject: Subject,
-  { components, mayUse }: ComponentFacts,
+  { components, mayUse, references }: ComponentFacts,
 ): StoredComponent | undefined {
   const { kind, namespace, name, ref, spec } = subject;
   const isHidden = ref === undefined ? isRecord(spec["clusterProfileRef"]) : mayUse !== true;
@@ -106,6 +114,10 @@ function twinOf(
     (other) =>
       other.kind === kind &&
       !(other.namespace === namespace && other.name === name) &&
+      // One that may not use the cluster keeps nobody from it.
+      (references === undefined ||
+        other.ref === undefined ||
+        refusedReference(other.namespace, other.ref, references) === undefined) &&
       other.ref?.name === ref?.name &&
       other.ref?.namespace === ref?.namespace,
   );

@@ -152,6 +152,7 @@ const knfOfReason: Readonly<Partial<Record<string, KnfCode>>> = {
   AccessProviderFailed: "KNF3009",
   RemoteClientCreationFailed: "KNF4009",
   SpokeUnreachable: "KNF4009",
+  ReferenceNotPermitted: "KNF1019",
   VersionNotEligible: "KNF1015",
   ReleaseNotFound: "KNF1016",
   ManifestInvalid: "KNF1017",

@@ -14,7 +14,7 @@ export interface RootCause extends Finding {
 // not be mended by starting the other; what a controller would put right comes after it.
 const groups: readonly RegExp[] = [
   /^KNF10(?:0[1-4]|10)$/,
-  /^KNF101[23]$/,
+  /^KNF101[239]$/,
   /^KNF(?:200[^7]|30(?:0\d|1[0-8])|40(?:0\d|1[0-2]|1[56])|500[12])$/,
   /^KNF(?:101[5-7]|600[13]|6011)$/,
   /^KNF10(?:05|11)$/,

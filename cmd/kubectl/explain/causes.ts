@@ -45,6 +45,14 @@ export const causesOf: Readonly<Record<string, Causes>> = {
     ["the spoke's API server is down", diagnose],
     ["the network between hub and spoke is broken", diagnose],
   ],
+  ReferenceNotPermitted: [
+    [
+      "the component is in another namespace than the ClusterProfile, and nobody granted that",
+      component,
+    ],
+    ["the grant was taken away", "kubectl get configmaps -A -l knfleet.dev/reference-grants"],
+    ["the ClusterProfile is not of a trusted cluster manager or namespace", profile],
+  ],
   ApplyFailed: [
     ["the identity on the spoke lacks a right", diagnose],
     ["an admission webhook of the spoke refuses objects", component],

@@ -16,6 +16,8 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
     "The cluster was reached before and is silent now. `TargetClusterResolved`, `DeploymentsAvailable` and `Ready` are Unknown; nothing is uninstalled.",
   RemoteClusterStale: "The connection was replaced during the work.",
   ClusterProviderClosed: "The controller is shutting down.",
+  ReferenceNotPermitted:
+    "The component may not use the ClusterProfile: it is in another namespace and there is no grant, or it is of nobody whom the hub trusts. The cluster is left alone, with everything that is installed there.",
   VersionNotEligible:
     "`spec.version` is more than one minor version away from what is installed. In the condition: reason `Error`.",
   ReleaseNotFound:

@@ -114,6 +114,20 @@ export const componentFaults: readonly Fault[] = [
       ]),
   },
   {
+    name: "the component may not use its cluster",
+    code: "KNF1019",
+    make: (world) =>
+      component(world, "not-permitted", [
+        notReady,
+        {
+          type: "TargetClusterResolved",
+          status: "False",
+          reason: "ReferenceNotPermitted",
+          message: 'No grant lets components of namespace "a" use ClusterProfile fleet/spoke-1',
+        },
+      ]),
+  },
+  {
     name: "a manifest cannot be fetched",
     code: "KNF1017",
     make: (world) =>

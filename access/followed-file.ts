@@ -1,0 +1,83 @@
+import { readFile, stat } from "node:fs/promises";
+import { setInterval } from "node:timers/promises";
+
+import { FleetError } from "../api/errors.ts";
+import type { Code } from "../api/reasons.ts";
+
+export interface FileFollower<Content> {
+  /** Reads and checks the file. */
+  readonly load: (signal: AbortSignal) => Promise<Content>;
+  /** What is known of the file, so that a change before the first look is not missed. */
+  readonly known: Content;
+  /** The file has a new content, and it is valid. */
+  readonly onChange: (content: Content) => void;
+  /** The file was written and is valid, also when its content is the known one. Called after `onChange`. */
+  readonly onValid: () => void;
+  /** The file has a new content that cannot be used, or is gone; the last good one stays in use. */
+  readonly onInvalid: (error: unknown) => void;
+}
+
+const pollMs = 500;
+
+/**
+ * Follows a file until the signal aborts. It is polled, because a mounted ConfigMap changes by a swapped symlink
+ * far away from the path, which file notifications do not report.
+ */
+export async function followFile<Content>(
+  path: string,
+  { load, known, onChange, onValid, onInvalid }: FileFollower<Content>,
+  signal: AbortSignal,
+): Promise<void> {
+  let identity = "";
+  let last = JSON.stringify(known);
+  try {
+    for await (const _ of setInterval(pollMs, undefined, { signal, ref: false })) {
+      const now = await identityOf(path);
+      if (now === identity) continue;
+      identity = now;
+      try {
+        const content = await load(signal);
+        const text = JSON.stringify(content);
+        if (text !== last) onChange(content);
+        last = text;
+        onValid();
+      } catch (error) {
+        if (!signal.aborted) onInvalid(error);
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+export interface NamedFile {
+  /** Name of the file in messages, for example `The provider file`. */
+  readonly what: string;
+  readonly path: string;
+  /** Of the error when it cannot be read. */
+  readonly code?: Code;
+}
+
+/** The text of a file. Throws `FleetError` `ConfigInvalid`; the message names the path. */
+export async function fileText(
+  { what, path, code }: NamedFile,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return await readFile(path, { encoding: "utf8", signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    const why = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+    const options = code === undefined ? {} : { code };
+    throw new FleetError("ConfigInvalid", `${what} ${path} cannot be read${why}`, options);
+  }
+}
+
+async function identityOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join(":");
+  } catch {
+    return "absent";
+  }
+}
