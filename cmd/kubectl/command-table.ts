@@ -8,6 +8,7 @@ import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { getEntry } from "./get/get-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
+import { treeEntry } from "./tree/tree-entry.ts";
 import { waitEntry } from "./wait/wait-entry.ts";
 
 const selectionText =
@@ -23,6 +24,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   diagnoseEntry(),
   waitEntry(),
   eventsEntry(),
+  treeEntry(),
   explainEntry(),
   canIEntry(),
   renderEntry(),

@@ -84,7 +84,8 @@ async function namesakes(
   }
 }
 
-async function wantedSecret(
+/** The Secret that one of the two official readers wants; undefined for another plugin. */
+export async function wantedSecret(
   plan: ExecPlan,
   environment: WalkContext["environment"],
 ): Promise<Wanted | undefined> {

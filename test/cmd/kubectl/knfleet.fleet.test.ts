@@ -10,6 +10,7 @@ import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
 import { testRightsOfSpokes } from "./rights-of-spokes.ts";
 import { knfleetFile, rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
+import { testTreesOfSpokes } from "./trees-of-spokes.ts";
 
 const fleet = useFleet({ spokes: 2 });
 let scene: FleetScene;
@@ -277,6 +278,7 @@ describe("events", () => {
 
 testHubFlagsAndChanges(fleet, () => scene);
 testRightsOfSpokes(fleet, () => scene);
+testTreesOfSpokes(() => scene);
 
 /** A folder for the PATH with the plugin in it. */
 async function pluginFolder(): Promise<string> {

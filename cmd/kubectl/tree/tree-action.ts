@@ -1,0 +1,100 @@
+import { loadProviderFile } from "../../../access/provider-file.ts";
+import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import type { Flags } from "../flags.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { inAscii, wantsAscii } from "../print/characters.ts";
+import { painter, wantsColour } from "../print/colour.ts";
+import { unreadNotes } from "../print/notes.ts";
+import { openProgress } from "../print/progress.ts";
+import type { Terminal } from "../terminal.ts";
+import { dotOf, mermaidOf } from "./graph.ts";
+import { collapsed, type TreeNode } from "./tree-node.ts";
+import { treeText } from "./tree-text.ts";
+import { tree, treeExitCode, type TreeReport } from "./tree.ts";
+import type { WayDeps } from "./way-nodes.ts";
+
+/** Flags of `tree` alone. */
+export interface TreeFlags {
+  readonly all?: boolean;
+}
+
+/** `kubectl knfleet tree`. */
+export async function runTree(
+  { args, flags, options, terminal }: ActionInput<TreeFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { env, now, stderr } = terminal;
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  const selection = selectionOf(args, flags, access);
+  const way = await wayDeps(access, { flags, env }, signal);
+  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const limits = limitsOf(flags, progress.update);
+  const report = await tree(
+    selection,
+    { access, way, limits, now, cliVersion: clientVersion },
+    signal,
+  ).finally(progress.end);
+  const items = options.all === true ? report.items : report.items.map(collapsed);
+  const { command } = askedOf(selection, flags);
+  const notes = notesOf(report, command);
+  if (flags.output === "dot" || flags.output === "mermaid") {
+    terminal.stdout.write(flags.output === "dot" ? dotOf(items) : mermaidOf(items));
+    if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
+    return treeExitCode(report);
+  }
+  await print(
+    {
+      document: report,
+      heading: textOf(items, flags, terminal),
+      table: () => ({ headers: [], rows: [] }),
+      notes,
+    },
+    flags,
+    terminal,
+  );
+  return treeExitCode(report);
+}
+
+async function wayDeps(
+  { hub }: ClusterAccess,
+  { flags, env }: { readonly flags: Flags; readonly env: Terminal["env"] },
+  signal: AbortSignal,
+): Promise<WayDeps> {
+  const { providerFile, pluginNamespace } = flags;
+  const kubeconfig = flags.hub.kubeconfig ?? env["KUBECONFIG"];
+  return {
+    hub,
+    providers:
+      providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal),
+    environment: { ...env, KUBECONFIG: kubeconfig },
+    pluginNamespace,
+  };
+}
+
+function textOf(items: readonly TreeNode[], flags: Flags, { stdout, env }: Terminal): string {
+  const isTerminal = stdout.isTTY === true;
+  const isCut = isTerminal && flags.output !== "wide" && (stdout.columns ?? 0) > 0;
+  const paint = painter(wantsColour(flags.color, env, isTerminal));
+  const text = treeText(items, { paint, width: isCut ? stdout.columns : undefined });
+  return wantsAscii(env) ? inAscii(text) : text;
+}
+
+function notesOf({ items, errors, summary }: TreeReport, command: string): readonly string[] {
+  const [worst] = items.filter((item) => hasFailed(item));
+  return [
+    ...(items.length + errors.length === 0 ? ["No Knative installations found."] : []),
+    ...unreadNotes(errors, { unread: summary.unread, clusters: summary.clusters }),
+    ...(worst === undefined ? [] : [`next: ${command} diagnose ${argumentOf(worst)}`]),
+  ];
+}
+
+function hasFailed({ state, children }: TreeNode): boolean {
+  return state === "FAIL" || children.some(hasFailed);
+}
+
+function argumentOf({ kind, namespace, name }: TreeNode): string {
+  return `${kind === "KnativeServing" ? "ks" : "ke"}/${name} -n ${namespace ?? ""}`;
+}
