@@ -1,0 +1,170 @@
+import { ApiError } from "../access/api-error.ts";
+import type { KubeClient } from "../access/kube-client.ts";
+import { anchorAnnotations, anchorLabels, anchorNameOf, managedByValue } from "../api/anchor.ts";
+import { type Component, componentKeyOf, type ComponentKind } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import {
+  describe,
+  identityOf,
+  keyOf,
+  type KubeObject,
+  type Manifest,
+  type ObjectKey,
+} from "../api/kubernetes.ts";
+import { knownResource } from "../api/resources.ts";
+import { decodeInventory } from "./apply/inventory.ts";
+import { outlives } from "./apply/prepare.ts";
+import { inventoryTextOf, rootKeyOf } from "./apply/root-object.ts";
+import type { Target } from "./apply/target.ts";
+import { clusterNameOf } from "./cluster-name.ts";
+
+/** A component that was never installed, with all that it would bring to its target. */
+export interface Newcomer {
+  readonly component: Component;
+  readonly target: Target;
+  readonly manifests: readonly Manifest[];
+}
+
+/** Objects by identity; not those that stay and are shared. */
+type Wanted = ReadonlyMap<string, ObjectKey>;
+
+/** What somebody has, or is about to have, on a cluster. */
+interface Holding {
+  readonly kind: ComponentKind;
+  /** Undefined: nobody knows. */
+  readonly ids: ReadonlySet<string> | undefined;
+  /** Undefined: it is none of this hub's. */
+  readonly holder: Component | undefined;
+  readonly root: KubeObject | undefined;
+}
+
+type Claim = Pick<Holding, "kind" | "ids">;
+
+const configMaps = knownResource("v1", "ConfigMap");
+const namespaces = knownResource("v1", "Namespace");
+
+/**
+ * Keeps two installations from writing the same objects: of one kind over two ClusterProfiles that mean one cluster, or of two hubs, or of both
+ * kinds in one namespace. Whoever is there first has the cluster. Spec: knative-operator.md D-17, D-32.
+ */
+export class Neighbours {
+  /** Of clusters, by client. */
+  readonly #identities = new WeakMap<object, string>();
+  /** By the identity of the cluster, then by the uid of the component. */
+  readonly #claims = new Map<string, Map<string, Claim>>();
+
+  /**
+   * Throws FleetError `DuplicateComponent` when another component of its kind, or `AnchorConflict` when anything else has objects that the
+   * newcomer would write; also when that is only about to be installed. `all`: the components of the hub.
+   */
+  async assertRoom(
+    newcomer: Newcomer,
+    all: () => Iterable<Component>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { component, target, manifests } = newcomer;
+    const [roots, identity] = await Promise.all([
+      rootsOn(target.client, signal),
+      this.#identityOf(target, signal),
+    ]);
+    const ownId = identityOf(rootKeyOf({ component, target }));
+    // Whose it is, is judged when it is read.
+    if (roots.some((root) => identityOf(keyOf(root)) === ownId)) return;
+    const keys = manifests.map(keyOf).filter((key) => !outlives(key));
+    const wanted = new Map(keys.map((key) => [identityOf(key), key]));
+    const known = [...all()];
+    for (const root of roots) assertApart(wanted, component.kind, holdingOf(root, known));
+    if (identity === undefined) return;
+    const claims = this.#claims.get(identity) ?? new Map<string, Claim>();
+    this.#claims.set(identity, claims);
+    for (const [uid, claim] of claims) {
+      const holder = known.find(({ metadata }) => metadata.uid === uid);
+      if (holder === undefined) claims.delete(uid);
+      else if (uid !== component.metadata.uid) {
+        assertApart(wanted, component.kind, { ...claim, holder, root: undefined });
+      }
+    }
+    claims.set(component.metadata.uid, { kind: component.kind, ids: new Set(wanted.keys()) });
+  }
+
+  /** Uid of the cluster's own namespace; undefined when it is not told. */
+  async #identityOf({ client, profile, hubId }: Target, signal: AbortSignal) {
+    if (profile === undefined) return hubId;
+    const known = this.#identities.get(client);
+    if (known !== undefined) return known;
+    const ref = { resource: namespaces, name: "kube-system" };
+    const namespace = await orNothing(client.get(ref, { metadataOnly: true }, signal));
+    if (namespace !== undefined) this.#identities.set(client, namespace.metadata.uid);
+    return namespace?.metadata.uid;
+  }
+}
+
+async function rootsOn(
+  client: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const labelSelector = `${anchorLabels.managedBy}=${managedByValue}`;
+  const ref = { resource: configMaps, labelSelector };
+  const list = await orNothing(client.list(ref, {}, signal));
+  return (list?.items ?? []).filter((object) => kindOf(object) !== undefined);
+}
+
+/** A question that is refused keeps nobody from work that may be allowed. */
+async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+function kindOf({ metadata: { name } }: KubeObject): ComponentKind | undefined {
+  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  if (!name.endsWith("-root-owner")) return undefined;
+  return kinds.find((kind) => name.startsWith(`${kind.toLowerCase()}-`));
+}
+
+function holdingOf(root: KubeObject, known: readonly Component[]): Holding | undefined {
+  const kind = kindOf(root);
+  if (kind === undefined) return undefined;
+  const entries = decodeInventory(inventoryTextOf(root))?.entries;
+  const ids = entries && new Set(entries.map(identityOf));
+  return { kind, ids, root, holder: known.find((component) => isRootOf(root, component)) };
+}
+
+/** Upstream's anchor says only the name. */
+function isRootOf({ metadata }: KubeObject, component: Component): boolean {
+  const { namespace, name, annotations = {} } = metadata;
+  const uid = annotations[anchorAnnotations.componentUid];
+  if (uid !== undefined) return uid === component.metadata.uid;
+  return namespace === component.metadata.namespace && name === anchorNameOf(nameOf(component));
+}
+
+function nameOf({ kind, metadata: { name } }: Component) {
+  return { kind, name };
+}
+
+function assertApart(wanted: Wanted, kind: ComponentKind, holding: Holding | undefined): void {
+  const shared = holding && sharedOf(wanted, kind, holding);
+  if (shared === undefined || holding === undefined) return;
+  const { holder, root } = holding;
+  if (holder !== undefined && holding.kind === kind) {
+    const name = describe(componentKeyOf(holder));
+    const way = holder.spec?.clusterProfileRef === undefined ? "" : `, ${clusterNameOf(holder)}`;
+    const message = `${name} is installed on the same cluster already${way}`;
+    throw new FleetError("DuplicateComponent", message);
+  }
+  const owner = holder === undefined ? root && keyOf(root) : componentKeyOf(holder);
+  const what =
+    owner === undefined ? "another installation" : `the installation of ${describe(owner)}`;
+  throw new FleetError("AnchorConflict", `${shared} belongs to ${what}`);
+}
+
+/** An object that both have, or words for all of them where it is not known what the other one has. */
+function sharedOf(wanted: Wanted, kind: ComponentKind, holding: Holding): string | undefined {
+  const { ids } = holding;
+  if (ids === undefined) return holding.kind === kind ? `The ${kind} of the cluster` : undefined;
+  const shared = [...wanted].find(([id]) => ids.has(id));
+  return shared && describe(shared[1]);
+}

@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+
+import { ApiError } from "../../access/api-error.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { Component, ComponentKind } from "../../api/component.ts";
+import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import { encodeInventory } from "../../controller/apply/inventory.ts";
+import { rootManifest } from "../../controller/apply/root-object.ts";
+import type { Target } from "../../controller/apply/target.ts";
+import { Neighbours } from "../../controller/neighbours.ts";
+import { eventing, serving } from "./apply/installer.ts";
+
+const { signal } = new AbortController();
+const hubId = "hub-a";
+const role: Manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "shared" } };
+
+function component(kind: ComponentKind, namespace: string, profile = "one"): Component {
+  const made = kind === "KnativeServing" ? serving : eventing;
+  const clusterProfileRef = { namespace: "fleet", name: profile };
+  return made({ clusterProfileRef }, { namespace, uid: `${kind} ${namespace}` });
+}
+
+interface Cluster {
+  readonly uid?: string;
+  readonly roots?: readonly KubeObject[];
+  /** Answer to all questions. */
+  readonly refusal?: ApiError;
+}
+
+/** Where a component goes: a cluster that answers as it is told. */
+function targetOf(
+  { metadata: { namespace }, spec }: Component,
+  { uid = "cluster", roots = [], refusal }: Cluster = {},
+): Target {
+  const asked = async <T>(answer: T): Promise<T> => {
+    if (refusal !== undefined) throw refusal;
+    return answer;
+  };
+  const identity = {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "kube-system", uid, resourceVersion: "1" },
+  };
+  const answers: Pick<KubeClient, "get" | "list"> = {
+    get: () => asked(identity),
+    list: () => asked({ items: roots, resourceVersion: "1" }),
+  };
+  const profile = spec?.clusterProfileRef;
+  return {
+    client: Object.assign(Object.create(null), answers),
+    namespace,
+    hubId,
+    fieldManager: "knfleet-a",
+    ...(profile === undefined ? {} : { profile }),
+  };
+}
+
+function rootOf(of: Component, inventory: readonly Manifest[] | undefined, hub = hubId) {
+  const target = { namespace: of.metadata.namespace, hubId: hub, ...profileOf(of) };
+  const entries = inventory?.map(({ apiVersion, kind, metadata: { namespace, name = "" } }) => ({
+    apiVersion,
+    kind,
+    name,
+    hash: "",
+    ...(namespace === undefined ? {} : { namespace }),
+  }));
+  const text = entries && encodeInventory({ version: "1.23.0", complete: true, entries });
+  const manifest = rootManifest({ component: of, target }, text ?? "");
+  const { name = "" } = manifest.metadata;
+  return {
+    ...manifest,
+    metadata: { ...manifest.metadata, name, uid: "root", resourceVersion: "1" },
+  };
+}
+
+function profileOf({ spec }: Component) {
+  const profile = spec?.clusterProfileRef;
+  return profile === undefined ? {} : { profile };
+}
+
+interface Try extends Cluster {
+  readonly manifests?: readonly Manifest[];
+  readonly all?: readonly Component[];
+  readonly neighbours?: Neighbours;
+}
+
+function tried(one: Component, { manifests = [role], all = [], ...rest }: Try): Promise<void> {
+  const { neighbours = new Neighbours(), ...cluster } = rest;
+  const newcomer = { component: one, target: targetOf(one, cluster), manifests };
+  return neighbours.assertRoom(newcomer, () => all, signal);
+}
+
+const first = component("KnativeEventing", "first");
+const second = component("KnativeEventing", "second", "two");
+
+describe("a newcomer", () => {
+  test("has room on an empty cluster, and beside what has other objects", async () => {
+    await expect(tried(second, {})).resolves.toBeUndefined();
+    const other = { ...role, metadata: { name: "other" } };
+    const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+    const definition = { ...crd, metadata: { name: "brokers.eventing.knative.dev" } };
+    const roots = [rootOf(first, [other, definition])];
+    const manifests = [role, definition];
+    await expect(tried(second, { roots, manifests, all: [first] })).resolves.toBeUndefined();
+  });
+
+  test.each([
+    {
+      beside: "one of its kind that is installed",
+      inventory: [role],
+      all: [first],
+      reason: "DuplicateComponent",
+      message: `KnativeEventing first/knative-eventing is installed on the same cluster already, ClusterProfile fleet/one`,
+    },
+    {
+      beside: "one of its kind of which nobody knows what it has, as upstream's",
+      inventory: undefined,
+      all: [first],
+      reason: "DuplicateComponent",
+      message: `KnativeEventing first/knative-eventing is installed on the same cluster already, ClusterProfile fleet/one`,
+    },
+    {
+      beside: "another hub's",
+      inventory: [role],
+      hub: "hub-b",
+      reason: "AnchorConflict",
+      message: `ConfigMap shared belongs to the installation of ConfigMap first/knativeeventing-knative-eventing-root-owner`,
+    },
+  ])("has none beside $beside", async ({ inventory, hub, all = [], reason, message }) => {
+    const roots = [rootOf(first, inventory, hub)];
+    await expect(tried(second, { roots, all })).rejects.toMatchObject({ reason, message });
+  });
+
+  test("has none where the other kind has an object of its own", async () => {
+    const neighbour = component("KnativeServing", "first");
+    const roots = [rootOf(neighbour, [role])];
+    await expect(tried(first, { roots, all: [neighbour] })).rejects.toMatchObject({
+      reason: "AnchorConflict",
+      message:
+        "ConfigMap shared belongs to the installation of KnativeServing first/knative-serving",
+    });
+  });
+
+  test("whose own root is there is no newcomer", async () => {
+    const roots = [rootOf(second, [role]), rootOf(first, [role])];
+    await expect(tried(second, { roots, all: [first] })).resolves.toBeUndefined();
+  });
+
+  test("is let in where nobody may ask", async () => {
+    const facts = { status: 403, reason: "Forbidden", message: "no", causes: [], isStatus: true };
+    const refusal = new ApiError({ ...facts, request: "GET /" });
+    const all = [first, second];
+    const neighbours = new Neighbours();
+    for (const one of all) {
+      await expect(tried(one, { refusal, all, neighbours })).resolves.toBeUndefined();
+    }
+  });
+});
+
+describe("of two newcomers at the same time", () => {
+  test("the second one has no room, until the first one is gone", async () => {
+    const neighbours = new Neighbours();
+    await tried(first, { neighbours, all: [first, second] });
+    await expect(tried(second, { neighbours, all: [first, second] })).rejects.toMatchObject({
+      reason: "DuplicateComponent",
+    });
+    await tried(first, { neighbours, all: [first, second] });
+    await expect(tried(second, { neighbours, all: [second] })).resolves.toBeUndefined();
+  });
+
+  test("both have room on two clusters, and where they have nothing in common", async () => {
+    const neighbours = new Neighbours();
+    const all = [first, second];
+    await tried(first, { neighbours, all });
+    await expect(tried(second, { neighbours, all, uid: "another" })).resolves.toBeUndefined();
+    const manifests = [{ ...role, metadata: { name: "other" } }];
+    await expect(tried(second, { neighbours, all, manifests })).resolves.toBeUndefined();
+  });
+
+  test("the hub itself is known also through a ClusterProfile", async () => {
+    const neighbours = new Neighbours();
+    const local = eventing({}, { namespace: "local", uid: "local" });
+    const all = [local, second];
+    await tried(local, { neighbours, all });
+    await expect(tried(second, { neighbours, all, uid: hubId })).rejects.toMatchObject({
+      message: "KnativeEventing local/knative-eventing is installed on the same cluster already",
+    });
+  });
+});

@@ -1,0 +1,135 @@
+import { afterEach, expect, test } from "vitest";
+
+import { type ComponentKind, componentKinds, operatorApiVersion } from "../../api/component.ts";
+import type { KubeObject, NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
+import { conditionOf } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { dumpOfComponent } from "../support/spoke-dump.ts";
+import { componentOf, installed } from "./installation.ts";
+import { writesTo } from "./requests.ts";
+import { useScene } from "./scene.ts";
+
+const scene = useScene({ spokes: 1 }, ["--remote-deployments-poll-interval=1s"]);
+const patience = { timeoutMs: 120_000 };
+
+afterEach(async () => {
+  const { hub } = scene();
+  const kinds = Object.keys(componentKinds);
+  const lists = kinds.map((kind) => hub.admin.list({ apiVersion: operatorApiVersion, kind }));
+  const left = (await Promise.all(lists)).flat().map(keyOf);
+  await Promise.all(left.map((key) => hub.admin.remove(key)));
+  await Promise.all(left.map(gone));
+}, 240_000);
+
+function keyOf({ kind, metadata: { namespace = "", name } }: KubeObject): ObjectKey {
+  return { apiVersion: operatorApiVersion, kind, namespace, name };
+}
+
+/** The usual component of a kind, but in a namespace of choice. */
+async function create(
+  kind: ComponentKind,
+  namespace: string,
+  on: NamespacedName | undefined,
+): Promise<KubeObject> {
+  const { admin } = scene().hub;
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const component = componentOf({ kind, ...(on === undefined ? {} : { on }) });
+  return admin.create({ ...component, metadata: { ...component.metadata, namespace } });
+}
+
+/** Waits until a condition is as wanted, and returns it as a text. */
+async function says(
+  component: KubeObject,
+  type: string,
+  wanted: { readonly status: string; readonly reason?: string },
+): Promise<string> {
+  return waitFor(
+    `${type} of ${component.metadata.namespace} to be ${JSON.stringify(wanted)}`,
+    async () => {
+      const found = conditionOf(await scene().hub.admin.get(keyOf(component)), type);
+      const { status, reason = found?.reason } = wanted;
+      return found?.status === status && found.reason === reason && JSON.stringify(found);
+    },
+    patience,
+  );
+}
+
+async function gone(key: ObjectKey): Promise<void> {
+  const isGone = async () => (await scene().hub.admin.get(key)) === undefined;
+  await waitFor(`${key.namespace}/${key.name} to be gone`, isGone, patience);
+}
+
+test("D-17, D-32: of two components of one kind whose ClusterProfiles mean one cluster the first is installed, and the other one when that has gone", async () => {
+  const { hub, fleet, profiles } = scene();
+  const spoke = fleet.spoke(0);
+  const again = await fleet.addProfile(spoke, { plugin: "kubeconfig-secretreader", name: "again" });
+  const both = await Promise.all([
+    create("KnativeEventing", "first", profiles[0]),
+    create("KnativeEventing", "second", again),
+  ]);
+  const winner = await waitFor(
+    "one of them to be ready",
+    async () => {
+      const found = await Promise.all(both.map((one) => hub.admin.get(keyOf(one))));
+      return found.find((one) => conditionOf(one, "Ready")?.status === "True");
+    },
+    patience,
+  );
+  const loser = both.find(({ metadata }) => metadata.uid !== winner.metadata.uid);
+  if (loser === undefined) throw new Error("There are two");
+  const why = await says(loser, "InstallSucceeded", {
+    status: "False",
+    reason: "DuplicateComponent",
+  });
+  const { namespace } = winner.metadata;
+  expect(why).toContain(
+    `KnativeEventing ${namespace}/knative-eventing is installed on the same cluster already, ClusterProfile `,
+  );
+  expect(await installed(spoke, loser.metadata.uid)).toEqual([]);
+
+  const since = new Date();
+  const before = await dumpOfComponent(spoke, winner.metadata.uid);
+  await hub.admin.remove(keyOf(loser));
+  await gone(keyOf(loser));
+  expect(await writesTo(spoke, since)).toEqual([]);
+  expect(await dumpOfComponent(spoke, winner.metadata.uid)).toEqual(before);
+
+  const next = await create("KnativeEventing", "third", loser === both[0] ? profiles[0] : again);
+  await says(next, "InstallSucceeded", { status: "False", reason: "DuplicateComponent" });
+  await hub.admin.remove(keyOf(winner));
+  await gone(keyOf(winner));
+  await says(next, "Ready", { status: "True" });
+}, 400_000);
+
+test("D-32: a ClusterProfile that means the hub gives no second installation there", async () => {
+  const { fleet, hub } = scene();
+  const local = await create("KnativeEventing", "on-the-hub", undefined);
+  await says(local, "Ready", { status: "True" });
+  const profile = await fleet.addProfile(hub, { plugin: "secretreader", name: "the-hub" });
+  const remote = await create("KnativeEventing", "once-more", profile);
+  const why = await says(remote, "InstallSucceeded", {
+    status: "False",
+    reason: "DuplicateComponent",
+  });
+  expect(why).toContain("KnativeEventing on-the-hub/knative-eventing is installed");
+  expect(await installed(hub, remote.metadata.uid)).toEqual([]);
+}, 400_000);
+
+test("of both kinds in one namespace, which have ConfigMaps of the same names, one is installed and the other one says why not", async () => {
+  const { fleet, profiles } = scene();
+  const spoke = fleet.spoke(0);
+  const serving = await create("KnativeServing", "shared", profiles[0]);
+  await says(serving, "Ready", { status: "True" });
+  const before = await dumpOfComponent(spoke, serving.metadata.uid);
+  const eventing = await create("KnativeEventing", "shared", profiles[0]);
+  const why = await says(eventing, "InstallSucceeded", {
+    status: "False",
+    reason: "AnchorConflict",
+  });
+  expect(why).toMatch(
+    /ConfigMap shared\/config-\S+ belongs to the installation of KnativeServing shared\/knative-serving/,
+  );
+  expect(await installed(spoke, eventing.metadata.uid)).toEqual([]);
+  expect(await dumpOfComponent(spoke, serving.metadata.uid)).toEqual(before);
+  await says(serving, "Ready", { status: "True" });
+}, 400_000);
