@@ -1,6 +1,5 @@
 import { timeText, type TimeText } from "./age.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
-import type { ExitCode } from "./exit-codes.ts";
 import type { Flags } from "./flags.ts";
 import { inAscii, wantsAscii } from "./print/characters.ts";
 import { painter, wantsColour } from "./print/colour.ts";
@@ -22,11 +21,8 @@ export interface ActionInput<Options> {
   readonly terminal: Terminal;
 }
 
-/** Runs one command to its exit code; throws what `failureOf` knows how to explain. */
-export type Action<Options> = (
-  input: ActionInput<Options>,
-  signal: AbortSignal,
-) => Promise<ExitCode>;
+/** Runs one command to its exit code, which is an ExitCode unless it passes on that of another program; throws what `failureOf` knows how to explain. */
+export type Action<Options> = (input: ActionInput<Options>, signal: AbortSignal) => Promise<number>;
 
 /** The installations that arguments and flags select. Throws UsageError. */
 export function selectionOf(
@@ -54,8 +50,9 @@ function namespaceOf(
 }
 
 /** What the notes below a table need to write commands that work when pasted. */
-export function askedOf(selection: Selection, { hub }: Flags): Asked {
+export function askedOf(selection: Selection, { hub, bundle }: Flags): Asked {
   const flags = [
+    ...(bundle === undefined ? [] : [`--bundle ${bundle}`]),
     ...(hub.kubeconfig === undefined ? [] : [`--kubeconfig ${hub.kubeconfig}`]),
     ...(hub.context === undefined ? [] : [`--context ${hub.context}`]),
   ];

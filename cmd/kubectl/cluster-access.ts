@@ -1,4 +1,6 @@
+import type { Credential } from "../../access/credential.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
+import type { ResolvedAccess } from "../../access/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 
 /** A way to one spoke for the time of one command. */
@@ -6,6 +8,14 @@ export interface SpokeAccess extends AsyncDisposable {
   readonly client: KubeClient;
   /** Name of the provider that the profile was matched with. */
   readonly provider: string;
+}
+
+/** The ways to spokes, for programs that connect by themselves. */
+export interface SpokeWays {
+  /** The way to the cluster of a profile, whether or not it is healthy. Throws FleetError. */
+  resolve(profile: ClusterProfile): ResolvedAccess;
+  /** A fresh credential for that way. Throws FleetError `AccessProviderFailed`, or the reason of the signal. */
+  credential(access: ResolvedAccess, signal: AbortSignal): Promise<Credential>;
 }
 
 /** How a command reaches the hub and, with a provider file, the spokes: the same credential path as the controller's. */
@@ -19,4 +29,6 @@ export interface ClusterAccess extends AsyncDisposable {
   readonly reach:
     | ((profile: ClusterProfile, signal: AbortSignal) => Promise<SpokeAccess>)
     | undefined;
+  /** Undefined when no provider file was named. */
+  readonly ways?: SpokeWays | undefined;
 }

@@ -35,6 +35,16 @@ export async function onSelectedClusters(
   });
 }
 
+/** Whether `--cluster` and `--on` select a profile. Throws UsageError. */
+export function isSelectedProfile(
+  profile: KubeObject,
+  { cluster, on }: Pick<Selection, "cluster" | "on">,
+): boolean {
+  const { namespace = "", name } = profile.metadata;
+  if (!isNamed({ namespace, name }, cluster)) return false;
+  return on === undefined || labelMatcher(on, "--on")(traitsOf(profile));
+}
+
 /** Whether a glob names a cluster, with or without its namespace; the hub is `<hub>`, and `hub` for short. */
 function isNamed(ref: ClusterProfileRef | undefined, glob: string | undefined): boolean {
   if (glob === undefined) return true;

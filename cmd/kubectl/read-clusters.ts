@@ -1,12 +1,9 @@
 import type { KubeClient } from "../../access/kube-client.ts";
-import { getProfile } from "../../access/profile-versions.ts";
-import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
-import { FleetError } from "../../api/errors.ts";
-import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
 import { ownReasons } from "./own-reasons.ts";
+import { readProfile } from "./profiles.ts";
 import type { ReportError } from "./report.ts";
 import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
 import {
@@ -158,27 +155,6 @@ async function readSpoke<Facts>(
   if (reach === undefined) throw new Error("Unreachable: checked by the caller");
   await using spoke = await reach(profile, signal);
   return await read({ id, client: spoke.client, provider: spoke.provider }, signal);
-}
-
-async function readProfile(
-  ref: ClusterProfileRef,
-  hub: KubeClient,
-  signal: AbortSignal,
-): Promise<ClusterProfile> {
-  const title = describe({ kind: "ClusterProfile", ...ref });
-  const found = await getProfile(hub, ref, signal).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    throw new FleetError("ClusterProfileUnavailable", `${title} could not be read`, { cause });
-  });
-  if (found === undefined)
-    throw new FleetError("ClusterProfileNotFound", `${title} does not exist`);
-  if (!isProfile(found))
-    throw new FleetError("ClusterProfileUnavailable", `${title} is no ClusterProfile`);
-  return found;
-}
-
-function isProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
 const noProviderFile: UnreadSpoke = {

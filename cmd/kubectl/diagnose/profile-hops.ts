@@ -2,9 +2,10 @@ import { ApiError } from "../../../access/api-error.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { recordAt } from "../../../api/fields.ts";
-import { describe, type KubeObject } from "../../../api/kubernetes.ts";
+import { describe } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { stringAt } from "../fields.ts";
+import { isProfile } from "../profiles.ts";
 import type { ControllerDeployment } from "./find-controller.ts";
 import { failed, finding, passed, passedWith, type HopResult } from "./hop.ts";
 import { storedProfile } from "./stored-object.ts";
@@ -35,10 +36,6 @@ export async function readProfile(
     return failed("KNF2001", "The hub does not serve ClusterProfiles");
   }
   return failed("KNF2002", `${title} does not exist`, { next: [list] });
-}
-
-function isProfile(object: KubeObject): object is ClusterProfile {
-  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
 async function isServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<boolean> {

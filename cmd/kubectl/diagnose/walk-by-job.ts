@@ -1,11 +1,10 @@
-import { createInterface } from "node:readline/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { recordAt } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { agreed } from "../agreed.ts";
 import { itemsAt, stringAt } from "../fields.ts";
-import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage-error.ts";
 import { diagnosisOf } from "./diagnose.ts";
 import type { Diagnosis, Target } from "./diagnosis.ts";
@@ -31,7 +30,10 @@ export async function walkByJob(
   const { namespace, name } = controller;
   await agreed(
     `This makes a Job in namespace ${namespace} like the Deployment ${name}, and deletes it again.`,
-    input.options.yes === true,
+    {
+      yes: input.options.yes === true,
+      command: "kubectl knfleet diagnose --from controller --yes",
+    },
     input.terminal,
   );
   const created = await here.hub.create({ resource: jobs, namespace }, job, {}, signal);
@@ -50,24 +52,6 @@ export async function walkByJob(
     const late = AbortSignal.timeout(5_000);
     await here.hub.remove(ref, { propagationPolicy: "Background" }, late).catch(() => undefined);
   }
-}
-
-async function agreed(
-  question: string,
-  yes: boolean,
-  { stdin, stderr, env }: Terminal,
-): Promise<void> {
-  if (yes) return;
-  const isInteractive = stderr.isTTY === true && (env["CI"] ?? "") === "";
-  if (!isInteractive || stdin === undefined) {
-    throw new UsageError(`${question} Nobody is there to agree`, [
-      "kubectl knfleet diagnose --from controller --yes",
-    ]);
-  }
-  stderr.write(`${question} Go on? [y/N] `);
-  const lines = createInterface({ input: stdin });
-  const answer = await lines.question("").finally(() => lines.close());
-  if (!/^y(?:es)?$/i.test(answer.trim())) throw new UsageError("Nothing was made");
 }
 
 /** The Job: the controller's pod with another program in it. Throws UsageError for more than one target. */

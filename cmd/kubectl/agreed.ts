@@ -1,0 +1,28 @@
+import { createInterface } from "node:readline/promises";
+
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
+
+interface Agreement {
+  /** `--yes` was given: nobody is asked. */
+  readonly yes: boolean;
+  /** What to type where nobody can be asked. */
+  readonly command: string;
+}
+
+/** Asks before something is changed. Throws UsageError when nobody is there to answer, or when the answer is not yes. */
+export async function agreed(
+  question: string,
+  { yes, command }: Agreement,
+  { stdin, stderr, env }: Terminal,
+): Promise<void> {
+  if (yes) return;
+  const isInteractive = stderr.isTTY === true && (env["CI"] ?? "") === "";
+  if (!isInteractive || stdin === undefined) {
+    throw new UsageError(`${question} Nobody is there to agree`, [command]);
+  }
+  stderr.write(`${question} Go on? [y/N] `);
+  const lines = createInterface({ input: stdin });
+  const answer = await lines.question("").finally(() => lines.close());
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new UsageError("Nothing was made");
+}

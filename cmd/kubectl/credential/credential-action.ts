@@ -1,0 +1,38 @@
+import type { ActionInput } from "../action.ts";
+import { exitCodes, type ExitCode } from "../exit-codes.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { profileId, profileNamed } from "../profiles.ts";
+import { waysOf } from "../spoke-ways.ts";
+import { UsageError } from "../usage-error.ts";
+import { execCredentialText } from "./exec-credential-text.ts";
+import { checkServer, execRequestOf } from "./exec-request.ts";
+
+/** `kubectl knfleet credential`: what a kubeconfig's `exec` runs. Prints an ExecCredential, or nothing. */
+export async function runCredential(
+  { args, flags, terminal }: ActionInput<object>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const [name, ...more] = args;
+  if (name === undefined || more.length > 0) {
+    throw new UsageError("Name one ClusterProfile", ["kubectl knfleet credential NAMESPACE/NAME"]);
+  }
+  const { env, stdout } = terminal;
+  if (stdout.isTTY === true) {
+    throw new UsageError("A credential is not printed on a terminal: programs read it", [
+      `kubectl knfleet connect ${name}`,
+      `kubectl knfleet kubeconfig ${name}`,
+    ]);
+  }
+  const request = execRequestOf(env["KUBERNETES_EXEC_INFO"]);
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  const ways = waysOf(access);
+  const profile = await profileNamed(name, { access, flags }, signal);
+  const way = ways.resolve(profile);
+  if (request.cluster !== undefined) {
+    checkServer(request.cluster, way.endpoint, profileId(profile));
+  }
+  const credential = await ways.credential(way, signal);
+  signal.throwIfAborted();
+  stdout.write(execCredentialText(credential, request));
+  return exitCodes.fine;
+}
