@@ -4,7 +4,8 @@ import type { AccessCluster, ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { isRecord } from "../api/fields.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { EnvironmentVariable, ExecApiVersion, Provider } from "./provider-config.ts";
+import type { ExecApiVersion } from "./exec-api-versions.ts";
+import type { EnvironmentVariable, Provider } from "./provider-config.ts";
 import { allowsVariable, type ProviderRules, refusedConfig } from "./provider-rules.ts";
 
 const execExtension = "client.authentication.k8s.io/exec";

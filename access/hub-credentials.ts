@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import { FleetError } from "../api/errors.ts";
 import { isRecord } from "../api/fields.ts";
 import type { Credential } from "./credential.ts";
+import { execApiVersions } from "./exec-api-versions.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import { runExecPlugin } from "./exec-plugin.ts";
 import type { HubConfig } from "./kubeconfig.ts";
-import { execApiVersions } from "./provider-config.ts";
 import { Secret } from "./secret.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 
-import { Agent, request } from "undici";
+import { Agent } from "undici";
 
 import { FleetError } from "../api/errors.ts";
 import { codeOf, connectionErrorOf } from "./connection-failure.ts";
@@ -109,8 +109,10 @@ export class ManifestSource implements AsyncDisposable {
     const { userAgent, timeoutMs = 20_000 } = this.#options;
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
-      const answer = await request(url, {
-        dispatcher: this.#agent,
+      const answer = await this.#agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: "GET",
         signal: deadline,
         headers: {
           "user-agent": userAgent,

@@ -2,6 +2,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 
 import { FleetError } from "../api/errors.ts";
 import { isRecord } from "../api/fields.ts";
+import { type ExecApiVersion, execApiVersions } from "./exec-api-versions.ts";
 import { ContentError, providerDocument } from "./provider-document.ts";
 import { canonicalKeys } from "./provider-keys.ts";
 import { impossibleRule, type ProviderRules, providerRules } from "./provider-rules.ts";
@@ -12,12 +13,6 @@ import {
   type RawProvider,
 } from "./provider-schema.ts";
 import { timeoutMsOf } from "./provider-timeout.ts";
-
-export const execApiVersions = [
-  "client.authentication.k8s.io/v1",
-  "client.authentication.k8s.io/v1beta1",
-] as const;
-export type ExecApiVersion = (typeof execApiVersions)[number];
 
 export interface EnvironmentVariable {
   readonly name: string;

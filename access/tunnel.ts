@@ -1,5 +1,3 @@
-import * as http from "node:http";
-import * as https from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { rootCertificates, type SecureContextOptions } from "node:tls";
 
@@ -47,8 +45,11 @@ async function openHttpTunnel(
   authority: string,
   limits: Omit<TunnelLimits, "guard"> & { readonly lookup?: LookupFunction },
 ): Promise<Socket> {
+  // Loaded for who has a proxy: it brings all of fetch with it.
+  const { request: open } =
+    proxy.protocol === "https:" ? await import("node:https") : await import("node:http");
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const request = (proxy.protocol === "https:" ? https : http).request({
+  const request = open({
     host: proxy.host,
     port: proxy.port,
     method: "CONNECT",

@@ -5,6 +5,7 @@ import { join, relative } from "node:path";
 import { type OutputChunk, rolldown } from "rolldown";
 
 import { placesPlugin } from "./bundle-plugin.ts";
+import { leanUndiciPlugin } from "./lean-undici.ts";
 
 /** One JavaScript file of a bundle and what is in it. */
 export interface BundledFile {
@@ -42,7 +43,7 @@ export async function bundle(root: string): Promise<readonly BundledFile[]> {
     cwd: root,
     input: Object.fromEntries(programsOf(root).map((name) => [name, `cmd/${name}.ts`])),
     platform: "node",
-    plugins: [placesPlugin(root)],
+    plugins: [placesPlugin(root), leanUndiciPlugin(root)],
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
     onLog(level, log) {
       if (level === "warn" && !isExpected(log))

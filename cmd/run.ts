@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { url as inspectorUrl } from "node:inspector";
 import type { Writable } from "node:stream";
 
 import { processProblem } from "./process-check.ts";
@@ -33,7 +32,9 @@ export async function runService(
   stopLimitMs = defaultStopLimitMs,
 ): Promise<void> {
   const { env: environment, execArgv } = process;
-  const problem = processProblem({ environment, execArgv, inspectorUrl: inspectorUrl() });
+  // Asked for here: loading it is dear, and commands do not need it.
+  const inspectorUrl = process.getBuiltinModule("node:inspector").url();
+  const problem = processProblem({ environment, execArgv, inspectorUrl });
   if (problem !== undefined) return fail(new Error(problem));
   // Node would open a debugger, and with it a memory full of credentials. Security: T-46.
   process.on("SIGUSR1", () => undefined);
