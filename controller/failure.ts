@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
 import type { ComponentStatus } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { obstacleIn } from "./apply/apply-error.ts";
 import { missingRightIn } from "./missing-right.ts";
 
 /**
@@ -59,14 +60,21 @@ function refused(error: ApiError, cluster: string): FleetError {
     });
   }
   const request = error.request.replace(/\?.*$/, "");
+  const obstacle = obstacleIn(error.message);
   if (error.status === 403) {
     const right = missingRightIn(error.message);
-    const lack = right === undefined ? "" : `: the controller lacks ${right}`;
-    return new FleetError("ApplyFailed", `${cluster}: ${request} is not allowed${lack}`, {
+    const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
+    const why = lack === undefined ? "" : `: ${lack}`;
+    return new FleetError("ApplyFailed", `${cluster}: ${request} is not allowed${why}`, {
       code: "Forbidden",
       ...options,
     });
   }
   const answer = error.reason === "" ? `${error.status}` : `${error.status} ${error.reason}`;
-  return new FleetError("ApplyFailed", `${cluster}: ${request} was answered ${answer}`, options);
+  const why = obstacle === undefined ? "" : `: ${obstacle}`;
+  return new FleetError(
+    "ApplyFailed",
+    `${cluster}: ${request} was answered ${answer}${why}`,
+    options,
+  );
 }

@@ -1,4 +1,4 @@
-import type { ApiErrorFacts } from "../../access/api-error.ts";
+import type { ApiErrorFacts, StatusCause } from "../../access/api-error.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { missingRightIn } from "../missing-right.ts";
 import { isImmutable } from "./replaceable.ts";
@@ -90,12 +90,22 @@ function denierIn(text: string): string | undefined {
   return policy === undefined ? undefined : `the ValidatingAdmissionPolicy ${policy}`;
 }
 
+/** What stands in the way of a write that a cluster refuses, in words of ours; undefined where that is not said. */
+export function obstacleIn(text: string): string | undefined {
+  const denier = denierIn(text);
+  if (denier !== undefined) return `${denier} denies it`;
+  const quota = /exceeded quota: ([\w.-]{1,100})/.exec(text)?.[1];
+  if (quota !== undefined) return `the quota ${quota} is exhausted`;
+  const webhook = /failed calling webhook "([\w.-]{1,100})"/.exec(text)?.[1];
+  return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
+}
+
 function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): string {
   if (/attempting to grant|must have cluster-admin privileges/.test(text)) {
     return "Not allowed: the controller lacks the verbs bind and escalate on rbac.authorization.k8s.io";
   }
-  const quota = /exceeded quota: ([\w.-]{1,100})/.exec(text)?.[1];
-  if (quota !== undefined) return `Not allowed: the quota ${quota} is exhausted`;
+  const obstacle = obstacleIn(text);
+  if (obstacle !== undefined) return `Not allowed: ${obstacle}`;
   const right = missingRightIn(text);
   if (right !== undefined) return `Not allowed: the controller lacks ${right}`;
   if (hasCauses || /denied the request|ValidatingAdmissionPolicy/.test(text)) {
@@ -106,6 +116,13 @@ function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): str
 }
 
 function invalid({ causes }: Facts, { key }: Attempted): Refusal {
+  const controller = controllerIn(causes);
+  if (controller !== undefined) {
+    return {
+      kind: "invalid",
+      message: `Something else controls it: ${controller.replace("/", " ")}`,
+    };
+  }
   const fields = causes.flatMap(({ field }) => (field === undefined ? [] : [field]));
   const named = [...new Set(fields.filter(isPlainPath))].toSorted().slice(0, 3);
   const where = named.length === 0 ? "" : `: ${named.join(", ")}`;
@@ -113,6 +130,14 @@ function invalid({ causes }: Facts, { key }: Attempted): Refusal {
     ? "It cannot be changed, only be deleted and made anew"
     : "Invalid";
   return { kind: "invalid", message: `${problem}${where}` };
+}
+
+/** Name of the owner that controls an object which can have no second one. */
+function controllerIn(causes: readonly StatusCause[]): string | undefined {
+  const texts = causes.map(({ message = "" }) => message);
+  const pattern =
+    /have Controller set to true\. Found "true" in references for ([\w./-]{1,300}) and /;
+  return texts.map((text) => pattern.exec(text)?.[1]).find((name) => name !== undefined);
 }
 
 function internal(error: Facts): Refusal {

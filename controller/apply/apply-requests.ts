@@ -9,6 +9,7 @@ import { bodyOf, type Installation, type Prepared } from "./prepare.ts";
 import { isReplaceable } from "./replaceable.ts";
 import {
   adoptionPatch,
+  isOfController,
   isUpstreams,
   keptAnnotations,
   releasePatch,
@@ -82,12 +83,14 @@ class Requests implements EngineRequests {
     if (live === undefined) return true;
     if (live.metadata.deletionTimestamp !== undefined) return "leaving";
     if (await this.adopt(object, live, signal)) return true;
+    const isOurs = live.metadata.labels?.[componentUidLabel] === installation.componentUid;
+    // Whoever controls what is not ours would make it again and again.
+    if (!isOurs && causes.some(isOfController)) return false;
     const patch = takeOverPatch(live, causes, fieldManager);
     if (patch !== undefined) {
       await this.#patched(object, patch, signal);
       return true;
     }
-    const isOurs = live.metadata.labels?.[componentUidLabel] === installation.componentUid;
     if (!isReplaceable(object.key, causes) || !isOurs) return false;
     const { uid } = live.metadata;
     const options = { propagationPolicy: "Background", uid } as const;

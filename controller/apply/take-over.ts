@@ -67,7 +67,7 @@ export function keptAnnotations(live: KubeObject): Readonly<Record<string, strin
 
 /**
  * The JSON Patch that makes ours what others wrote where the server refused our apply, because it puts our part beside theirs: the
- * number of a port, the type of a volume, the handler of a probe, where the value of a variable comes from. Undefined when nobody else wrote
+ * number of a port, the type of a volume, the handler of a probe, where the value of a variable comes from, the owner that controls it. Undefined when nobody else wrote
  * there. Items of lists that are not ours are touched only when they are twins of ours. Spec: engine-facts.md 3.
  */
 export function takeOverPatch(
@@ -82,7 +82,11 @@ export function takeOverPatch(
   const others = entries.map((entry) => {
     if (isOurs(entry, manager) || !isWhole(entry) || !isOfVersion(entry, live)) return entry;
     const contested = causes
-      .map((cause) => contestedBy(cause, fieldsOf(entry), ours))
+      .map((cause) =>
+        isOfController(cause)
+          ? controllersIn(live, fieldsOf(entry))
+          : contestedBy(cause, fieldsOf(entry), ours),
+      )
       .reduce(unionOfFields, {});
     taken = unionOfFields(taken, contested);
     return withFields(entry, withoutFields(fieldsOf(entry), contested));
@@ -136,6 +140,20 @@ function preconditions({ metadata }: KubeObject): readonly object[] {
     // Not a test: a version that is old by now is a conflict, after which one looks again.
     { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
   ];
+}
+
+/** Whether an object was refused because something else controls it: there can be only one such owner. */
+export function isOfController({ field }: StatusCause): boolean {
+  return field === "metadata.ownerReferences";
+}
+
+/** Of owners only the one that controls is in the way. */
+function controllersIn({ metadata: { ownerReferences = [] } }: KubeObject, theirs: FieldSet) {
+  return ownerReferences
+    .filter(({ controller }) => controller === true)
+    .map(({ uid }) => ["f:metadata", "f:ownerReferences", `k:${JSON.stringify({ uid })}`])
+    .map((path) => fieldsAt(theirs, path))
+    .reduce(unionOfFields, {});
 }
 
 function contestedBy(cause: StatusCause, theirs: FieldSet, ours: FieldSet): FieldSet {

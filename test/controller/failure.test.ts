@@ -5,9 +5,9 @@ import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { fleetErrorOf, lossOf } from "../../controller/failure.ts";
 
-function answer(status: number, reason = ""): ApiError {
+function answer(status: number, reason = "", message = "secret"): ApiError {
   const request = "PATCH /api/v1/namespaces/a?force=true";
-  return new ApiError({ status, reason, message: "secret", causes: [], isStatus: true, request });
+  return new ApiError({ status, reason, message, causes: [], isStatus: true, request });
 }
 
 test.each([
@@ -34,6 +34,27 @@ test.each([
     error: answer(403),
     reason: "ApplyFailed",
     message: "[Forbidden] The hub: PATCH /api/v1/namespaces/a is not allowed",
+  },
+  {
+    name: "a quota",
+    error: answer(403, "Forbidden", "secret: exceeded quota: tight, requested: secret"),
+    reason: "ApplyFailed",
+    message:
+      "[Forbidden] The hub: PATCH /api/v1/namespaces/a is not allowed: the quota tight is exhausted",
+  },
+  {
+    name: "a webhook that does not answer",
+    error: answer(500, "InternalError", 'failed calling webhook "all.example.com": secret'),
+    reason: "ApplyFailed",
+    message:
+      "The hub: PATCH /api/v1/namespaces/a was answered 500 InternalError: the webhook all.example.com does not answer",
+  },
+  {
+    name: "a webhook that refuses",
+    error: answer(400, "", 'admission webhook "all.example.com" denied the request: secret'),
+    reason: "ApplyFailed",
+    message:
+      "The hub: PATCH /api/v1/namespaces/a was answered 400: the admission webhook all.example.com denies it",
   },
   {
     name: "another answer",

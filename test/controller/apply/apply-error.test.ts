@@ -43,6 +43,19 @@ describe("a refusal", () => {
     { what: "of a new kind", ...notServed, isOfNewKind: true, kind: "temporary" },
     { what: "of a kind that nobody defines", ...notServed, kind: "parked", says: "does not serve" },
     {
+      what: "because something else controls the object",
+      status: 422,
+      causes: [
+        {
+          field: "metadata.ownerReferences",
+          message:
+            'Invalid value: […]: Only one reference can have Controller set to true. Found "true" in references for ConfigMap/boss and ConfigMap/root-owner',
+        },
+      ],
+      kind: "invalid",
+      says: "Something else controls it: ConfigMap boss",
+    },
+    {
       what: "for want of our namespace",
       status: 404,
       message: 'namespaces "knative" not found',

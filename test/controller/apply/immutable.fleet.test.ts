@@ -138,6 +138,32 @@ describe("what cannot be changed", () => {
   });
 });
 
+test("what another controller owns is left alone and named with it, and holds nothing else", async () => {
+  const { admin } = fleet().spoke(0);
+  const namespace = "controlled";
+  const type = { apiVersion: "v1", kind: "ConfigMap" };
+  await admin.create(manifestOf(`v1 Namespace ${namespace}`));
+  const boss = await admin.create({ ...type, metadata: { name: "boss", namespace } });
+  const owner = { ...type, name: "boss", uid: boss.metadata.uid, controller: true };
+  const service = serviceOf(namespace);
+  const metadata = { ...service.metadata, labels: { theirs: "yes" }, ownerReferences: [owner] };
+  const theirs = await admin.create({ ...service, metadata });
+  await using opened = await openInstaller(fleet().spoke(0), {
+    component: eventing({}, { namespace }),
+  });
+  const { installer } = opened;
+  const rendered = renderedOf(service, bindingTo(namespace, "view"));
+  expect(await installer.install({ rendered })).toMatchObject({
+    failed: [{ key: keyOf(service), message: "Something else controls it: ConfigMap boss" }],
+    applied: [keyOf(bindingTo(namespace, "view"))],
+  });
+  expect(await admin.get(keyOf(service))).toEqual(theirs);
+  // When the other one lets it go it is taken.
+  await admin.patch(keyOf(service), { metadata: { ownerReferences: null } });
+  expect(await installer.install({ rendered })).toMatchObject({ failed: [], parked: [] });
+  expect((await admin.get(keyOf(service)))?.metadata.labels).toMatchObject({ theirs: "yes" });
+});
+
 test("an anchor that somebody made immutable holds nothing up: what it names changes all the same", async () => {
   const spoke = fleet().spoke(0);
   const namespace = "frozen";

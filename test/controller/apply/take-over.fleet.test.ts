@@ -12,7 +12,7 @@ import { sentTo } from "./spoke-view.ts";
 const fleet = useFleet({ spokes: [{ kwok: false }] });
 
 interface Changeable {
-  metadata: { labels?: Record<string, string> };
+  metadata: { labels?: Record<string, string>; ownerReferences?: object[] };
   spec: {
     ports: object[];
     template: { spec: { containers: Record<string, unknown>[]; volumes: object[] } };
@@ -158,5 +158,34 @@ describe("a foreign change beside which the server refuses ours is taken over (e
       { name: "http", port: 80, protocol: "TCP", targetPort: 80 },
     ]);
     expect(after?.metadata.labels).toMatchObject({ theirs: "kept" });
+  });
+
+  test("the owner that controls an object; what else others put there stays", async () => {
+    const { admin } = fleet().spoke(0);
+    const namespace = "taken-owner";
+    await using opened = await openInstaller(fleet().spoke(0), {
+      component: eventing({}, { namespace }),
+    });
+    const { installer } = opened;
+    await installer.install({ rendered: renderedOf(workload(namespace), serviceOf(namespace)) });
+    await installer.observation.synced(AbortSignal.timeout(60_000));
+    const key = keyOf(serviceOf(namespace));
+    const ours = (await admin.get(key))?.metadata.ownerReferences;
+    const owners = await Promise.all(
+      ["boss", "backup"].map(async (name) => {
+        const type = { apiVersion: "v1", kind: "ConfigMap" };
+        const { metadata } = await admin.create({ ...type, metadata: { name, namespace } });
+        return { ...type, name, uid: metadata.uid };
+      }),
+    );
+    const [boss, backup] = owners;
+    await put(key, "/api/v1/namespaces/NS/services", ({ metadata }) => {
+      metadata.ownerReferences = [{ ...boss, controller: true }, { ...backup }];
+    });
+    expect(await repair(installer, key)).toBe(refusedTakenOverApplied);
+    const { labels, ownerReferences = [] } = (await admin.get(key))?.metadata ?? {};
+    expect(labels).toMatchObject({ theirs: "kept" });
+    expect(ownerReferences).toHaveLength(2);
+    expect(ownerReferences).toEqual(expect.arrayContaining([backup, ours?.[0]]));
   });
 });

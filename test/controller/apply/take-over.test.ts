@@ -86,6 +86,35 @@ describe("the patch that takes over what stands in the way", () => {
     ]);
   });
 
+  test("takes of owners only the one that controls, and nothing else of the metadata", () => {
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "boss" };
+    const [boss, backup] = ['k:{"uid":"boss"}', 'k:{"uid":"backup"}'] as const;
+    const owners = { ".": {}, [boss]: {}, [backup]: {} };
+    const fields = {
+      "f:metadata": { "f:labels": { "f:theirs": {} }, "f:ownerReferences": owners },
+    };
+    const object = live("ConfigMap", [entry("their-tool", fields)]);
+    const ownerReferences = [
+      { ...owner, uid: "backup" },
+      { ...owner, uid: "boss", controller: true },
+    ];
+    const held = { ...object, metadata: { ...object.metadata, ownerReferences } };
+    const refused = { field: "metadata.ownerReferences" };
+    const value = managedIn(takeOverPatch(held, [refused], manager));
+    expect(value).toMatchObject([
+      {
+        fieldsV1: {
+          "f:metadata": {
+            "f:labels": { "f:theirs": {} },
+            "f:ownerReferences": { ".": {}, [backup]: {} },
+          },
+        },
+      },
+      { manager, fieldsV1: { "f:metadata": { "f:ownerReferences": { [boss]: {} } } } },
+    ]);
+    expect(JSON.stringify(value.at(0))).not.toContain("boss");
+  });
+
   test("is none when nobody else wrote there, or it is only a status", () => {
     const status = entry("kcm", ports, { subresource: "status" });
     for (const object of [
