@@ -1,11 +1,21 @@
-import { cp, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import { condition, create, gone, ready, remove, type Wanted } from "../e2e/installation.ts";
+import {
+  change,
+  condition,
+  create,
+  gone,
+  observed,
+  read,
+  ready,
+  remove,
+  type Wanted,
+} from "../e2e/installation.ts";
+import { writesTo } from "../e2e/requests.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
 import { valueAt } from "../fleet/json-record.ts";
@@ -15,11 +25,11 @@ import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { ChartedPods, tokenOf } from "./charted-pods.ts";
-import { followExamples, forgetExamples } from "./example-fleet.ts";
 import { chartFolder, Helm, type Values } from "./helm.ts";
 import { isRefused } from "./refusal.ts";
 import { listAt } from "./rendered.ts";
 import { rightsReport } from "./rights.ts";
+import { isWebhookFirst, uninstall } from "./uninstall.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 
@@ -30,7 +40,8 @@ const fleet = useFleet({
   spokes: 1,
 });
 const namespace = "knfleet-system";
-const release = ["knfleet", "--namespace", namespace] as const;
+const place = ["knfleet", "--namespace", namespace] as const;
+const previousChart = join(import.meta.dirname, "../fixtures/charts/knfleet-0.0.9.tgz");
 const patient = { timeoutMs: 90_000 };
 const kind = "KnativeEventing";
 const opened = new AsyncDisposableStack();
@@ -86,22 +97,6 @@ beforeAll(async () => {
 
 afterAll(() => opened.disposeAsync());
 
-/** The chart as somebody packaged it before: an older version, whose definitions lack a column. */
-async function previousChart(): Promise<string> {
-  const folder = join(hub.folder, "previous", "knfleet");
-  await cp(chartFolder, folder, { recursive: true });
-  const edit = async (file: string, change: (text: string) => string) => {
-    const path = join(folder, file);
-    await writeFile(path, change(await readFile(path, "utf8")));
-  };
-  await edit("Chart.yaml", (text) => text.replace(/^version: .*$/m, "version: 0.0.1"));
-  await edit("files/crds/operator.knative.dev_knativeeventings.yaml", (text) =>
-    text.replace(/ {8}- name: Target Cluster\n.*\n.*\n/, ""),
-  );
-  await helm.must("package", folder, "--destination", hub.folder);
-  return join(hub.folder, "knfleet-0.0.1.tgz");
-}
-
 async function columns(): Promise<readonly unknown[]> {
   const crd = await hub.admin.get(crdKey);
   const found = listAt(crd, "spec", "versions", 0, "additionalPrinterColumns");
@@ -120,19 +115,18 @@ async function trusted(): Promise<readonly unknown[]> {
 
 async function objects(): Promise<readonly Manifest[]> {
   const [main, hooks] = await Promise.all([
-    helm.must("get", "manifest", ...release),
-    helm.must("get", "hooks", ...release),
+    helm.must("get", "manifest", ...place),
+    helm.must("get", "hooks", ...place),
   ]);
   return [...manifestsIn(main, "The release"), ...manifestsIn(hooks, "The release")];
 }
 
 test("definitions of somebody else are not touched without being asked, and taken over when asked", async () => {
-  const chart = await previousChart();
   const flags = await helm.flagsOf({ values });
-  const refused = await helm.run("install", ...release, chart, ...flags);
+  const refused = await helm.run("install", ...place, previousChart, ...flags);
   expect(refused.stderr).toContain("cannot be imported into the current release");
   const taken = ["--take-ownership", "--force-conflicts"];
-  await helm.must("install", ...release, chart, ...flags, ...taken);
+  await helm.must("install", ...place, previousChart, ...flags, ...taken);
   expect(await columns()).not.toContain("Target Cluster");
   const crd = await hub.admin.get(crdKey);
   expect(crd?.metadata.annotations).toMatchObject({
@@ -141,26 +135,39 @@ test("definitions of somebody else are not touched without being asked, and take
   });
 });
 
-test("an upgrade brings new definitions, a rollback the old ones, and neither loses the caBundle", async () => {
+test("an upgrade from the previous package brings new definitions, a rollback the old ones; neither loses the caBundle, nor touches what is installed", async () => {
   const flags = await helm.flagsOf({ values });
-  const webhook = await pods.webhook();
-  const before = await waitFor(
-    "a caBundle",
-    async () => {
-      const bundles = await trusted();
-      return bundles.every((one) => typeof one === "string" && one !== "") && bundles;
-    },
-    patient,
-  );
-  await helm.must("upgrade", ...release, chartFolder, ...flags);
-  expect(await columns()).toContain("Target Cluster");
-  await helm.must("rollback", ...release, "1");
-  expect(await columns()).not.toContain("Target Cluster");
-  await helm.must("upgrade", ...release, chartFolder, ...flags);
-  expect(await columns()).toContain("Target Cluster");
-  expect(await trusted()).toEqual(before);
-  await webhook[Symbol.asyncDispose]();
-});
+  await pluginIdentity();
+  {
+    await using _webhook = await pods.webhook();
+    await using _controller = await pods.controller();
+    await present();
+    await ready(hub, kind, 180_000);
+  }
+  const before = { bundles: await trusted(), uid: (await read(hub, kind))?.metadata.uid };
+  expect(before.bundles.every((one) => typeof one === "string" && one !== "")).toBe(true);
+  const steps = [
+    { step: ["upgrade", ...place, chartFolder, ...flags], isNew: true },
+    { step: ["rollback", ...place, "1"], isNew: false },
+  ];
+  for (const { step, isNew } of steps) {
+    const begun = new Date();
+    await helm.must(...step);
+    expect((await columns()).includes("Target Cluster")).toBe(isNew);
+    expect(new Set(await trusted())).toEqual(new Set(before.bundles));
+    await using _webhook = await pods.webhook();
+    await using _controller = await pods.controller();
+    // The same release under another name: everything is compared.
+    const version = isNew ? "1.23.0" : "1.23";
+    await waitFor("the component to be taken", () => change(hub, kind, { version }), patient);
+    await observed(hub, kind);
+    const component = await ready(hub, kind, 180_000);
+    expect(component.metadata.uid).toBe(before.uid);
+    const writes = await writesTo(fleet().spoke(0), begun);
+    expect(writes.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
+  }
+  await helm.must("upgrade", ...place, chartFolder, ...flags);
+}, 600_000);
 
 test("pods are made in a namespace that is restricted", async () => {
   const found = await waitFor(
@@ -177,28 +184,8 @@ test("pods are made in a namespace that is restricted", async () => {
   expect(programs).toEqual(new Set(["controller", "webhook"]));
 });
 
-test("the example fleet is taken as it stands, and its early clusters follow the canary", async () => {
-  await using webhook = await pods.webhook();
-  const components = await followExamples(hub);
-  const versions = components.map(({ kind: its, metadata, spec }) => {
-    const stage = metadata.labels?.["stage"];
-    return `${its} ${stage} ${String(valueAt(spec, "version"))}`;
-  });
-  const count = (what: string) => versions.filter((one) => one === what).length;
-  expect(count("KnativeServing canary 1.23")).toBe(1);
-  expect(count("KnativeServing early 1.23")).toBe(3);
-  expect(count("KnativeServing main 1.22")).toBe(6);
-  expect(components).toHaveLength(14);
-  const asked = webhook.lines("Refused");
-  expect(asked).toEqual([]);
-  await forgetExamples(hub);
-});
-
 test("what runs in the pods does the main job and answers reviews, with the rights of the chart and no others", async () => {
-  await hub.writeKubeconfig("plugin.kubeconfig", {
-    identity: { token: await tokenOf(hub, { namespace, account: "knfleet-controller" }) },
-    namespace: credentialNamespace,
-  });
+  await pluginIdentity();
   opened.use(await pods.webhook());
   const first = opened.use(await pods.controller());
   await refusals();
@@ -220,14 +207,27 @@ test("what runs in the pods does the main job and answers reviews, with the righ
   expect(unused.filter((right) => !afterConflict.includes(right))).toEqual([]);
 }, 600_000);
 
+/** Lets the plugin come to the hub as the controller's pod does. */
+async function pluginIdentity(): Promise<void> {
+  await hub.writeKubeconfig("plugin.kubeconfig", {
+    identity: { token: await tokenOf(hub, { namespace, account: "knfleet-controller" }) },
+    namespace: credentialNamespace,
+  });
+}
+
 /** Creates a component, once more where a busy hub did not answer the webhook in time (code 500). */
 function created(wanted: Wanted): Promise<KubeObject> {
   return waitFor(`${wanted.kind} to be taken`, () => create(hub, wanted), patient);
 }
 
+/** The component on the spoke, which may be there since another test. */
+async function present(): Promise<KubeObject> {
+  return (await read(hub, kind)) ?? (await created({ kind, on: profile }));
+}
+
 /** Installs, loses the spoke and finds it again, hands over to another replica, and removes. */
 async function installations(first: ControllerProcess): Promise<void> {
-  await created({ kind, on: profile });
+  await present();
   await ready(hub, kind, 180_000);
   // A component that cannot be installed, and one that is looked at again: what is said twice is counted up.
   const nowhere = { namespace: "fleet", name: "nowhere" };
@@ -296,8 +296,9 @@ async function refusals(): Promise<void> {
 }
 
 test("uninstalling is refused while there is a component, and leaves the definitions", async () => {
-  const component = await created({ kind, on: profile });
-  const refusal = await uninstalled();
+  const component = await present();
+  const release = { helm, hub, pods, place };
+  const refusal = await uninstall(release);
   expect(refusal.code).not.toBe(0);
   expect(refusal.said).toContain(
     `${kind} ${component.metadata.namespace}/${component.metadata.name}`,
@@ -305,32 +306,11 @@ test("uninstalling is refused while there is a component, and leaves the definit
   expect(await helm.must("list", "--namespace", namespace, "--short")).toBe("knfleet\n");
   await remove(hub, kind);
   await gone(hub, kind, 180_000);
-  const done = await uninstalled();
+  const begun = new Date();
+  const done = await uninstall(release);
   expect(done).toMatchObject({ code: 0, said: "" });
+  expect(await isWebhookFirst(hub, begun)).toBe(true);
   expect((await hub.admin.get(crdKey))?.metadata.deletionTimestamp).toBeUndefined();
   const left = await hub.admin.list({ apiVersion: "apps/v1", kind: "Deployment", namespace });
   expect(left).toEqual([]);
 }, 300_000);
-
-/** `helm uninstall`, with the pod of its hook played. */
-async function uninstalled(): Promise<{ readonly code: number; readonly said: string }> {
-  const uninstall = helm.run("uninstall", ...release, "--timeout", "4m");
-  const labelSelector = "app.kubernetes.io/component=uninstall-check";
-  const pod = await waitFor(
-    "the pod of the hook",
-    async () => {
-      const all = await hub.admin.list({ apiVersion: "v1", kind: "Pod", namespace, labelSelector });
-      return all.find((one) => valueAt(one, "status", "phase") === "Pending");
-    },
-    patient,
-  );
-  const { code, stderr } = await pods.toItsEnd(pod);
-  await endPod(pod, code);
-  return { code: (await uninstall).code, said: stderr };
-}
-
-async function endPod({ metadata: { name } }: KubeObject, code: number): Promise<void> {
-  const key = { apiVersion: "v1", kind: "Pod", namespace, name };
-  const status = { phase: code === 0 ? "Succeeded" : "Failed" };
-  await hub.admin.patch(key, { status }, { subresource: "status" });
-}
