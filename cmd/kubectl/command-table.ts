@@ -4,6 +4,7 @@ import { canIEntry } from "./can-i/can-i-entry.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { completionEntry } from "./completion/completion-entry.ts";
 import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
+import { diffEntry } from "./diff/diff-entry.ts";
 import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { getEntry } from "./get/get-entry.ts";
@@ -22,6 +23,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   deploymentsEntry(),
   getEntry(),
   diagnoseEntry(),
+  diffEntry(),
   waitEntry(),
   eventsEntry(),
   treeEntry(),

@@ -21,6 +21,7 @@ export const optionValues: Readonly<
   "--from": ["local", "controller-identity", "controller"],
   "--for": ["ready", "resolved", "deleted", "version="],
   "--cluster": "clusters",
+  "--between": "clusters",
   "--namespace": "namespaces",
   "--context": "contexts",
   "--reason": "reasons",

@@ -1,0 +1,246 @@
+import { componentUidLabel } from "../../../api/anchor.ts";
+import { isRecord, isSameJson } from "../../../api/fields.ts";
+import {
+  identityOf,
+  keyOf,
+  type KubeObject,
+  type Manifest,
+  type ObjectKey,
+} from "../../../api/kubernetes.ts";
+import { lookAtNamespaces, wantedNamespaces } from "../../../controller/apply/ensure-namespaces.ts";
+import { type ApplyPlan, planApply } from "../../../controller/apply/plan.ts";
+import { type Desired, outlives, type Prepared } from "../../../controller/apply/prepare.ts";
+import { scaledAmong } from "../../../controller/apply/stripped.ts";
+import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { mapLimited } from "../concurrency.ts";
+import { numberAt } from "../fields.ts";
+import { dryRun, type DryRunDeps } from "./dry-run.ts";
+import { masked, neat, withoutMarks, type Sides } from "./neat.ts";
+import { observedObjects, type Observed } from "./observed.ts";
+import type { Place } from "./place.ts";
+import { projected } from "./projected.ts";
+
+/**
+ * How one object differs from what the controller would make of it. `missing`: it is not there; `extra`: it is not wanted any more; `replaced`: it
+ * cannot be changed in place; `leaving`: it is being deleted; `refused`: the server does not take it.
+ */
+export type ChangeKind = "missing" | "changed" | "extra" | "replaced" | "leaving" | "refused";
+
+/** One object that differs. The sides have no value of a Secret. */
+export interface ObjectChange extends Sides {
+  readonly change: ChangeKind;
+  readonly key: ObjectKey;
+  /** What the server says; null unless it refused. */
+  readonly message: string | null;
+  /** Who else writes the object; empty when nobody can be named. */
+  readonly managers: readonly string[];
+  /** How many pods a workload has now; null for what is none, or is not there. */
+  readonly pods: number | null;
+}
+
+/** What came out for one installation. */
+export interface Comparison {
+  /** Objects that were compared. */
+  readonly compared: number;
+  /** In the order of the objects' identities. */
+  readonly changes: readonly ObjectChange[];
+  /** Objects that may not be read. */
+  readonly denied: readonly { readonly key: ObjectKey; readonly message: string }[];
+}
+
+export interface CompareOptions {
+  readonly place: Place;
+  readonly desired: Desired;
+  readonly manifests: readonly Manifest[];
+  /** Ask the server about objects that are to be made, too. */
+  readonly asksForNew: boolean;
+}
+
+const atOnce = 8;
+
+/**
+ * Compares an installation with what is wanted, as the engine plans its work: what was sent as it is wanted and was touched by nobody needs no look, of
+ * everything else the server says by a dry run what would become of it.
+ */
+export async function compare(options: CompareOptions, signal: AbortSignal): Promise<Comparison> {
+  const { place, desired } = options;
+  const { component, target, root } = place;
+  const { client } = target;
+  const { uid } = component.metadata;
+  const entries = root?.inventory?.entries ?? [];
+  const old = entries.map((key) => ({ key, resource: desired.resourceOf(key) }));
+  const wanted = [...desired.objects, ...old.filter(({ key }) => !isDesired(key, desired))];
+  const seen = await observedObjects(wanted, { client, uid }, signal);
+  const sighted = new Map(
+    [...seen.objects].map(([id, object]) => [id, sightingOf(object, target.fieldManager)]),
+  );
+  const plan = planApply(desired.objects, { inventory: root?.inventory, observed: sighted });
+  const readable = plan.apply.filter(({ id }) => !seen.denied.has(id));
+  const changes = [
+    ...(await namespaceChanges(options, signal)),
+    ...(
+      await mapLimited(readable, atOnce, (one) => changeOf(one, seen, { options, signal }))
+    ).flat(),
+    ...plan.leaving.map((one) => leaving(one)),
+    ...(await extras(plan, seen, { options, signal })),
+  ];
+  return {
+    compared: desired.objects.length - [...seen.denied.keys()].length,
+    changes: changes.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1)),
+    denied: desired.objects.flatMap(({ id, key }) => {
+      const message = seen.denied.get(id);
+      return message === undefined ? [] : [{ key, message }];
+    }),
+  };
+}
+
+function isDesired(key: ObjectKey, { objects }: Desired): boolean {
+  const id = identityOf(key);
+  return objects.some((one) => one.id === id);
+}
+
+interface Work {
+  readonly options: CompareOptions;
+  readonly signal: AbortSignal;
+}
+
+async function changeOf(
+  object: Prepared,
+  seen: Observed,
+  { options: { place, manifests, asksForNew }, signal }: Work,
+): Promise<readonly ObjectChange[]> {
+  const { key, resource, id } = object;
+  const found = seen.objects.has(id)
+    ? await place.target.client.get({ ...key, resource }, {}, signal)
+    : undefined;
+  const plain = { live: undefined, wanted: neat(object.manifest) };
+  if (found === undefined && !asksForNew) return [changed("missing", key, plain)];
+  const deps: DryRunDeps = { place, isScaled: scaledAmong(manifests) };
+  const result = await dryRun(object, found, { deps, signal });
+  const live = found && withKey(found, key);
+  if (live === undefined) {
+    if (result.kind !== "refused") return [changed("missing", key, plain)];
+    return [changed("refused", key, { ...plain, message: result.message })];
+  }
+  if (result.kind !== "stored") {
+    const { kind, message = null } = result;
+    return [changed(kind, key, { ...plain, live: likeManifest(live, object), message })];
+  }
+  const shown = place.isOurs ? neat : (one: Manifest) => withoutMarks(neat(one));
+  const sides = { live: shown(live), wanted: shown(result.object) };
+  if (isSameJson(sides.live, sides.wanted)) return [];
+  return [changed("changed", key, { ...sides, managers: othersThan(place, live), pods: podsOf(live) })];
+}
+
+/** Without the server's word only what the manifest has, too, can be compared. */
+function likeManifest(live: KubeObject, { manifest }: Prepared): Manifest {
+  const { apiVersion, kind, metadata, ...rest } = neat(live);
+  const shape = neat(manifest);
+  const fields = { ...recordOf(projected(rest, [shape])) };
+  return { ...fields, apiVersion, kind, metadata: recordOf(projected(metadata, [shape.metadata])) };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+function withKey(object: KubeObject, { apiVersion, kind }: ObjectKey): KubeObject {
+  return { ...object, apiVersion, kind };
+}
+
+/** Who writes an object besides the controller of this hub. */
+function othersThan({ target }: Place, { metadata }: KubeObject): readonly string[] {
+  const managers = (metadata.managedFields ?? []).flatMap(({ manager, subresource }) =>
+    manager === undefined || (subresource ?? "") !== "" ? [] : [manager],
+  );
+  return [...new Set(managers.filter((manager) => manager !== target.fieldManager))];
+}
+
+function podsOf({ status }: Manifest): number | null {
+  return numberAt(status, "replicas") ?? numberAt(status, "currentNumberScheduled");
+}
+
+/** What the inventory or the label says to be ours, and nobody wants. */
+async function extras(
+  { prune }: Pick<ApplyPlan, "prune">,
+  seen: Observed,
+  { options: { place, desired }, signal }: Work,
+): Promise<readonly ObjectChange[]> {
+  const { component, target } = place;
+  const obsolete = new Set(prune.map((entry) => identityOf(entry)));
+  const found = [...seen.objects].filter(([id, object]) => {
+    const label = object.metadata.labels?.[componentUidLabel];
+    if (outlives(object) || desired.objects.some((one) => one.id === id)) return false;
+    if (label !== undefined && label !== component.metadata.uid) return false;
+    return obsolete.has(id) || (label !== undefined && isOwnedBy(place, object));
+  });
+  const changes = await mapLimited(found, atOnce, async ([, object]) => {
+    const key = keyOf(object);
+    const ref = { ...key, resource: desired.resourceOf(key) };
+    const live = await target.client.get(ref, {}, signal);
+    if (live === undefined) return [];
+    return [changed("extra", key, { live: neat(withKey(live, key)), wanted: undefined, pods: podsOf(live) })];
+  });
+  return changes.flat();
+}
+
+/** What a controller of the cluster made of an object of ours may carry its labels, too. */
+function isOwnedBy({ component, root, twin }: Place, { metadata }: KubeObject): boolean {
+  if (metadata.uid === twin?.uid) return false;
+  const owners = [component.metadata.uid, root?.uid, twin?.uid];
+  return (metadata.ownerReferences ?? []).every(({ uid }) => owners.includes(uid));
+}
+
+async function namespaceChanges(
+  { place: { component, target }, desired }: CompareOptions,
+  signal: AbortSignal,
+): Promise<readonly ObjectChange[]> {
+  const wanted = wantedNamespaces({ component, target }, desired.namespaces);
+  const { missing, outdated } = await lookAtNamespaces(target, wanted, signal);
+  return [
+    ...missing.map((manifest) =>
+      changed("missing", keyOf(manifest), { live: undefined, wanted: neat(manifest) }),
+    ),
+    ...outdated.map(({ manifest, live }) => {
+      const { labels, annotations } = live.metadata;
+      const now = { ...manifest, metadata: { ...manifest.metadata, labels, annotations } };
+      const both = {
+        labels: { ...labels, ...manifest.metadata.labels },
+        annotations: { ...annotations, ...manifest.metadata.annotations },
+      };
+      const then = { ...manifest, metadata: { ...manifest.metadata, ...both } };
+      return changed("changed", keyOf(manifest), { live: neatOf(now), wanted: neatOf(then) });
+    }),
+  ];
+}
+
+function neatOf({
+  apiVersion,
+  kind,
+  metadata,
+}: {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: object;
+}): Manifest {
+  return neat({ apiVersion, kind, metadata });
+}
+
+function leaving({ key, manifest }: Prepared): ObjectChange {
+  return changed("leaving", key, { live: undefined, wanted: neat(manifest) });
+}
+
+function changed(
+  change: ChangeKind,
+  key: ObjectKey,
+  {
+    message = null,
+    managers = [],
+    pods = null,
+    ...sides
+  }: Sides & Partial<Pick<ObjectChange, "message" | "managers" | "pods">>,
+): ObjectChange {
+  const { apiVersion, kind, namespace, name } = key;
+  const place = namespace === undefined ? {} : { namespace };
+  return { change, key: { apiVersion, kind, ...place, name }, ...masked(sides), message, managers, pods };
+}

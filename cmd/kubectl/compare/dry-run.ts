@@ -1,0 +1,111 @@
+import { ApiError } from "../../../access/api-error.ts";
+import { foreignText } from "../../../access/foreign-text.ts";
+import { guardLabels } from "../../../api/anchor.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { describe, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import {
+  isHandedOver,
+  pathsToRelease,
+  withoutHandedOver,
+} from "../../../controller/apply/hand-over.ts";
+import {
+  bodyOf,
+  type Installation,
+  outlives,
+  type Prepared,
+} from "../../../controller/apply/prepare.ts";
+import { isReplaceable } from "../../../controller/apply/replaceable.ts";
+import { changeField } from "../../../controller/render/fields.ts";
+import { withLiveFields } from "../render/live-fields.ts";
+import type { Place } from "./place.ts";
+
+/** What a server would make of an object if the controller sent it now; nothing is stored. */
+export type DryRun =
+  | { readonly kind: "stored"; readonly object: Manifest }
+  /** It cannot be changed in place, and the controller would make it anew. */
+  | { readonly kind: "replaced"; readonly message?: undefined }
+  /** The server refuses it, with this message. */
+  | { readonly kind: "refused"; readonly message: string };
+
+export interface DryRunDeps {
+  readonly place: Place;
+  /** Whether an autoscaler of the set says how many pods a workload has. */
+  readonly isScaled: (manifest: Manifest) => boolean;
+}
+
+/**
+ * Asks the server by a dry run of the engine's own request: a server-side apply by the same manager, without the fields that others have taken over.
+ * Only fields that we send can come out different, and in the words of the server.
+ */
+export async function dryRun(
+  object: Prepared,
+  live: KubeObject | undefined,
+  {
+    deps: { place, isScaled },
+    signal,
+  }: { readonly deps: DryRunDeps; readonly signal: AbortSignal },
+): Promise<DryRun> {
+  const { client, fieldManager } = place.target;
+  const scaled = isScaled(object.manifest);
+  const body = sentBody(object, live, { place, scaled });
+  const ref = { ...object.key, resource: object.resource };
+  try {
+    const options = { fieldManager, force: true, dryRun: true };
+    const answer = await client.apply(ref, body, options, signal);
+    const { apiVersion, kind } = object.key;
+    const stored: Manifest = { ...answer, apiVersion, kind };
+    if (live === undefined) return { kind: "stored", object: stored };
+    const isTaken = pathsToRelease(live, { manager: fieldManager, isScaled: scaled }).length > 0;
+    return { kind: "stored", object: isTaken ? keptFields(stored, live, scaled) : stored };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 401) throw error;
+    if (isReplaceable(object.key, error.causes)) return { kind: "replaced" };
+    // Its namespace or its kind is yet to be made.
+    if (live === undefined && error.status === 404) {
+      return { kind: "stored", object: object.manifest };
+    }
+    return { kind: "refused", message: refusalText(object, error) };
+  }
+}
+
+/** What a server says of a Secret may have its values in it. */
+function refusalText({ key }: Prepared, { status, message }: ApiError): string {
+  const why = key.kind === "Secret" ? `status ${status}` : foreignText(message);
+  return `${describe(key)}: ${why}`;
+}
+
+function sentBody(
+  object: Prepared,
+  live: KubeObject | undefined,
+  { place, scaled }: { readonly place: Place; readonly scaled: boolean },
+): Manifest {
+  const { fieldManager, hubId } = place.target;
+  const guard = live?.metadata.labels?.[guardLabels.crd];
+  const installation = installationOf(place, guard === hubId && outlives(object.key));
+  const body = installation === undefined ? object.manifest : bodyOf(object, installation);
+  if (live === undefined || !(scaled || isHandedOver(body))) return body;
+  return withoutHandedOver(body, live, fieldManager);
+}
+
+/** Undefined while there is no root that could own anything. */
+function installationOf(
+  { component, target, root, twin }: Place,
+  guardsCrd: boolean,
+): Installation | undefined {
+  if (root === undefined) return undefined;
+  return {
+    owner: root.owner,
+    namespace: target.namespace,
+    componentUid: component.metadata.uid,
+    ...(twin === undefined ? {} : { twin }),
+    ...(guardsCrd ? { crdGuard: target.hubId } : {}),
+  };
+}
+
+/** The engine lets go of these fields before it leaves them out, so that they stay as they are. */
+function keptFields(stored: Manifest, live: Manifest, scaled: boolean): Manifest {
+  if (!scaled) return withLiveFields([live])(stored);
+  const spec = live["spec"];
+  const replicas = isRecord(spec) ? spec["replicas"] : undefined;
+  return changeField(stored, ["spec"], (own) => (isRecord(own) ? { ...own, replicas } : own));
+}

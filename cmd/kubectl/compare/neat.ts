@@ -1,0 +1,79 @@
+import { isRecord } from "../../../api/fields.ts";
+import { groupOf, type Manifest } from "../../../api/kubernetes.ts";
+
+const serverFields = new Set([
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+  "selfLink",
+]);
+
+// They repeat the object, with the values of Secrets.
+const copies = new Set(["kubectl.kubernetes.io/last-applied-configuration"]);
+
+/** An object as people compare it: without status and without what only a server writes. */
+export function neat(object: Manifest): Manifest {
+  const { apiVersion, kind, metadata, status: _, ...rest } = object;
+  const kept = Object.entries(metadata).filter(([field]) => !serverFields.has(field));
+  const fields = kept.map(([field, value]) => [
+    field,
+    field === "annotations" ? without(value, copies) : value,
+  ]);
+  return { apiVersion, kind, metadata: Object.fromEntries(fields), ...rest };
+}
+
+function without(value: unknown, names: ReadonlySet<string>): unknown {
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)));
+}
+
+/** An object without the labels by which knfleet finds its own, and without owners: what another installer cannot have written. */
+export function withoutMarks(object: Manifest): Manifest {
+  const { ownerReferences: _, labels, ...metadata } = object.metadata;
+  const kept = Object.entries(labels ?? {}).filter(
+    ([name]) => !name.startsWith("knfleet.dev/") && name !== "operator.knative.dev/crd-guard",
+  );
+  const left = kept.length === 0 ? {} : { labels: Object.fromEntries(kept) };
+  return { ...object, metadata: { ...metadata, ...left } };
+}
+
+/** Both sides of a comparison; one is missing where only the other has the object. */
+export interface Sides {
+  readonly live: Manifest | undefined;
+  readonly wanted: Manifest | undefined;
+}
+
+/** The same sides with no value of a Secret, but with the difference between two values. */
+export function masked({ live, wanted }: Sides): Sides {
+  return {
+    live: live && maskedAgainst(live, wanted, "*** (before)"),
+    wanted: wanted && maskedAgainst(wanted, live, "*** (after)"),
+  };
+}
+
+function maskedAgainst(object: Manifest, other: Manifest | undefined, word: string): Manifest {
+  if (object.kind !== "Secret" || groupOf(object.apiVersion) !== "") return object;
+  const values = Object.fromEntries(
+    ["data", "stringData"].flatMap((field) => {
+      const own = object[field];
+      if (own === undefined) return [];
+      return [[field, maskedValues(own, other?.[field], word)]];
+    }),
+  );
+  return { ...object, ...values };
+}
+
+function maskedValues(own: unknown, others: unknown, word: string): unknown {
+  if (!isRecord(own)) return "***";
+  const known = isRecord(others) ? others : {};
+  return Object.fromEntries(
+    Object.entries(own).map(([name, value]) => {
+      const differs = Object.hasOwn(known, name) && known[name] !== value;
+      return [name, differs ? word : "***"];
+    }),
+  );
+}

@@ -1,0 +1,76 @@
+import { ApiError } from "../../../access/api-error.ts";
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { componentUidLabel, definitionLabel } from "../../../api/anchor.ts";
+import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
+import type { ResourceType } from "../../../api/resources.ts";
+import { outlives } from "../../../controller/apply/prepare.ts";
+import { kindIdOf } from "../../../controller/observe/sighting.ts";
+import { mapLimited } from "../concurrency.ts";
+
+/** What a cluster has of some objects, as metadata. */
+export interface Observed {
+  /** By identity: those that were asked for, and whatever else carries the label of the installation. */
+  readonly objects: ReadonlyMap<string, KubeObject>;
+  /** Objects that may not be read, each with what the server says. */
+  readonly denied: ReadonlyMap<string, string>;
+}
+
+export interface Wanted {
+  readonly key: ObjectKey;
+  readonly resource: ResourceType;
+}
+
+const atOnce = 8;
+
+/** Looks at objects by one list for each kind and one request for each that the list lacks. */
+export async function observedObjects(
+  wanted: readonly Wanted[],
+  { client, uid }: { readonly client: KubeClient; readonly uid: string },
+  signal: AbortSignal,
+): Promise<Observed> {
+  const kinds = [...Map.groupBy(wanted, ({ resource }) => kindIdOf(resource)).values()];
+  const parts = await mapLimited(kinds, atOnce, (ofKind) =>
+    ofOneKind(ofKind, { client, uid }, signal),
+  );
+  return {
+    objects: new Map(parts.flatMap(({ objects }) => [...objects])),
+    denied: new Map(parts.flatMap(({ denied }) => [...denied])),
+  };
+}
+
+async function ofOneKind(
+  wanted: readonly Wanted[],
+  { client, uid }: { readonly client: KubeClient; readonly uid: string },
+  signal: AbortSignal,
+): Promise<Observed> {
+  const [first] = wanted;
+  const objects = new Map<string, KubeObject>();
+  const denied = new Map<string, string>();
+  if (first === undefined) return { objects, denied };
+  const { resource } = first;
+  const { apiVersion, kind } = resource;
+  const labelSelector = outlives(resource)
+    ? `${definitionLabel}=true`
+    : `${componentUidLabel}=${uid}`;
+  try {
+    const list = await client.list({ resource, labelSelector }, { metadataOnly: true }, signal);
+    for (const item of list.items) {
+      // Items of a list carry neither apiVersion nor kind.
+      const object = { ...item, apiVersion, kind };
+      objects.set(identityOf(keyOf(object)), object);
+    }
+    await mapLimited(wanted, atOnce, async ({ key }) => {
+      const id = identityOf(key);
+      if (objects.has(id)) return;
+      const found = await client.get({ ...key, resource }, { metadataOnly: true }, signal);
+      if (found !== undefined) objects.set(id, { ...found, apiVersion, kind });
+    });
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+    // A kind that is not served has no objects.
+    if (error.status === 403) {
+      for (const { key } of wanted) denied.set(identityOf(key), error.message);
+    }
+  }
+  return { objects, denied };
+}

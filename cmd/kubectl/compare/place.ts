@@ -1,0 +1,84 @@
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { anchorAnnotations, componentUidLabel } from "../../../api/anchor.ts";
+import type { Component } from "../../../api/component.ts";
+import type { OwnerReference } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { readRoot, type Root } from "../../../controller/apply/anchor.ts";
+import { rootKeyOf } from "../../../controller/apply/root-object.ts";
+import type { Target } from "../../../controller/apply/target.ts";
+import { twinKeyOf } from "../../../controller/guard/twin.ts";
+import { fieldManagerOf } from "../../../controller/resolve.ts";
+import { ifDenied } from "../diagnose/if-denied.ts";
+
+/** Where an installation is or would be, as its controller sees it. */
+export interface Place {
+  readonly component: Component;
+  readonly target: Target;
+  /** Undefined: nothing was installed. */
+  readonly root: Root | undefined;
+  /** Whether knfleet installed it; false for what the upstream operator did. */
+  readonly isOurs: boolean;
+  /** The second owner, where there is one. */
+  readonly twin: OwnerReference | undefined;
+}
+
+/** A cluster and whose it is. */
+export interface PlaceAccess {
+  readonly client: KubeClient;
+  /** Uid of `kube-system` on the hub; undefined when it may not be read, and then the anchor is believed. */
+  readonly hubId: string | undefined;
+}
+
+/**
+ * Reads what there is of an installation on its cluster. Throws FleetError `AnchorConflict` when the anchor is another's, and what
+ * KubeClient throws.
+ */
+export async function readPlace(
+  component: Component,
+  { client, hubId }: PlaceAccess,
+  signal: AbortSignal,
+): Promise<Place> {
+  const { clusterProfileRef: profile } = component.spec ?? {};
+  const { namespace } = component.metadata;
+  const id = hubId ?? (await hubIdOfAnchor(component, client, signal)) ?? "";
+  const target: Target = {
+    client,
+    namespace,
+    hubId: id,
+    fieldManager: fieldManagerOf(id),
+    ...(profile === undefined ? {} : { profile }),
+  };
+  const [root, twin] = await Promise.all([
+    readRoot(component, target, signal),
+    twinOf(component, client, signal),
+  ]);
+  const annotations = root?.object.metadata.annotations ?? {};
+  const isMarked = annotations[anchorAnnotations.hubId] !== undefined;
+  return { component, target, root, isOurs: isMarked || root?.inventory !== undefined, twin };
+}
+
+async function hubIdOfAnchor(
+  component: Component,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { namespace } = component.metadata;
+  const { name } = rootKeyOf({ component, target: { namespace, hubId: "" } });
+  const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name };
+  const anchor = await client.get(ref, { metadataOnly: true }, signal);
+  return anchor?.metadata.annotations?.[anchorAnnotations.hubId];
+}
+
+/** Neither controller nor blocking, as the engine writes it. */
+async function twinOf(
+  component: Component,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<OwnerReference | undefined> {
+  const { apiVersion, kind, name } = twinKeyOf(component);
+  const ref = { resource: knownResource(apiVersion, kind), name };
+  const found = await client.get(ref, { metadataOnly: true }, signal).catch(ifDenied);
+  const uid = found?.metadata.labels?.[componentUidLabel];
+  if (found === undefined || uid !== component.metadata.uid) return undefined;
+  return { apiVersion, kind, name, uid: found.metadata.uid };
+}

@@ -1,0 +1,175 @@
+import { describe } from "../../../api/kubernetes.ts";
+import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import type { Flags } from "../flags.ts";
+import { objectName } from "../installation-name.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { clusterNames } from "../print/cluster-name.ts";
+import { painter, wantsColour } from "../print/colour.ts";
+import { unreadNotes } from "../print/notes.ts";
+import { plainText } from "../print/plain-text.ts";
+import { openProgress } from "../print/progress.ts";
+import { sortedBy } from "../print/sorted.ts";
+import { orNone, type Table } from "../print/table.ts";
+import { clusterIdOf } from "../read-clusters.ts";
+import { renderSettings } from "../render/render-files.ts";
+import { usageInstead } from "../render/usage-instead.ts";
+import type { Terminal } from "../terminal.ts";
+import { UsageError } from "../usage-error.ts";
+import { diffBetween, type Ends } from "./between.ts";
+import { diffExitCode, type Diff, type DiffItem, type DiffList } from "./diff-list.ts";
+import { diffText, type NamedChanges } from "./diff-text.ts";
+import { diff, type DiffDeps } from "./diff.ts";
+import { externalDiff, runExternalDiff } from "./external-diff.ts";
+
+/** Flags of `diff` alone. */
+export interface DiffFlags {
+  readonly between?: readonly string[];
+  readonly releaseDir?: string;
+  readonly manifestsFrom?: string;
+}
+
+/** `kubectl knfleet diff`. */
+export async function runDiff(
+  input: ActionInput<DiffFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, terminal } = input;
+  const { env, now, stderr } = terminal;
+  const { ends, args } = endsOf(input);
+  const settings = await usageInstead(renderSettings(input, signal));
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const limits = limitsOf(flags, progress.update);
+  const deps: DiffDeps = { access, limits, settings, now, cliVersion: clientVersion };
+  const place = ends !== undefined && flags.namespace === null ? { namespace: undefined } : {};
+  const selection = selectionOf(args, { ...flags, ...place }, access);
+  const work =
+    ends === undefined
+      ? diff(selection, deps, signal)
+      : diffBetween({ selection, ends }, deps, signal);
+  const found = await work.finally(progress.end);
+  const list = sortedBy(found.list, flags.sortBy);
+  const text = await textOf(found, input, signal);
+  await print(
+    {
+      document: list,
+      heading: text ?? "",
+      table: (wide) => (text === undefined ? diffTable(list, wide) : emptyTable),
+      names: list.items.map(({ cluster, object }) => nameOf(cluster, object)),
+      notes: notesOf(list, askedOf(selection, flags).command),
+    },
+    flags,
+    terminal,
+  );
+  return diffExitCode(list);
+}
+
+const emptyTable: Table = { headers: [], rows: [] };
+
+/** What follows the two names is an argument like any other. */
+function endsOf({ args, options: { between } }: ActionInput<DiffFlags>): {
+  readonly ends: Ends | undefined;
+  readonly args: readonly string[];
+} {
+  if (between === undefined) return { ends: undefined, args };
+  const [left, right, ...others] = between.flatMap((word) => word.split(","));
+  if (left === undefined || right === undefined || left === "" || right === "") {
+    throw new UsageError("--between needs two clusters", [
+      "kubectl knfleet diff --between eu-1 eu-2",
+    ]);
+  }
+  return { ends: [left, right], args: [...others, ...args] };
+}
+
+/** The diffs, unless a table or a document was asked for; a program of the user's choice prints them by itself. */
+async function textOf(
+  { list, blocks }: Diff,
+  { flags, terminal }: ActionInput<DiffFlags>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (flags.outputGiven) return undefined;
+  const [left, right] = list.summary.sides;
+  const changes = blocks.map(({ component, changes: all }): NamedChanges => {
+    const cluster = clusterIdOf(component) || "hub";
+    if (left !== "live") return { labels: [left, right], prefix: "", changes: all };
+    return { labels: [`${left}/${cluster}`, `${right}/${cluster}`], prefix: cluster, changes: all };
+  });
+  const program = externalDiff(terminal.env);
+  if (program === undefined) return painted(diffText(changes), flags, terminal);
+  if (list.items.length > 0) {
+    await runExternalDiff(program, { blocks: changes, terminal }, signal);
+  }
+  return "";
+}
+
+function painted(text: string, flags: Flags, { stdout, env }: Terminal): string {
+  const isColour = wantsColour(flags.color, env, stdout.isTTY === true);
+  if (!isColour) return text;
+  const paint = painter(true);
+  return text
+    .split("\n")
+    .map((line) => {
+      if (line.startsWith("+")) return paint(line, "good");
+      return line.startsWith("-") ? paint(line, "bad") : line;
+    })
+    .join("\n");
+}
+
+const shownFields = 3;
+
+function diffTable({ items }: DiffList, wide: boolean): Table {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  const headers = ["CLUSTER", "NAMESPACE", "KIND", "NAME", "CHANGE"];
+  return {
+    headers: [...headers, ...(wide ? ["INSTALLATION", "ALSO WRITTEN BY"] : []), "FIELDS"],
+    mayShorten: ["FIELDS"],
+    rows: items.map(({ cluster, object, change, fields, managers, installation, message }) => {
+      const paths = fields.map(({ path }) => path);
+      const shown = wide ? paths : paths.slice(0, shownFields);
+      const more = paths.length > shown.length ? ` +${paths.length - shown.length}` : "";
+      return [
+        clusterOf(cluster),
+        orNone(object.namespace),
+        object.kind,
+        object.name,
+        { text: change, tone: change === "changed" ? "warning" : "bad" },
+        ...(wide ? [describe(installation), orNone(managers.join(","))] : []),
+        message ?? orNone(`${shown.join(",")}${more}`),
+      ];
+    }),
+  };
+}
+
+function nameOf(cluster: DiffItem["cluster"], object: DiffItem["object"]): string {
+  const { apiVersion, kind, namespace, name } = object;
+  const group = apiVersion.includes("/") ? `.${apiVersion.split("/")[0] ?? ""}` : "";
+  const type = `${kind.toLowerCase()}${group}`;
+  return objectName(cluster, { namespace: namespace ?? "", type, name });
+}
+
+function notesOf({ items, errors, summary }: DiffList, command: string): readonly string[] {
+  const { compared, changed, missing, extra, installations } = summary;
+  const [left, right] = summary.sides;
+  const counts =
+    items.length === 0
+      ? "no difference"
+      : `${changed} changed, ${missing} missing, ${extra} not wanted`;
+  const refused = items.flatMap(({ message }) => (message === null ? [] : [plainText(message)]));
+  const [first] = items;
+  return [
+    installations === 0
+      ? "No Knative installations found."
+      : `${compared} objects of ${installations} installation${installations === 1 ? "" : "s"}, ${left} against ${right}: ${counts}.`,
+    ...refused.slice(0, 10).map((message) => `  refused: ${message}`),
+    ...unreadNotes(errors, summary),
+    ...(first === undefined || left !== "live" ? [] : [`next: ${repairStep(first, command)}`]),
+  ];
+}
+
+function repairStep({ installation }: DiffItem, command: string): string {
+  const type = installation.kind === "KnativeServing" ? "ks" : "ke";
+  const { namespace, name } = installation;
+  return `${command} diagnose ${type}/${name} -n ${namespace} tells why the controller has not repaired it`;
+}

@@ -1,0 +1,135 @@
+import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { describe } from "../../../api/kubernetes.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import { comparableOf, type Comparable } from "../compare/comparable.ts";
+import { compare, type Comparison } from "../compare/compare.ts";
+import { hubIdOf } from "../compare/hub-id.ts";
+import { readPlace } from "../compare/place.ts";
+import { inTrouble, listInstallations } from "../installations.ts";
+import {
+  clusterIdOf,
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  type ReadOne,
+} from "../read-clusters.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+import { notFoundErrors, type ReportError } from "../report.ts";
+import { missingNames, type Selection } from "../selection.ts";
+import { diffOf, installationError, type Diff } from "./diff-list.ts";
+
+export interface DiffDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly settings: RenderSettings;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/**
+ * Compares the selected installations with what the controller of this version makes of them. Throws only when the hub cannot be read; what could
+ * not be compared is in `errors`.
+ */
+export async function diff(
+  selection: Selection,
+  { access, limits, settings, now, cliVersion }: DiffDeps,
+  signal: AbortSignal,
+): Promise<Diff> {
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection);
+  const hubId = await hubIdOf(access, signal);
+  const wanted = await rendered(components, settings);
+  const sound = components.filter(
+    ({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError),
+  );
+  const read = compareOn(sound, wanted, hubId);
+  const readings = await readEach(sound, { access, limits, read }, signal);
+  const found = [...readings.values()].flatMap((reading) =>
+    reading.kind === "read" ? reading.facts : [],
+  );
+  const blocks = found.map(({ component, comparison }) => ({
+    component,
+    changes: comparison?.changes ?? [],
+  }));
+  const names = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
+  const errors = [
+    ...notFoundErrors(missingNames(selection, names)),
+    ...components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid))),
+    ...found.flatMap(({ errors: all }) => all),
+  ];
+  const compared = found.reduce((sum, { comparison }) => sum + (comparison?.compared ?? 0), 0);
+  const unread = unreadErrors(readings);
+  const sides = ["live", "rendered"] as const;
+  return diffOf({ components, blocks, compared, unread, errors, sides }, { now, cliVersion });
+}
+
+type Wanted = ReadonlyMap<string, Comparable | FleetError>;
+
+/** By uid of the component. */
+export async function rendered(
+  components: readonly Component[],
+  settings: RenderSettings,
+): Promise<Wanted> {
+  const pairs: (readonly [string, Comparable | FleetError])[] = [];
+  // One after another: equal ones are rendered once.
+  for (const one of components) pairs.push([one.metadata.uid, await comparableOf(one, settings)]);
+  return new Map(pairs);
+}
+
+/** Why an installation could not be rendered. */
+export function refusalOf(
+  component: Component,
+  found: Comparable | FleetError | undefined,
+): readonly ReportError[] {
+  return found instanceof FleetError ? [errorOf(component, found)] : [];
+}
+
+function errorOf(component: Component, error: FleetError): ReportError {
+  const { code, reason, sentence } = error;
+  return installationError(component, { reason: code ?? reason, message: sentence });
+}
+
+interface Found {
+  readonly component: Component;
+  /** Undefined: it could not be made. */
+  readonly comparison: Comparison | undefined;
+  readonly errors: readonly ReportError[];
+}
+
+function compareOn(
+  components: readonly Component[],
+  wanted: Wanted,
+  hubId: string | undefined,
+): ReadOne<readonly Found[]> {
+  return async ({ id, client }, signal) => {
+    const here = components.filter((component) => clusterIdOf(component) === id);
+    return Promise.all(
+      here.map(async (component): Promise<Found> => {
+        const made = wanted.get(component.metadata.uid);
+        if (made === undefined || made instanceof FleetError) {
+          throw new Error("Unreachable: left out by the caller");
+        }
+        try {
+          const place = await readPlace(component, { client, hubId }, signal);
+          const comparison = await compare({ place, ...made, asksForNew: false }, signal);
+          const errors = comparison.denied.map(({ key, message }) =>
+            installationError(component, {
+              reason: "Forbidden",
+              message: `${describe(key)} may not be read: ${message}`,
+            }),
+          );
+          return { component, comparison, errors };
+        } catch (error) {
+          if (!(error instanceof FleetError) || !isOfOne(error)) throw error;
+          return { component, comparison: undefined, errors: [errorOf(component, error)] };
+        }
+      }),
+    );
+  };
+}
+
+/** Whether an error is about one installation, and not about its cluster. */
+function isOfOne({ reason }: FleetError): boolean {
+  return reason === "AnchorConflict" || reason === "ClusterBusy" || reason === "ManifestInvalid";
+}

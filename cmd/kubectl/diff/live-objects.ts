@@ -1,0 +1,113 @@
+import { componentKinds, type Component } from "../../../api/component.ts";
+import { isRecord, isSameJson } from "../../../api/fields.ts";
+import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import type { Comparable } from "../compare/comparable.ts";
+import type { ObjectChange } from "../compare/compare.ts";
+import { masked, neat, withoutMarks, type Sides } from "../compare/neat.ts";
+import { projected } from "../compare/projected.ts";
+import { mapLimited } from "../concurrency.ts";
+import { clusterIdOf, type ReadOne } from "../read-clusters.ts";
+
+/** What a cluster has of the objects of one installation, and what is rendered for it; both by identity. */
+export interface LiveObjects {
+  readonly live: ReadonlyMap<string, Manifest>;
+  readonly shapes: ReadonlyMap<string, Manifest>;
+}
+
+const atOnce = 8;
+
+/** Reads the objects of installations, by uid. Those in the installation's namespace are taken to be in the usual one. */
+export function readLiveObjects(
+  components: readonly Component[],
+  made: ReadonlyMap<string, Comparable>,
+): ReadOne<readonly (readonly [uid: string, objects: LiveObjects])[]> {
+  return async ({ id, client }, signal) => {
+    const here = components.filter((component) => clusterIdOf(component) === id);
+    return Promise.all(
+      here.map(async (component) => {
+        const objects = made.get(component.metadata.uid)?.desired.objects ?? [];
+        const found = await mapLimited(objects, atOnce, async ({ key, resource }) => {
+          const live = await client.get({ ...key, resource }, {}, signal);
+          if (live === undefined) return [];
+          const { apiVersion, kind } = key;
+          return [entryOf({ ...live, apiVersion, kind }, component)];
+        });
+        const live = new Map(found.flat());
+        const shapes = new Map(objects.map(({ manifest }) => entryOf(manifest, component)));
+        return [component.metadata.uid, { live, shapes }] as const;
+      }),
+    );
+  };
+}
+
+function entryOf(
+  object: Manifest,
+  { kind, metadata: { namespace } }: Component,
+): readonly [id: string, object: Manifest] {
+  const { apiVersion, kind: own, metadata, ...rest } = withoutMarks(neat(object));
+  const place = (value: unknown): unknown =>
+    inUsualPlace(value, namespace, componentKinds[kind].label);
+  const [fields, placed] = [place(rest), place(metadata)];
+  const manifest = {
+    ...(isRecord(fields) ? fields : {}),
+    apiVersion,
+    kind: own,
+    metadata: isRecord(placed) ? placed : metadata,
+  };
+  return [identityOf(keyOf(manifest)), manifest];
+}
+
+/** A value with another namespace, also where texts have it in host names. */
+function inUsualPlace(value: unknown, namespace: string, usual: string): unknown {
+  if (typeof value === "string") {
+    if (value === namespace) return usual;
+    return value.split(`.${namespace}`).reduce((text, part) => {
+      // `.team` is no part of `.team-b`.
+      const isWhole = !/^[\w-]/.test(part);
+      return `${text}.${isWhole ? usual : namespace}${part}`;
+    });
+  }
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) => inUsualPlace(item, namespace, usual));
+  }
+  if (!isRecord(value)) return value;
+  const fields = Object.entries(value);
+  return Object.fromEntries(
+    fields.map(([name, one]) => [name, inUsualPlace(one, namespace, usual)]),
+  );
+}
+
+/** How the objects of one cluster become those of another, in what is rendered for either of them. */
+export function changesBetween(left: LiveObjects, right: LiveObjects): readonly ObjectChange[] {
+  const ids = [...new Set([...left.live.keys(), ...right.live.keys()])].toSorted();
+  return ids.flatMap((id) => {
+    const shapes = [left, right].flatMap((side) => side.shapes.get(id) ?? []);
+    const of = (side: LiveObjects): Manifest | undefined => shaped(side.live.get(id), shapes);
+    const change = changeOf({ live: of(left), wanted: of(right) });
+    return change === undefined ? [] : [change];
+  });
+}
+
+function changeOf({ live, wanted }: Sides): ObjectChange | undefined {
+  const some = live ?? wanted;
+  if (some === undefined || isSameJson(live, wanted)) return undefined;
+  const missing = live === undefined ? "missing" : "extra";
+  const change = live === undefined || wanted === undefined ? missing : "changed";
+  return { change, key: keyOf(some), ...masked({ live, wanted }), message: null, managers: [], pods: null };
+}
+
+function shaped(object: Manifest | undefined, shapes: readonly Manifest[]): Manifest | undefined {
+  if (object === undefined) return undefined;
+  const { apiVersion, kind, metadata } = object;
+  const fields = projected(object, shapes);
+  const own = projected(
+    metadata,
+    shapes.map((shape) => shape.metadata),
+  );
+  return {
+    ...(isRecord(fields) ? fields : {}),
+    apiVersion,
+    kind,
+    metadata: isRecord(own) ? own : metadata,
+  };
+}
