@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
 import { FleetError } from "../api/errors.ts";
-import { type LockedFile, problemOf, readLock } from "./release-lock.ts";
+import { type LockedFile, problemOf, readLock, type ReleaseLock } from "./release-lock.ts";
 import { fetchFile, type ReleaseSource } from "./release-source.ts";
 
 /** One file was fetched and verified. */
@@ -77,6 +77,11 @@ export async function checkReleases(
       ...foreign.map((path) => `${path} is not in releases.lock.json`),
     ],
   };
+}
+
+/** The releases that belong to this program, as its lock file fixes them. Throws FleetError ConfigInvalid. */
+export async function lockedReleases(root: string = projectRoot): Promise<ReleaseLock> {
+  return await readLock(join(root, "releases.lock.json"));
 }
 
 /** Files below the folders of the lock that it does not list: the controller would install them like all others. */

@@ -10,6 +10,7 @@ import { explainEntry } from "./explain/explain-entry.ts";
 import { getEntry } from "./get/get-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 import { treeEntry } from "./tree/tree-entry.ts";
+import { versionEntry } from "./version/version-entry.ts";
 import { waitEntry } from "./wait/wait-entry.ts";
 
 const selectionText =
@@ -70,18 +71,4 @@ const deploymentsEntry = (): CommandEntry => ({
   kind: "DeploymentList",
   completes: "installations",
   load: async () => (await import("./deployments-action.ts")).runDeployments,
-});
-
-const versionEntry = (): CommandEntry => ({
-  name: "version",
-  args: "",
-  summary: "Show the versions of this program, the hub and the installations",
-  text: "The versions of this program, of Kubernetes on the hub, and of every Knative installation.",
-  examples: [
-    ["kubectl knfleet version", "everything"],
-    ["kubectl knfleet version --client", "this program only; no hub is asked"],
-  ],
-  options: [new Option("--client", "this program's version only")],
-  kind: "Version",
-  load: async () => (await import("./version-action.ts")).runVersion,
 });

@@ -1,6 +1,7 @@
 import { componentUidLabel } from "../../api/anchor.ts";
 import type { KubeObject, OwnerReference } from "../../api/kubernetes.ts";
 import { itemsAt, numberAt, stringAt } from "./fields.ts";
+import { plainVersion, tagOf } from "./version/image-version.ts";
 
 /** What a command needs to know of one Deployment; times are RFC 3339, unknown ones null. */
 export interface DeploymentFact {
@@ -22,11 +23,17 @@ export interface DeploymentFact {
   readonly message: string | null;
   readonly createdAt: string | null;
   readonly images: readonly string[];
+  /** Without a leading `v`: what its label says, else the tag of its first image; null where neither does. */
+  readonly version: string | null;
 }
 
 /** The facts of a Deployment as an API server returned it. */
 export function deploymentFactOf(object: KubeObject): DeploymentFact {
   const { namespace = "", name, labels = {}, ownerReferences, creationTimestamp } = object.metadata;
+  const label = labels["app.kubernetes.io/version"];
+  const images = itemsAt(object, "spec", "template", "spec", "containers").flatMap(
+    (container) => stringAt(container, "image") ?? [],
+  );
   return {
     namespace,
     name,
@@ -36,9 +43,8 @@ export function deploymentFactOf(object: KubeObject): DeploymentFact {
     ...replicasOf(object),
     ...availabilityOf(object),
     createdAt: creationTimestamp ?? null,
-    images: itemsAt(object, "spec", "template", "spec", "containers").flatMap(
-      (container) => stringAt(container, "image") ?? [],
-    ),
+    images,
+    version: label === undefined ? tagOf(images[0] ?? "") : plainVersion(label),
   };
 }
 

@@ -190,11 +190,25 @@ describe("deployments", () => {
 });
 
 describe("version", () => {
-  test("shows this program, the hub and the installations", async () => {
-    const { stdout, exitCode } = await knfleet("version");
-    expect(stdout).toMatch(/^Client Version: \S+\nHub Version: v1\.36\.3\n\nNAMESPACE/);
-    expect(stdout).toContain("KnativeServing");
-    expect(exitCode).toBe(0);
+  test("shows this program, the hub, the installations and what their clusters have", async () => {
+    const { stdout, stderr, exitCode } = await knfleet("version");
+    const [head = "", table = ""] = stdout.split("\n\n");
+    expect(head).toMatch(/^Client Version: \S+\nHub Version: v1\.36\.3$/);
+    expect(rowsOf(table)).toContainEqual(
+      expect.objectContaining({
+        CLUSTER: "spoke-1",
+        INSTALLED: "1.23.0",
+        LIVE: "1.23.0",
+        KUBERNETES: "v1.36.3",
+        SKEW: "<none>",
+      }),
+    );
+    expect(rowsOf(table)).toContainEqual(
+      expect.objectContaining({ CLUSTER: "spoke-gone", LIVE: "<unknown>" }),
+    );
+    expect(stderr).toContain("2 of 5 clusters could not be read:");
+    expect(exitCode).toBe(3);
+    expect(await knfleet("version", "--no-live", "--strict")).toMatchObject({ exitCode: 0 });
   });
 
   test("says what it knows when the hub cannot be reached, and fails", async () => {

@@ -9,11 +9,15 @@ import { readFlags, type RawFlags } from "../../../../cmd/kubectl/flags.ts";
 import { deploymentsTable } from "../../../../cmd/kubectl/print/deployments-table.ts";
 import { deploymentNotes, statusNotes } from "../../../../cmd/kubectl/print/notes.ts";
 import { statusTable } from "../../../../cmd/kubectl/print/status-table.ts";
-import { versionLines, versionTable } from "../../../../cmd/kubectl/print/version-text.ts";
 import { clusterIdOf } from "../../../../cmd/kubectl/read-clusters.ts";
 import { statusItemOf } from "../../../../cmd/kubectl/status-item.ts";
 import { fleetStatusOf } from "../../../../cmd/kubectl/status.ts";
-import { versionItemOf, type VersionReport } from "../../../../cmd/kubectl/version.ts";
+import {
+  versionLines,
+  versionNotes,
+  versionTable,
+} from "../../../../cmd/kubectl/version/version-text.ts";
+import { versionItemOf, type VersionReport } from "../../../../cmd/kubectl/version/version.ts";
 import { now } from "../fleet-facts.ts";
 import { sampleComponents, sampleReadings } from "../sample-fleet.ts";
 
@@ -111,6 +115,7 @@ describe("deployments are printed as agreed", () => {
 });
 
 describe("versions are printed as agreed", () => {
+  const known = { KnativeServing: ["1.24.0", "1.23.0"], KnativeEventing: ["1.23.0"] };
   const report: VersionReport = {
     apiVersion: "knfleet.dev/v1",
     kind: "Version",
@@ -119,8 +124,32 @@ describe("versions are printed as agreed", () => {
     summary: {
       client: { version: "1.0.0", node: "v24.12.0", platform: "linux/x64" },
       hub: { server: "https://hub.example.com:6443", kubernetes: "v1.36.3" },
+      controllers: [
+        {
+          flavour: "knfleet",
+          namespace: "knfleet-system",
+          name: "knfleet-controller",
+          image: "registry.example.com/knfleet-controller:v0.9.1",
+          version: "0.9.1",
+          plugins: [
+            {
+              name: "plugin-secretreader",
+              image: "registry.example.com/secretreader:v0.1.3",
+              version: "0.1.3",
+            },
+          ],
+        },
+      ],
+      skew: [
+        {
+          between: "Controller",
+          message: "knfleet-system/knfleet-controller is 0.9.1, this program 1.0.0",
+        },
+      ],
     },
-    items: sampleComponents.slice(0, 3).map(versionItemOf),
+    items: sampleComponents
+      .slice(0, 3)
+      .map((each) => versionItemOf(each, { readings: sampleReadings, known })),
     errors: [],
   };
 
@@ -129,7 +158,7 @@ describe("versions are printed as agreed", () => {
       document: report,
       heading: versionLines(report, flags.output === "wide"),
       table: () => versionTable(report),
-      notes: [],
+      notes: versionNotes(report),
     };
     await expect(await printed(rendering, flags)).toMatchFileSnapshot(golden(`version.${file}`));
   });
