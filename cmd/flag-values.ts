@@ -48,6 +48,12 @@ export function withFolder(folder: string, before: readonly string[]): readonly 
   throw new InvalidArgumentError("Want an absolute path.");
 }
 
+/** Adds a name to those that were given before. */
+export function withText(text: string, before: readonly string[]): readonly string[] {
+  if (text.trim() !== "") return [...before, text];
+  throw new InvalidArgumentError("Want a name.");
+}
+
 /** Adds a prefix of URLs to those that were given before. */
 export function withSource(
   text: string,

@@ -1,7 +1,8 @@
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 
 import { type ReferenceMode, referenceModes } from "../access/reference-policy.ts";
 import type { ReferenceSettings } from "../access/references.ts";
+import { withText } from "./flag-values.ts";
 
 /** Who may use which ClusterProfile, as both programs are told. */
 export interface ReferenceFlags {
@@ -49,9 +50,4 @@ export function referenceSettings(flags: ReferenceFlags): ReferenceSettings {
     ...(namespaces.length === 0 ? {} : { trustedNamespaces: namespaces }),
     ...(managers.length === 0 ? {} : { trustedManagers: managers }),
   };
-}
-
-function withText(text: string, before: readonly string[]): readonly string[] {
-  if (text.trim() !== "") return [...before, text];
-  throw new InvalidArgumentError("Want a name.");
 }

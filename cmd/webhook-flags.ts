@@ -13,6 +13,7 @@ import {
   refusalOf,
   switchOf,
   withFolder,
+  withText,
   withSource,
 } from "./flag-values.ts";
 import { type ReferenceFlags, referenceOptions } from "./reference-flags.ts";
@@ -32,6 +33,8 @@ export interface WebhookFlags extends ReferenceFlags {
   /** In milliseconds, like all durations. */
   readonly certificateLifetime: number;
   readonly authorityLifetime: number;
+  readonly clientCaFile: string | undefined;
+  readonly clientName: readonly string[];
   readonly drainPeriod: number;
   readonly companionOf: (typeof operators)[number];
   readonly releaseDir: string;
@@ -104,6 +107,16 @@ function servingOptions(): readonly Option[] {
     new Option("--tls-min-version <version>", "oldest TLS that is spoken")
       .choices(Object.keys(tlsVersions))
       .default("1.3"),
+    new Option(
+      "--client-ca-file <file>",
+      "authorities of the API servers' client certificates, PEM; without it whoever comes is answered",
+    ),
+    new Option(
+      "--client-name <name>",
+      "with --client-ca-file: common name of an API server's certificate; can be given several times",
+    )
+      .argParser(withText)
+      .default([], "any"),
     new Option(
       "--drain-period <duration>",
       "how long reviews are still answered after SIGTERM, until nobody asks any more",

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { connectHub, type HubConnection } from "../access/hub.ts";
+import { FleetError } from "../api/errors.ts";
 import { startHealthServer } from "../controller/health.ts";
 import { type AppDeps, createApp } from "../webhook/app.ts";
 import { createByteBudget } from "../webhook/byte-budget.ts";
 import { type Certificates, startCertificates } from "../webhook/certificates.ts";
+import { followClientAuthorities, loadClientAuthorities } from "../webhook/client-authorities.ts";
 import { watchEventLoop } from "../webhook/event-loop-watch.ts";
 import type { Log } from "../webhook/log.ts";
 import { createMetrics, type Metrics } from "../webhook/metrics.ts";
@@ -61,7 +63,7 @@ export async function startWebhookService(
   const state = new ServiceState(loop.isSlow);
   const server = opened.use(
     "the servers",
-    await listen(flags, { reviews, metrics, log, ...state.view }),
+    await listen(flags, { reviews, metrics, log, ...state.view }, life.signal),
   );
   const around = { hub, namespace, log, metrics, server };
   state.certificates = opened.use("the certificates", certificatesOf(flags, around, life.signal));
@@ -108,6 +110,7 @@ class ServiceState {
 async function listen(
   { address, healthAddress, ...flags }: WebhookFlags,
   deps: Omit<AppDeps, "budget">,
+  signal: AbortSignal,
 ): Promise<WebhookServer> {
   const { log } = deps;
   await using opened = new AsyncDisposableStack();
@@ -116,11 +119,35 @@ async function listen(
     log.info({ address: shown(healthAddress.host, port) }, "Serving health and metrics");
   }
   const app = createApp({ ...deps, budget: createByteBudget(budgetBytes) });
-  const minTlsVersion = tlsVersionOf(flags);
-  const server = opened.use(await startWebhookServer(app, { address, minTlsVersion }));
+  const terms = { address, minTlsVersion: tlsVersionOf(flags) };
+  const server = opened.use(await serverFor(flags, { app, terms, log }, signal));
   log.info({ address: shown(address.host, server.port) }, "Answering admission reviews");
   const running = opened.move();
   return { ...server, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** A server for everybody, or for API servers only, whose authorities are followed then. */
+async function serverFor(
+  { clientCaFile: path, clientName: names }: Pick<WebhookFlags, "clientCaFile" | "clientName">,
+  { app, terms, log }: ServerParts,
+  signal: AbortSignal,
+): Promise<WebhookServer> {
+  if (path === undefined) {
+    if (names.length === 0) return startWebhookServer(app, terms);
+    const message = "--client-name has no effect without --client-ca-file";
+    throw new FleetError("ConfigInvalid", message);
+  }
+  const authoritiesPem = await loadClientAuthorities(path, signal);
+  const server = await startWebhookServer(app, { ...terms, clients: { authoritiesPem, names } });
+  // Ends with the signal.
+  void followClientAuthorities({ path, known: authoritiesPem, log }, server, signal);
+  return server;
+}
+
+interface ServerParts {
+  readonly app: Parameters<typeof startWebhookServer>[0];
+  readonly terms: Parameters<typeof startWebhookServer>[1];
+  readonly log: Log;
 }
 
 interface CertificateSurroundings {

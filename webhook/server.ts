@@ -1,8 +1,9 @@
 import { constants } from "node:crypto";
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
+import { TLSSocket } from "node:tls";
 
 import { FleetError } from "../api/errors.ts";
 
@@ -23,12 +24,23 @@ export interface WebhookServer extends AsyncDisposable {
   readonly port: number;
   /** New connections get this certificate; those that exist are not touched. Until the first one no handshake succeeds. */
   useCertificate(certificate: ServingCertificate): void;
+  /** Certificates of clients on new connections have to come from here; only where clients were named at the start. */
+  useClientAuthorities(authoritiesPem: string): void;
+}
+
+/** Who may ask; they show it by a certificate. Security: T-72. */
+export interface Clients {
+  readonly authoritiesPem: string;
+  /** Common names of their certificates; empty: any. */
+  readonly names: readonly string[];
 }
 
 export interface WebhookServerOptions {
   readonly address: ListenAddress;
   readonly certificate?: ServingCertificate;
   readonly minTlsVersion: "TLSv1.2" | "TLSv1.3";
+  /** Absent: whoever comes is answered. */
+  readonly clients?: Clients;
 }
 
 // Security: T-70. The API server keeps a connection for 90 s, and a POST on one that we close meanwhile is lost.
@@ -46,15 +58,19 @@ const handshakeTimeout = 5_000;
 /** Serves an app over HTTPS, HTTP/1.1 only. Throws FleetError `ConfigInvalid` when it cannot listen. */
 export async function startWebhookServer(
   app: RequestListener,
-  { address, certificate, minTlsVersion }: WebhookServerOptions,
+  { address, certificate, minTlsVersion, clients }: WebhookServerOptions,
 ): Promise<WebhookServer> {
   const terms = {
     minVersion: minTlsVersion,
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
+  let own = certificate;
+  let trusted = clients?.authoritiesPem;
+  const context = () => ({ ...own, ...terms, ...(trusted === undefined ? {} : { ca: trusted }) });
+  const asks = clients === undefined ? {} : { requestCert: true, rejectUnauthorized: true };
   const server = createServer(
-    { ...limits, ...certificate, ...terms, handshakeTimeout, ALPNProtocols: ["http/1.1"] },
-    app,
+    { ...limits, ...context(), ...asks, handshakeTimeout, ALPNProtocols: ["http/1.1"] },
+    clients === undefined ? app : onlyFor(clients, app),
   );
   server.maxConnections = maxConnections;
   server.maxRequestsPerSocket = 0;
@@ -63,9 +79,36 @@ export async function startWebhookServer(
   const port = await listen(server, address);
   return {
     port,
-    useCertificate: (next) => server.setSecureContext({ ...next, ...terms }),
+    useCertificate: (next) => {
+      own = next;
+      server.setSecureContext(context());
+    },
+    useClientAuthorities: (pem) => {
+      trusted = pem;
+      server.setSecureContext(context());
+    },
     [Symbol.asyncDispose]: () => close(server),
   };
+}
+
+/** The handshake has checked whose certificate it is; here is looked at the name in it. */
+function onlyFor({ names }: Clients, app: RequestListener): RequestListener {
+  return (request, response) => {
+    const name = clientNameOf(request);
+    if (names.length === 0 || (name !== undefined && names.includes(name))) {
+      app(request, response);
+      return;
+    }
+    response.writeHead(403, { "content-type": "text/plain; charset=utf-8", connection: "close" });
+    response.end("the client certificate is not that of an API server\n");
+  };
+}
+
+function clientNameOf({ socket }: IncomingMessage): string | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  const { subject } = socket.getPeerCertificate();
+  const name: unknown = subject.CN;
+  return typeof name === "string" ? name : undefined;
 }
 
 async function listen(server: Server, { host, port }: ListenAddress): Promise<number> {

@@ -22,6 +22,7 @@ describe("readWebhookFlags", () => {
       companionOf: "knfleet",
       releaseDir: "/var/lib/knfleet/releases",
       manifestSource: [],
+      clientName: [],
       referenceMode: "Any",
       trustedInventoryNamespace: [],
       trustedClusterManager: [],

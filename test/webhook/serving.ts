@@ -4,7 +4,7 @@ import { createApp, type AppDeps } from "../../webhook/app.ts";
 import { createByteBudget } from "../../webhook/byte-budget.ts";
 import { createMetrics } from "../../webhook/metrics.ts";
 import type { Review } from "../../webhook/reply.ts";
-import { startWebhookServer, type WebhookServer } from "../../webhook/server.ts";
+import { type Clients, startWebhookServer, type WebhookServer } from "../../webhook/server.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { exchange, type Answer } from "../fleet/https-exchange.ts";
 
@@ -26,7 +26,11 @@ export interface Serving extends AsyncDisposable {
 /** The real app behind a real HTTPS server on loopback, with one review at `/validate`. */
 export async function serve(
   review: Review,
-  { draining = () => false, waitingFor = () => [] }: Partial<AppDeps> = {},
+  {
+    draining = () => false,
+    waitingFor = () => [],
+    clients,
+  }: Partial<AppDeps> & { readonly clients?: Clients } = {},
 ): Promise<Serving> {
   const lines: Line[] = [];
   const write = (fields: object, message: string) => void lines.push({ fields, message });
@@ -45,6 +49,7 @@ export async function serve(
     address: { host: "127.0.0.1", port: 0 },
     certificate: { cert: pair.certificatePem, key: pair.keyPem },
     minTlsVersion: "TLSv1.3",
+    ...(clients === undefined ? {} : { clients }),
   });
   const agent = new Agent({ ca: authority.certificatePem, keepAlive: true });
   const url = (path: string) => `https://127.0.0.1:${server.port}${path}`;
