@@ -1,12 +1,9 @@
-import type { KubeClient } from "../../../access/kube-client.ts";
-import { listAt, recordAt } from "../../../api/fields.ts";
-import { isAllowed, type Right } from "../can-i/access-review.ts";
+import { grantedRules, isAllowed, type Right } from "../can-i/access-review.ts";
 import { mapLimited } from "../concurrency.ts";
 import { finding, passed, passedWith, type HopResult } from "./hop.ts";
 import { spokeRights, type SpokeRight } from "./spoke-rights.ts";
 import type { SpokeSession } from "./spoke-session.ts";
 
-const apiVersion = "authorization.k8s.io/v1";
 const asked = 24;
 const shown = 12;
 
@@ -19,8 +16,8 @@ export async function checkRights(
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   const rights = spokeRights.flatMap(rightsOf);
-  const rules = await rulesOf(client, signal);
-  const doubtful = rights.filter((right) => !rules.some((rule) => isIn(right, rule)));
+  const { isGranted } = await grantedRules(client, signal);
+  const doubtful = rights.filter((right) => !isGranted(right));
   // Enough to be sure; of the rest the rules are believed.
   const answers = await mapLimited(doubtful.slice(0, asked), 4, (right) =>
     isAllowed(right, client, signal),
@@ -59,37 +56,4 @@ function textsOf(missing: readonly Right[]): readonly string[] {
 function subjectOf(user: string): string {
   const [, account] = /^system:serviceaccount:([^:]+:[^:]+)$/.exec(user) ?? [];
   return account === undefined ? `--user=${user}` : `--serviceaccount=${account}`;
-}
-
-interface Rule {
-  readonly groups: readonly unknown[];
-  readonly resources: readonly unknown[];
-  readonly verbs: readonly unknown[];
-}
-
-/** Rules that hold in every namespace show in any; the one that is asked about need not exist. */
-async function rulesOf(client: KubeClient, signal: AbortSignal): Promise<readonly Rule[]> {
-  const review = {
-    apiVersion,
-    kind: "SelfSubjectRulesReview",
-    spec: { namespace: "knfleet-diagnose" },
-  };
-  const path = `/apis/${apiVersion}/selfsubjectrulesreviews`;
-  const answer = await client.request("POST", path, review, signal);
-  return listAt(recordAt(answer, "status"), "resourceRules")
-    .map((rule) => recordAt(rule))
-    .filter((rule) => listAt(rule, "resourceNames").length === 0)
-    .map((rule) => ({
-      groups: listAt(rule, "apiGroups"),
-      resources: listAt(rule, "resources"),
-      verbs: listAt(rule, "verbs"),
-    }));
-}
-
-function isIn({ group, resource, verb }: Right, { groups, resources, verbs }: Rule): boolean {
-  return has(groups, group) && has(resources, resource) && has(verbs, verb);
-}
-
-function has(list: readonly unknown[], value: string): boolean {
-  return list.includes("*") || list.includes(value);
 }

@@ -191,7 +191,7 @@ describe("deployments", () => {
 
 describe("version", () => {
   test("shows this program, the hub, the installations and what their clusters have", async () => {
-    const { stdout, stderr, exitCode } = await knfleet("version");
+    const { stdout, stderr, exitCode } = await knfleet("version", "--spoke-timeout", "50s");
     const [head = "", table = ""] = stdout.split("\n\n");
     expect(head).toMatch(/^Client Version: \S+\nHub Version: v1\.36\.3$/);
     expect(rowsOf(table)).toContainEqual(

@@ -23,7 +23,9 @@ async function applyTo(cluster: Cluster, manifests: string): Promise<string> {
 export function testRightsOfSpokes(fleet: () => Fleet, scene: () => FleetScene): void {
   async function canI(...args: readonly string[]): Promise<Ran> {
     const { kubeconfig: KUBECONFIG, providerFile: KNFLEET_PROVIDER_FILE } = scene();
-    const line = ["can-i", ...args, "--release-dir", await releaseDir()];
+    // Some 200 reviews take their time on a busy machine.
+    const patience = ["--spoke-timeout", "50s"];
+    const line = ["can-i", ...args, "--release-dir", await releaseDir(), ...patience];
     return runKnfleet(line, { env: { KUBECONFIG, KNFLEET_PROVIDER_FILE } });
   }
 

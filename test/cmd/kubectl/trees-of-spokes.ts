@@ -8,7 +8,7 @@ import { runKnfleet, type Ran } from "./run-knfleet.ts";
 export function testTreesOfSpokes(scene: () => FleetScene): void {
   function tree(...args: readonly string[]): Promise<Ran> {
     const { kubeconfig: KUBECONFIG, providerFile: KNFLEET_PROVIDER_FILE } = scene();
-    return runKnfleet(["tree", ...args], {
+    return runKnfleet(["tree", ...args, "--spoke-timeout", "50s"], {
       env: { KUBECONFIG, KNFLEET_PROVIDER_FILE, LANG: "C.UTF-8" },
     });
   }

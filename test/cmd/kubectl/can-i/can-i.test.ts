@@ -13,9 +13,15 @@ const releaseDir = join(import.meta.dirname, "../../../fixtures/release");
 const spec = { version: "1.22.0", ingress: { kourier: { enabled: true } } };
 const local = { ...component({ cluster: null }), spec };
 
-/** Answers reviews: who we are, and whether a right is there. */
-function reviews(isAllowed: (right: string) => boolean, username = "jane"): Answer {
+/** Answers reviews: who we are, which rules hold, and whether a right is there. */
+function reviews(
+  isAllowed: (right: string) => boolean,
+  { username = "jane", rules }: { readonly username?: string; readonly rules?: object } = {},
+): Answer {
   return ({ path, body }) => {
+    if (path.endsWith("/selfsubjectrulesreviews")) {
+      return { status: 201, body: { status: rules ?? { incomplete: true, resourceRules: [] } } };
+    }
     if (path.endsWith("/selfsubjectreviews")) {
       return { status: 201, body: { status: { userInfo: { username, groups: [] } } } };
     }
@@ -34,7 +40,7 @@ function reviews(isAllowed: (right: string) => boolean, username = "jane"): Answ
 }
 
 const noWrites = (right: string): boolean =>
-  !right.startsWith("*") && !/^(?:create|patch) (?:deployments|images)\./.test(right);
+  !/^(?:create|patch) (?:deployments|images)\./.test(right);
 
 async function canI(hub: StubHub, args: readonly string[], options: RunText = {}) {
   const line = ["can-i", ...args, "--release-dir", releaseDir];
@@ -64,7 +70,7 @@ describe("can-i on a recorded hub", () => {
   test("shows one row for a cluster that lacks nothing, and exits 0", async () => {
     await using hub = await startStubHub(
       [local],
-      reviews((right) => !right.startsWith("*")),
+      reviews(() => true),
     );
     const { stdout, stderr, exitCode } = await canI(hub, ["ks/knative-serving"]);
     expect(rowsOf(stdout)).toMatchObject([{ CLUSTER: "<hub>", FOR: "<all>", CREATE: "yes" }]);
@@ -72,21 +78,39 @@ describe("can-i on a recorded hub", () => {
     expect(exitCode).toBe(0);
   });
 
-  test("asks an administrator once", async () => {
+  test.each([
+    { what: "all that it holds", incomplete: false, asked: 0 },
+    { what: "nothing, because there are others", incomplete: true, asked: 197 },
+  ])("believes the rules of an administrator: $what", async ({ incomplete, asked }) => {
+    const all = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+    const rules = { incomplete, resourceRules: [all] };
     await using hub = await startStubHub(
       [local],
-      reviews(() => true),
+      reviews(() => true, { rules }),
     );
     expect(await canI(hub, [])).toMatchObject({ exitCode: 0 });
-    const asked = hub.requests.filter((line) => line.endsWith("/selfsubjectaccessreviews"));
-    expect(asked).toHaveLength(1);
+    const lines = hub.requests.filter((line) => line.endsWith("/selfsubjectaccessreviews"));
+    expect(lines).toHaveLength(asked);
+  });
+
+  test("a rule for some objects only, or of another group, grants nothing", async () => {
+    const named = { apiGroups: ["*"], resources: ["*"], verbs: ["*"], resourceNames: ["x"] };
+    const foreign = { apiGroups: ["apps"], resources: ["configmaps"], verbs: ["*"] };
+    const rules = { incomplete: false, resourceRules: [named, foreign] };
+    await using hub = await startStubHub(
+      [local],
+      reviews(() => false, { rules }),
+    );
+    const { stderr, exitCode } = await canI(hub, []);
+    expect(stderr).toContain("jane lacks 197 of 197 rights");
+    expect(exitCode).toBe(1);
   });
 
   test("asks about the version that is wanted, and about what the installed one leaves behind", async () => {
     const asked = new Set<string>();
     const answer = reviews((right) => {
       asked.add(right);
-      return !right.startsWith("*");
+      return true;
     });
     await using hub = await startStubHub([local], answer);
     const { stderr } = await canI(hub, ["--version", "1.23"]);
@@ -138,7 +162,7 @@ describe("can-i on a recorded hub", () => {
 describe("-o clusterrole", () => {
   test("is bound to who lacks it, and says nothing when nothing is missing", async () => {
     const user = "system:serviceaccount:knfleet:knfleet-hub";
-    await using hub = await startStubHub([local], reviews(noWrites, user));
+    await using hub = await startStubHub([local], reviews(noWrites, { username: user }));
     const { stdout } = await canI(hub, ["-o", "clusterrole", "-q"]);
     const [role, binding] = parseAllDocuments(stdout).map((document) => recordAt(document.toJS()));
     expect(role).toMatchObject({
@@ -171,7 +195,10 @@ describe("-o clusterrole", () => {
   });
 
   test("a user name cannot write lines of its own", async () => {
-    await using hub = await startStubHub([local], reviews(noWrites, "eve\n---\nkind: Evil"));
+    await using hub = await startStubHub(
+      [local],
+      reviews(noWrites, { username: "eve\n---\nkind: Evil" }),
+    );
     const { stdout } = await canI(hub, ["-o", "clusterrole", "-q"]);
     const kinds = parseAllDocuments(stdout).map((one) => recordAt(one.toJS())["kind"]);
     expect(kinds).toEqual(["ClusterRole", "ClusterRoleBinding"]);
