@@ -6,6 +6,7 @@ import { ApiError } from "./api-error.ts";
 import { listedObjects, remainsOf, storedObject } from "./kube-answer.ts";
 import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
+import { logStream } from "./log-stream.ts";
 import type { Requester } from "./requester.ts";
 import { watchStream } from "./watch-stream.ts";
 
@@ -31,6 +32,7 @@ export function createKubeClient(requester: Requester): KubeClient {
     ...readsOf(requester, call),
     ...writesOf(call),
     ...removalsOf(call),
+    logs: (ref, signal) => logStream(requester, ref, signal),
     request: (method, path, body, signal, options = {}) => {
       const { ownConnection = false, accept = json } = options;
       const request = { method, path, body, verb: "other", accept } as const;

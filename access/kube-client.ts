@@ -55,6 +55,19 @@ export interface WatchOptions {
   readonly resourceVersion?: string;
 }
 
+/** Which lines of which container. */
+export interface LogRef {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  /** Go on with what is written from now on. */
+  readonly follow: boolean;
+  /** RFC 3339; lines since then. */
+  readonly sinceTime?: string;
+  /** The last so many; absent: all. */
+  readonly tailLines?: number;
+}
+
 /**
  * Requests to one cluster. Every call takes part in the client's limits, deadlines and retries of idempotent requests
  * (connection errors, 429 and 503 with Retry-After), sends the current credential and refreshes it once on 401.
@@ -136,4 +149,6 @@ export interface KubeClient {
       readonly accept?: string;
     },
   ): Promise<unknown>;
+  /** Lines of a container's log, each with its time (RFC 3339) and a space in front; absent: there are none, as in a bundle. */
+  logs?(ref: LogRef, signal: AbortSignal): AsyncIterable<string>;
 }

@@ -48,6 +48,8 @@ export interface SpokeDeps {
   readonly quiet?: Silence;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
+  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
+  readonly onCredential?: (credential: Credential) => void;
 }
 
 const probeTimeoutMs = 10_000;
@@ -110,12 +112,22 @@ function obtaining(
   return async (signal) => {
     const credential = await run(signal);
     signal.throwIfAborted();
+    deps.onCredential?.(credential);
     path.credentialOf(spoke, credential);
     const { server } = access.endpoint;
     const sharers = path.tokens.note(spoke, server, credential.authorization);
     if (sharers.length > 0) deps.onSharedToken?.(spoke, sharers);
     return credential;
   };
+}
+
+/** A credential for the cluster of a profile, of a plugin run of its own; nothing is connected. Throws `FleetError` `AccessProviderFailed`, or the reason of the signal. */
+export function freshCredential(
+  access: ResolvedAccess,
+  deps: SpokeDeps,
+  signal: AbortSignal,
+): Promise<Credential> {
+  return obtaining(access, deps, new AttemptTrace(access, deps.traces))(signal);
 }
 
 /** How the metrics name it. */

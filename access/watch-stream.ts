@@ -59,7 +59,8 @@ export async function* watchStream(
   }
 }
 
-async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+/** The first 64 KiB of an answer, for what it says of an error. */
+export async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body) {

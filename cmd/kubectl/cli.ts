@@ -18,13 +18,13 @@ interface Chosen {
  * error, and with `-o json` or `yaml` in a document, too. An abort of the signal means that the user interrupted: what is known is
  * printed, the exit code is 130.
  */
-export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
+export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<number> {
   const [first, ...words] = terminal.args;
   if (first === "__complete") {
     await (await import("./completion/run-complete.ts")).runComplete(words, terminal, signal);
     return exitCodes.fine;
   }
-  let exitCode: ExitCode = exitCodes.fine;
+  let exitCode: number = exitCodes.fine;
   let chosen: Chosen | undefined;
   const program = createProgram(terminal, async (entry, input) => {
     chosen = { entry, input };
@@ -49,7 +49,9 @@ function deadlineOf(
   { entry, input: { flags, options } }: Chosen,
   signal: AbortSignal,
 ): AbortSignal {
-  const watches = "watch" in options && options.watch === true;
+  const watches =
+    ("watch" in options && options.watch === true) ||
+    ("follow" in options && options.follow === true);
   if (entry.ownTimeout === true || (watches && !flags.timeoutGiven)) return signal;
   return AbortSignal.any([signal, AbortSignal.timeout(flags.timeoutMs)]);
 }

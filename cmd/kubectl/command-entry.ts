@@ -20,5 +20,9 @@ export interface CommandEntry {
   readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands" | "shells";
   /** The command keeps `--timeout` itself; absent: it is ended after that time. */
   readonly ownTimeout?: true;
+  /** The command works on a bundle, too (`--bundle`); absent: it needs the fleet itself, or no cluster at all. */
+  readonly readsBundles?: true;
+  /** `-o` that is no format names the file to write; the action finds it in its options as `file`. */
+  readonly writesFile?: true;
   readonly load: () => Promise<Action<object>>;
 }

@@ -3,11 +3,15 @@ import { Option } from "commander";
 import { canIEntry } from "./can-i/can-i-entry.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { completionEntry } from "./completion/completion-entry.ts";
+import { connectEntry } from "./connect/connect-entry.ts";
+import { credentialEntry } from "./credential/credential-entry.ts";
 import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
 import { diffEntry } from "./diff/diff-entry.ts";
 import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { getEntry } from "./get/get-entry.ts";
+import { kubeconfigEntry } from "./kubeconfig/kubeconfig-entry.ts";
+import { logsEntry } from "./logs/logs-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 import { treeEntry } from "./tree/tree-entry.ts";
 import { versionEntry } from "./version/version-entry.ts";
@@ -27,9 +31,13 @@ export const commandTable = (): readonly CommandEntry[] => [
   diffEntry(),
   waitEntry(),
   eventsEntry(),
+  logsEntry(),
   treeEntry(),
   explainEntry(),
   canIEntry(),
+  connectEntry(),
+  kubeconfigEntry(),
+  credentialEntry(),
   renderEntry(),
   completionEntry(),
   versionEntry(),

@@ -1,9 +1,10 @@
 import { delimiter } from "node:path";
 
+import type { Credential } from "../../access/credential.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { KubeconfigSource } from "../../access/kubeconfig.ts";
 import { clientVersion } from "./client-version.ts";
-import type { ClusterAccess } from "./cluster-access.ts";
+import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
 import type { Flags } from "./flags.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -12,6 +13,8 @@ interface OpenOptions {
   readonly env: Environment;
   /** Whether the command wants to reach spokes. */
   readonly spokes: boolean;
+  /** Called with every credential that is used, for who has to keep it out of what he writes. */
+  readonly onCredential?: (credential: Credential) => void;
 }
 
 /**
@@ -19,31 +22,23 @@ interface OpenOptions {
  * FleetError `ConfigInvalid` for a kubeconfig or provider file that cannot be used.
  */
 export async function openClusterAccess(
-  {
-    hub: { kubeconfig, context, overrides, requestTimeoutMs },
-    providerFile,
-    pluginNamespace,
-    pluginRoots,
-  }: Flags,
-  { env, spokes }: OpenOptions,
+  flags: Flags,
+  { env, spokes, onCredential }: OpenOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
+  const { providerFile, pluginNamespace, pluginRoots } = flags;
   const { connectHub } = await import("../../access/hub.ts");
   await using files = new AsyncDisposableStack();
-  const source: KubeconfigSource = {
-    environment: env,
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-    ...(overrides === undefined ? {} : { overrides }),
-  };
+  const source = hubSource(flags, env);
   const userAgent = `kubectl-knfleet/${clientVersion}`;
-  const hub = await connectHub({ ...source, userAgent });
+  const watching = onCredential === undefined ? {} : { onCredential };
+  const hub = await connectHub({ ...source, userAgent, ...watching });
   const { client, namespace } = hub;
-  const reach =
+  const opened =
     spokes && providerFile !== undefined
-      ? await openReach(
+      ? await openSpokes(
           providerFile,
-          { source, pluginNamespace, pluginRoots, userAgent, files, hub: client },
+          { source, pluginNamespace, pluginRoots, userAgent, files, hub: client, ...watching },
           signal,
         )
       : undefined;
@@ -51,8 +46,9 @@ export async function openClusterAccess(
   return {
     hub: client,
     namespace,
-    hubTimeoutMs: requestTimeoutMs,
-    reach,
+    hubTimeoutMs: flags.hub.requestTimeoutMs,
+    reach: opened?.reach,
+    ways: opened?.ways,
     async [Symbol.asyncDispose]() {
       // Ending a connection to a server that is silent takes seconds, and the process ends anyway.
       void hub[Symbol.asyncDispose]().then(undefined, () => undefined);
@@ -61,7 +57,20 @@ export async function openClusterAccess(
   };
 }
 
-interface ReachOptions {
+/** Where the flags and the environment say that the hub is. */
+export function hubSource(
+  { hub: { kubeconfig, context, overrides } }: Pick<Flags, "hub">,
+  environment: Environment,
+): KubeconfigSource {
+  return {
+    environment,
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(overrides === undefined ? {} : { overrides }),
+  };
+}
+
+interface SpokesOptions {
   readonly source: KubeconfigSource;
   readonly pluginNamespace: string | undefined;
   readonly pluginRoots: readonly string[];
@@ -70,20 +79,29 @@ interface ReachOptions {
   readonly files: AsyncDisposableStack;
   /** Where built-in readers read Secrets. */
   readonly hub: KubeClient;
+  readonly onCredential?: (credential: Credential) => void;
 }
 
-async function openReach(
+async function openSpokes(
   file: string,
-  { source, pluginNamespace, pluginRoots, userAgent, files, hub }: ReachOptions,
+  { source, pluginNamespace, pluginRoots, userAgent, files, ...seen }: SpokesOptions,
   signal: AbortSignal,
-): Promise<ClusterAccess["reach"]> {
+): Promise<{ readonly reach: ClusterAccess["reach"]; readonly ways: SpokeWays }> {
   const { loadProviderFile } = await import("../../access/provider-file.ts");
-  const { connectSpoke } = await import("../../access/spoke-connection.ts");
+  const { connectSpoke, freshCredential } = await import("../../access/spoke-connection.ts");
+  const { accessOf } = await import("../../access/resolved-access.ts");
+  const { selectProvider } = await import("../../access/select-provider.ts");
   const providers = await loadProviderFile(file, signal);
   const environment = await pluginSurroundings({ source, pluginNamespace, files });
   // No limit on plugins but the number of spokes read at once: a plugin that hangs must not hold back other spokes.
-  return (profile, deadline) =>
-    connectSpoke({ profile, providers }, { environment, userAgent, hub, pluginRoots }, deadline);
+  const deps = { environment, userAgent, pluginRoots, ...seen };
+  return {
+    reach: (profile, deadline) => connectSpoke({ profile, providers }, deps, deadline),
+    ways: {
+      resolve: (profile) => accessOf(profile, selectProvider(profile, providers)),
+      credential: (access, deadline) => freshCredential(access, deps, deadline),
+    },
+  };
 }
 
 // Inside a cluster, and with a single kubeconfig used as it is, plugins find the hub by themselves.
@@ -91,7 +109,7 @@ async function pluginSurroundings({
   source,
   pluginNamespace,
   files,
-}: Pick<ReachOptions, "source" | "pluginNamespace" | "files">): Promise<Environment> {
+}: Pick<SpokesOptions, "source" | "pluginNamespace" | "files">): Promise<Environment> {
   const { environment, kubeconfig, context, overrides } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const asIs = [context, overrides, pluginNamespace].every((value) => value === undefined);

@@ -44,6 +44,11 @@ export function outputOf(text: string, extra: readonly ExtraFormat[] = []): Outp
   return { format, template };
 }
 
+/** Whether the value of `-o` names a format that every command has, with or without its template. */
+export function isFormat(text: string): boolean {
+  return outputFormats.some((format) => text === format || text.startsWith(`${format}=`));
+}
+
 const examples: Partial<Record<OutputFormat, string>> = {
   jsonpath: "jsonpath='{.items[*].name}'",
   "jsonpath-as-json": "jsonpath-as-json='{.items[*].name}'",

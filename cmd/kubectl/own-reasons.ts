@@ -17,6 +17,7 @@ export const ownReasons = {
   NotFound: "The hub has no installation of the name that was asked for",
   HubUnavailable: "The hub could not be asked",
   NotServed: "The hub has no resource type of Knative installations",
+  StreamLimit: "More containers than --max-streams have logs, and the rest were not read",
   Usage: "The command line, a file or a template cannot be used",
   InternalError: "The program has a bug",
 } as const satisfies Readonly<Record<string, string>>;

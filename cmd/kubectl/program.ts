@@ -4,9 +4,9 @@ import type { ActionInput } from "./action.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { commandTable } from "./command-table.ts";
 import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
-import type { ExitCode } from "./exit-codes.ts";
 import { readFlags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
+import { isFormat } from "./output-format.ts";
 import type { Terminal } from "./terminal.ts";
 
 const description =
@@ -21,7 +21,7 @@ const programExamples: Examples = [
 ];
 
 /** Runs the action of the command that was chosen. */
-type Run = (entry: CommandEntry, input: ActionInput<object>) => Promise<ExitCode>;
+type Run = (entry: CommandEntry, input: ActionInput<object>) => Promise<number>;
 
 /** The parser with all commands; actions are loaded only when chosen. Parsing throws CommanderError and UsageError. */
 export function createProgram(terminal: Terminal, run: Run): Command {
@@ -42,14 +42,26 @@ export function createProgram(terminal: Terminal, run: Run): Command {
       .summary(entry.summary)
       .description(entry.text)
       .configureHelp({ showGlobalOptions: true, formatHelp: formatHelp(entry.examples) });
-    if (/\.\.\./.test(entry.args)) command.argument("[names...]");
+    if (/\.\.\.|^CLUSTER/.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
-      const flags = readFlags(program.opts<RawFlags>(), terminal.env, entry.formats);
-      await run(entry, { args: command.args, flags, options: command.opts(), terminal });
+      const { file, ...raw } = fileAsked(program.opts<RawFlags>(), entry);
+      const flags = readFlags(raw, terminal.env, entry.formats);
+      const options = { ...command.opts(), ...(file === undefined ? {} : { file }) };
+      await run(entry, { args: command.args, flags, options, terminal });
     });
   }
   return program;
+}
+
+/** With `-o` of a command that writes a file: what is no format is its name. */
+function fileAsked(
+  raw: RawFlags,
+  { writesFile }: CommandEntry,
+): RawFlags & { readonly file?: string } {
+  const { output = "", ...others } = raw;
+  if (writesFile !== true || output === "" || isFormat(output)) return raw;
+  return { ...others, file: output };
 }
 
 /** What bare `kubectl knfleet` prints. */

@@ -1,35 +1,54 @@
-import { askedOf, limitsOf, print, selectionOf, timesOf, type ActionInput } from "../action.ts";
+import {
+  askedOf,
+  limitsOf,
+  print,
+  selectionOf,
+  tableText,
+  timesOf,
+  type ActionInput,
+} from "../action.ts";
 import type { TimeText } from "../age.ts";
 import { clientVersion } from "../client-version.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
 import { parseDurationMs } from "../duration.ts";
 import type { ExitCode } from "../exit-codes.ts";
+import type { Flags } from "../flags.ts";
+import { inTrouble, listInstallations } from "../installations.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
-import { events, eventsExitCode, type EventItem, type EventList } from "./events.ts";
+import type { ReportError } from "../report.ts";
+import type { Selection } from "../selection.ts";
+import { UsageError } from "../usage-error.ts";
+import {
+  events,
+  eventsExitCode,
+  isAsked,
+  type EventFilter,
+  type EventItem,
+  type EventList,
+} from "./events.ts";
+import { watchEvents } from "./watch-events.ts";
 
 /** Flags of `events` alone. */
 export interface EventsFlags {
   readonly types?: string;
   readonly since?: string;
   readonly live?: boolean;
+  readonly watch?: boolean;
 }
 
 /** `kubectl knfleet events`. */
 export async function runEvents(
-  { args, flags, options, terminal }: ActionInput<EventsFlags>,
+  input: ActionInput<EventsFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { since, types = "", live = true } = options;
-  const filter = {
-    types: types
-      .toLowerCase()
-      .split(",")
-      .filter((type) => type !== ""),
-    sinceMs: since === undefined ? undefined : parseDurationMs(since, "--since"),
-  };
+  const { args, flags, options, terminal } = input;
+  const { live = true } = options;
+  const filter = filterOf(options);
+  if (options.watch === true) checkWatch(flags);
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const selection = selectionOf(args, flags, access);
@@ -41,6 +60,9 @@ export async function runEvents(
     signal,
   ).finally(progress.end);
   const list = sortedBy(found, flags.sortBy);
+  if (options.watch === true) {
+    return await watch(list, input, { access, selection, filter, signal });
+  }
   await print(
     {
       document: list,
@@ -51,6 +73,79 @@ export async function runEvents(
     terminal,
   );
   return eventsExitCode(list);
+}
+
+function filterOf({ since, types = "" }: EventsFlags): EventFilter {
+  return {
+    types: types
+      .toLowerCase()
+      .split(",")
+      .filter((type) => type !== ""),
+    sinceMs: since === undefined ? undefined : parseDurationMs(since, "--since"),
+  };
+}
+
+function checkWatch({ output, sortBy }: Flags): void {
+  if (!["table", "wide", "json"].includes(output)) {
+    throw new UsageError(`With -w there is no -o ${output}: want json, one object a line`);
+  }
+  if (sortBy !== undefined) throw new UsageError("With -w there is no --sort-by");
+}
+
+interface WatchContext {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  readonly filter: EventFilter;
+  readonly signal: AbortSignal;
+}
+
+/** Prints what is there, and then each Event that comes or is counted once more; with `-o json` one object a line. */
+async function watch(
+  first: EventList,
+  { flags, options, terminal }: ActionInput<EventsFlags>,
+  { access, selection, filter, signal }: WatchContext,
+): Promise<ExitCode> {
+  const { stdout, stderr, now } = terminal;
+  const shown = new Set<string>();
+  const show = (items: readonly EventItem[], headers: boolean): void => {
+    const news = items.filter((item) => isAsked(item, filter, now()) && !shown.has(keyOf(item)));
+    for (const item of news) shown.add(keyOf(item));
+    if (flags.output === "json") {
+      stdout.write(news.map((item) => `${JSON.stringify(item)}\n`).join(""));
+      return;
+    }
+    const table = eventsTable(news, flags.output === "wide", timesOf(flags, terminal));
+    stdout.write(tableText(table, { ...flags, headers }, terminal));
+  };
+  const say = (errors: EventList["errors"]): void => {
+    const lines = unreadNotes(errors, { unread: 0, clusters: 0 });
+    stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+  };
+  show(first.items, flags.headers);
+  say(first.errors.filter(({ reason }) => reason === "NotFound"));
+  const components = inTrouble(await listInstallations(access, selection, signal), selection);
+  if (components.length === 0) return eventsExitCode(first);
+  const troubles: ReportError[] = [];
+  await watchEvents(
+    components,
+    {
+      access,
+      live: options.live ?? true,
+      spokeTimeoutMs: flags.spokeTimeoutMs,
+      onEvent: (event) => show([event], false),
+      onTrouble: (error) => {
+        troubles.push(error);
+        say([error]);
+      },
+    },
+    signal,
+  );
+  return eventsExitCode({ ...first, complete: troubles.length === 0 });
+}
+
+/** An Event that is counted once more is told again. */
+function keyOf({ cluster, about, reason, message, time, count }: EventItem): string {
+  return JSON.stringify([cluster, about.uid, about.name, reason, message, time, count]);
 }
 
 function eventsTable(items: readonly EventItem[], wide: boolean, ages: TimeText): Table {

@@ -83,12 +83,18 @@ export async function events(
   };
 }
 
-function isAsked({ type, time }: EventItem, { types, sinceMs }: EventFilter, now: Date): boolean {
+/** Whether an Event is one that the flags ask for. */
+export function isAsked(
+  { type, time }: EventItem,
+  { types, sinceMs }: EventFilter,
+  now: Date,
+): boolean {
   if (types.length > 0 && !types.includes(type.toLowerCase())) return false;
   return sinceMs === undefined || now.getTime() - Date.parse(time ?? "") <= sinceMs;
 }
 
-const eventResource = knownResource("v1", "Event");
+/** Where Events are. */
+export const eventResource = knownResource("v1", "Event");
 
 /** Events about the components, by uid, and about their ClusterProfiles, by name. */
 async function hubEvents(
@@ -97,25 +103,43 @@ async function hubEvents(
   signal: AbortSignal,
 ): Promise<readonly EventItem[]> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
-  const uids = new Set(components.map(({ metadata }) => metadata.uid));
-  const profiles = new Set(components.map(clusterIdOf));
-  const locals = components.filter(({ spec }) => spec?.clusterProfileRef === undefined);
-  const namespaces = new Set(components.flatMap(placesOnHub));
-  const lists = await Promise.all([...namespaces].map((place) => eventsIn(hub, place, deadline)));
-  const homes = new Set(locals.map(({ metadata }) => metadata.namespace));
+  const { namespaces, isAbout } = hubEventsOf(components);
+  const lists = await Promise.all(namespaces.map((place) => eventsIn(hub, place, deadline)));
   return lists
     .flat()
     .map((event): EventItem => ({ ...eventFactOf(event), cluster: null }))
-    .filter(({ about: { kind, namespace, name, uid } }) => {
+    .filter(isAbout);
+}
+
+/** Where on the hub Events about the components are, and which of those there are. */
+export function hubEventsOf(components: readonly Component[]): {
+  readonly namespaces: readonly string[];
+  readonly isAbout: (event: EventFact) => boolean;
+} {
+  const uids = new Set(components.map(({ metadata }) => metadata.uid));
+  const profiles = new Set(components.map(clusterIdOf));
+  const locals = components.filter(({ spec }) => spec?.clusterProfileRef === undefined);
+  const homes = new Set(locals.map(({ metadata }) => metadata.namespace));
+  return {
+    namespaces: [...new Set(components.flatMap(placesOnHub))],
+    isAbout: ({ about: { kind, namespace, name, uid } }) => {
       if (uid !== null && uids.has(uid)) return true;
       if (kind === "ClusterProfile") return profiles.has(`${namespace ?? ""}/${name ?? ""}`);
       return homes.has(namespace ?? "") && isWorkload(kind);
-    });
+    },
+  };
 }
 
 function placesOnHub({ metadata, spec }: Component): readonly string[] {
   const ref = spec?.clusterProfileRef;
   return ref === undefined ? [metadata.namespace] : [metadata.namespace, ref.namespace];
+}
+
+/** The namespaces of a cluster, by its id, in which the components may be installed. */
+export function placesOnSpoke(components: readonly Component[], id: string): readonly string[] {
+  const own = components.filter((component) => clusterIdOf(component) === id);
+  // The component's own namespace is the rule; a newer upstream operator uses fixed ones.
+  return [...new Set(own.flatMap(({ kind, metadata }) => [metadata.namespace, fixedPlaces[kind]]))];
 }
 
 const workloads = [
@@ -134,12 +158,8 @@ function isWorkload(kind: string | null): boolean {
 /** All Events of the namespaces in which a cluster's installations are. */
 function spokeEvents(components: readonly Component[]): ReadOne<readonly EventFact[]> {
   return async ({ id, client }, signal) => {
-    const own = components.filter((component) => clusterIdOf(component) === id);
-    // The component's own namespace is the rule; a newer upstream operator uses fixed ones.
-    const places = new Set(
-      own.flatMap(({ kind, metadata }) => [metadata.namespace, fixedPlaces[kind]]),
-    );
-    const lists = await Promise.all([...places].map((place) => eventsIn(client, place, signal)));
+    const places = placesOnSpoke(components, id);
+    const lists = await Promise.all(places.map((place) => eventsIn(client, place, signal)));
     return lists.flat().map(eventFactOf);
   };
 }

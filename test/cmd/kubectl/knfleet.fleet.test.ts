@@ -1,4 +1,3 @@
-import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
@@ -8,9 +7,12 @@ import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
+import { testLogs } from "./logs-of-spokes.ts";
+import { pathWithPlugin } from "./plugin-folder.ts";
 import { testRightsOfSpokes } from "./rights-of-spokes.ts";
-import { knfleetFile, rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
+import { rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
 import { testTreesOfSpokes } from "./trees-of-spokes.ts";
+import { testWaysIntoSpokes } from "./ways-into-spokes.ts";
 
 const fleet = useFleet({ spokes: 2 });
 let scene: FleetScene;
@@ -294,22 +296,17 @@ testHubFlagsAndChanges(fleet, () => scene);
 testRightsOfSpokes(fleet, () => scene);
 testTreesOfSpokes(() => scene);
 
-/** A folder for the PATH with the plugin in it. */
-async function pluginFolder(): Promise<string> {
-  const { folder } = fleet();
-  const plugin = join(folder, "kubectl-knfleet");
-  await writeFile(plugin, `#!/bin/sh\nexec "${process.execPath}" "${knfleetFile}" "$@"\n`);
-  await chmod(plugin, 0o755);
-  return folder;
-}
+testWaysIntoSpokes(fleet, () => scene);
+
+testLogs(fleet, () => scene);
 
 describe("as a plugin of the real kubectl", () => {
   test("it is found on PATH and its output and exit code pass through", async () => {
     const binary = await ensureBinaries(["kubectl"]);
-    const folder = await pluginFolder();
+    const PATH = await pathWithPlugin(fleet().folder);
     const ran = await runKnfleet(["knfleet", "status", "-A", "--no-live"], {
       command: binary("kubectl"),
-      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, KUBECONFIG: scene.kubeconfig },
+      env: { PATH, KUBECONFIG: scene.kubeconfig },
     });
     expect(ran.exitCode).toBe(0);
     expect(rowsOf(ran.stdout)).toHaveLength(5);
@@ -317,9 +314,9 @@ describe("as a plugin of the real kubectl", () => {
 
   test("kubectl completes it with the file that completion installs", async () => {
     const binary = await ensureBinaries(["kubectl"]);
-    const folder = await pluginFolder();
+    const { folder } = fleet();
     const env = {
-      PATH: `${folder}:${process.env["PATH"] ?? ""}`,
+      PATH: await pathWithPlugin(folder),
       KUBECONFIG: scene.kubeconfig,
       // The second that a person waits may be too short for a busy machine.
       KNFLEET_COMPLETION_TIMEOUT: "60s",

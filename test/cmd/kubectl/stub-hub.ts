@@ -41,7 +41,8 @@ export async function startStubHub(
       const { status = 200, body: said } =
         answer({ method, path, accept, body }) ?? recorded(path, objects);
       response.writeHead(status, { "content-type": "application/json" });
-      response.end(JSON.stringify(said));
+      // Logs are text.
+      response.end(typeof said === "string" ? said : JSON.stringify(said));
     });
   });
   const port = await listening(server);

@@ -1,0 +1,30 @@
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
+import { ownReasons } from "./own-reasons.ts";
+import { readProfile } from "./profiles.ts";
+
+/** A cluster that a command stays connected to. */
+export interface LastingSpoke {
+  readonly client: KubeClient;
+  /** Not waited for: the end of a connection to a server that is silent takes seconds. */
+  readonly close: () => void;
+}
+
+/** Connects to the cluster of a ClusterProfile, or to the hub when there is none. Throws FleetError, and what KubeClient throws. */
+export async function openLastingSpoke(
+  ref: ClusterProfileRef | undefined,
+  { hub, reach }: Pick<ClusterAccess, "hub" | "reach">,
+  signal: AbortSignal,
+): Promise<LastingSpoke> {
+  if (ref === undefined) return { client: hub, close: () => undefined };
+  if (reach === undefined) {
+    throw new FleetError("AccessProviderNotConfigured", ownReasons.NoProviderFile);
+  }
+  const spoke = await reach(await readProfile(ref, hub, signal), signal);
+  return {
+    client: spoke.client,
+    close: () => void spoke[Symbol.asyncDispose]().then(undefined, () => undefined),
+  };
+}

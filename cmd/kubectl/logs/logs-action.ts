@@ -1,0 +1,126 @@
+import { limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import { parseDurationMs } from "../duration.ts";
+import { exitCodes, type ExitCode } from "../exit-codes.ts";
+import type { Flags } from "../flags.ts";
+import { inTrouble, listInstallations } from "../installations.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { unreadNotes } from "../print/notes.ts";
+import { openProgress } from "../print/progress.ts";
+import { sortedBy } from "../print/sorted.ts";
+import { UsageError } from "../usage-error.ts";
+import { followLogs } from "./follow-logs.ts";
+import { logText } from "./log-text.ts";
+import { logsExitCode, readLogs, type LogFilter } from "./read-logs.ts";
+
+/** Flags of `logs` alone. */
+export interface LogsFlags {
+  readonly follow?: boolean;
+  readonly since?: string;
+  readonly tail?: string;
+  readonly container?: string;
+  readonly timestamps?: boolean;
+  readonly maxStreams?: string;
+  readonly live?: boolean;
+}
+
+const defaultTail = 20;
+const defaultStreams = 50;
+
+/** `kubectl knfleet logs`. */
+export async function runLogs(
+  input: ActionInput<LogsFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
+  const { env, now, stderr } = terminal;
+  const filter = filterOf(options, now());
+  const { live = true, follow = false } = options;
+  if (follow) checkFollow(flags);
+  await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
+  if (follow) return await runFollow(input, { access, filter, live }, signal);
+  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const limits = limitsOf(flags, progress.update);
+  const found = await readLogs(
+    { selection: selectionOf(args, flags, access), filter },
+    { access, limits, live, now, cliVersion: clientVersion },
+    signal,
+  ).finally(progress.end);
+  const list = sortedBy(found, flags.sortBy);
+  const { unread, clusters } = list.summary;
+  const text = logText(input);
+  await print(
+    {
+      document: list,
+      heading: list.items.map(text).join(""),
+      table: () => ({ headers: [], rows: [] }),
+      notes: [
+        ...(list.items.length === 0 ? ["No log lines found."] : []),
+        ...unreadNotes(list.errors, { unread, clusters }),
+      ],
+    },
+    flags,
+    terminal,
+  );
+  return logsExitCode(list);
+}
+
+function checkFollow({ output, sortBy }: Flags): void {
+  if (!["table", "wide", "json"].includes(output)) {
+    throw new UsageError(`With -f there is no -o ${output}: want json, one object a line`);
+  }
+  if (sortBy !== undefined) throw new UsageError("With -f there is no --sort-by");
+}
+
+async function runFollow(
+  input: ActionInput<LogsFlags>,
+  {
+    access,
+    filter,
+    live,
+  }: { readonly access: ClusterAccess; readonly filter: LogFilter; readonly live: boolean },
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { args, flags, terminal } = input;
+  const selection = selectionOf(args, flags, access);
+  const components = inTrouble(await listInstallations(access, selection, signal), selection);
+  if (components.length === 0) {
+    terminal.stderr.write("error: There is nothing to follow: no installation matches\n");
+    return exitCodes.unhealthy;
+  }
+  const outcome = { isComplete: true };
+  const text = logText(input);
+  const sink = {
+    line: (item: Parameters<typeof text>[0]) =>
+      terminal.stdout.write(flags.output === "json" ? `${JSON.stringify(item)}\n` : text(item)),
+    trouble: (error: Parameters<typeof unreadNotes>[0][number]) => {
+      outcome.isComplete = false;
+      const lines = unreadNotes([error], { unread: 0, clusters: 0 });
+      terminal.stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+    },
+  };
+  const limits = limitsOf(flags, undefined);
+  await followLogs(components, { access, limits, live, filter, sink }, signal);
+  return outcome.isComplete ? exitCodes.fine : exitCodes.incomplete;
+}
+
+function filterOf(options: LogsFlags, now: Date): LogFilter {
+  const { since, tail, container, maxStreams } = options;
+  const sinceMs = since === undefined ? undefined : parseDurationMs(since, "--since");
+  const fallback = sinceMs === undefined ? defaultTail : -1;
+  const lines = tail === undefined ? fallback : numberOf(tail, "--tail");
+  const streams = maxStreams === undefined ? defaultStreams : numberOf(maxStreams, "--max-streams");
+  if (streams < 1) throw new UsageError("--max-streams has to be 1 or more");
+  return {
+    sinceTime: sinceMs === undefined ? undefined : new Date(now.getTime() - sinceMs).toISOString(),
+    tail: lines < 0 ? undefined : lines,
+    container,
+    maxStreams: streams,
+  };
+}
+
+function numberOf(text: string, flag: string): number {
+  if (/^(?:-1|\d{1,7})$/.test(text)) return Number(text);
+  throw new UsageError(`Invalid value "${text}" for ${flag}: want a number`);
+}
