@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { condition, create, ready } from "./installation.ts";
+import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
+import { change, condition, create, gone, ready, remove } from "./installation.ts";
+import { releaseDir } from "./release-dir.ts";
 import { writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 // Nothing but what happens on the spoke makes the controller look again.
-const scene = useScene({ spokes: [{ admissionWebhooks: true }] }, [
-  "--remote-deployments-poll-interval=1h",
-]);
+const scene = useScene(
+  { spokes: [{ admissionWebhooks: true }, { admissionWebhooks: true, kwok: false }] },
+  ["--remote-deployments-poll-interval=1h"],
+);
 const kind = "KnativeEventing";
 const namespace = "knative-eventing";
 const patience = { timeoutMs: 120_000 };
@@ -83,4 +87,80 @@ test("what waits for a webhook is sent when something happens to a Deployment, w
     ({ verb, resource }) => verb === "patch" && resource !== "configmaps",
   );
   expect(new Set(applied.map(({ resource }) => resource))).toEqual(new Set(["services"]));
+}, 400_000);
+
+const ownWebhook = "config.webhook.serving.knative.dev";
+
+/** What a pod of Knative's webhook writes into its configuration when it runs. */
+const ownRule = {
+  apiGroups: [""],
+  apiVersions: ["v1"],
+  operations: ["CREATE", "UPDATE"],
+  resources: ["configmaps/*", "configmaps"],
+  scope: "Namespaced",
+};
+
+/** A controller whose clock goes four minutes ahead with each SIGUSR2, and that looks every second. */
+async function jumpingController(): Promise<ControllerProcess> {
+  const { fleet, controller } = scene();
+  await controller.stop();
+  return startControllerProcess({
+    kubeconfig: await fleet.controllerKubeconfig(),
+    providerFile: await fleet.providerFile(),
+    releaseDir: await releaseDir(),
+    flags: ["--remote-deployments-poll-interval=1s"],
+    environment: { NODE_OPTIONS: `--import=${import.meta.resolve("../support/jumping-clock.ts")}` },
+  });
+}
+
+async function unblockings(uid: string): Promise<number> {
+  const events = await scene().hub.admin.list({ apiVersion: "v1", kind: "Event" });
+  const ours = events.filter(
+    (event) =>
+      valueAt(event, "involvedObject", "uid") === uid && event["reason"] === "WebhookUnblocked",
+  );
+  return ours.reduce((sum, event) => sum + Number(event["count"] ?? 1), 0);
+}
+
+test("a webhook of Knative's own that has been dead for minutes loses its rules once, which an Event tells, and then its ConfigMaps are written (engine-facts 1)", async () => {
+  const { hub, fleet, profiles } = scene();
+  const spoke = fleet.spoke(1).admin;
+  const serving = "KnativeServing";
+  await using controller = await jumpingController();
+  const { metadata } = await create(hub, { kind: serving, on: profiles[1] });
+  // There are no nodes, so nothing will ever be available.
+  const applied = /^(\d+) of \1 objects applied$/;
+  await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
+  const configuration = {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    name: ownWebhook,
+  };
+  const first = Object(valueAt(await spoke.get(configuration), "webhooks", 0));
+  await spoke.patch(configuration, { webhooks: [{ ...first, rules: [ownRule] }] });
+  const config = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    namespace: "knative-serving",
+    name: "config-logging",
+  };
+  const refused = async () =>
+    spoke.patch(config, { metadata: { annotations: { tried: "yes" } } }).then(
+      () => false,
+      () => true,
+    );
+  await waitFor("the webhook to be in force", refused, patience);
+  await change(hub, serving, { config: { logging: { "loglevel.controller": "debug" } } });
+  const waiting = new RegExp(
+    `1 waiting for webhook ${ownWebhook.replaceAll(".", "\\.")}: ConfigMap`,
+  );
+  await condition(hub, serving, ["InstallSucceeded", { status: "Unknown", message: waiting }]);
+  expect(await unblockings(metadata.uid)).toBe(0);
+  process.kill(controller.pid, "SIGUSR2");
+  await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
+  expect(valueAt(await spoke.get(config), "data", "loglevel.controller")).toBe("debug");
+  expect(valueAt(await spoke.get(configuration), "webhooks", 0, "rules")).toBeUndefined();
+  await waitFor("an Event", async () => (await unblockings(metadata.uid)) === 1, patience);
+  await remove(hub, serving);
+  await gone(hub, serving);
 }, 400_000);
