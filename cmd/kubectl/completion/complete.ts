@@ -134,6 +134,7 @@ const shellWords: readonly Word[] = [
   ["bash", ""],
   ["zsh", ""],
   ["fish", ""],
+  ["powershell", ""],
   ["kubectl", "the file that kubectl runs"],
   ["install", "put that file beside the plugin"],
 ];

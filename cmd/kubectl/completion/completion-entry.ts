@@ -6,9 +6,9 @@ import type { CommandEntry } from "../command-entry.ts";
 export function completionEntry(): CommandEntry {
   return {
     name: "completion",
-    args: "bash|zsh|fish|kubectl|install [...]",
+    args: "bash|zsh|fish|powershell|kubectl|install [...]",
     summary: "Print what a shell needs to complete this command",
-    text: "Completes commands, flags, installations, ClusterProfiles, namespaces, contexts and reasons. kubectl itself completes\n`kubectl knfleet` with the help of a program kubectl_complete-knfleet on the PATH: `kubectl` prints it, `install` puts it beside the plugin.\nNames that the hub does not tell within a second (KNFLEET_COMPLETION_TIMEOUT) are not offered.",
+    text: "Completes commands, flags, installations, ClusterProfiles, namespaces, contexts and reasons. kubectl itself completes\n`kubectl knfleet` with the help of a program kubectl_complete-knfleet on the PATH: `kubectl` prints it, `install` puts it beside the plugin.\nNames that the hub does not tell within a second (KNFLEET_COMPLETION_TIMEOUT) are not offered; they are remembered for\n30 seconds under $XDG_CACHE_HOME.",
     examples: [
       [
         "kubectl knfleet completion install",

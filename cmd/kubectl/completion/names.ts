@@ -30,5 +30,9 @@ export async function hubNames(
       : knownResource("v1", "Namespace");
   const client = of === "clusters" ? new ServedProfiles(access.hub) : access.hub;
   const { items } = await client.list({ resource }, { metadataOnly: true }, signal);
-  return items.map(({ metadata }): Word => [metadata.name, metadata.namespace ?? ""]);
+  const counts = Map.groupBy(items, ({ metadata }) => metadata.name);
+  return items.map(({ metadata: { name, namespace: place = "" } }): Word => {
+    const isOne = counts.get(name)?.length === 1;
+    return [isOne ? name : `${place}/${name}`, place];
+  });
 }

@@ -14,10 +14,12 @@ const defaultBudgetMs = 1_000;
  * out within a second, or `KNFLEET_COMPLETION_TIMEOUT`, is not offered.
  */
 export async function runComplete(
-  words: readonly string[],
+  given: readonly string[],
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
+  // PowerShell cannot give every program an empty word.
+  const words = given.map((word) => (word === '""' ? "" : word));
   const common = [...commonOptions(), ...connectionOptions()];
   const offer = offerAt(words, { entries: commandTable(), common });
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMsOf(terminal))]);
@@ -75,11 +77,17 @@ async function namesOf(
     const named = kubeconfig === undefined ? {} : { kubeconfig };
     return contextNames({ environment: env, ...named }).map((name) => [name, ""]);
   }
+  const { nameCache } = await import("./name-cache.ts");
+  const cache = await nameCache({ of, flags }, terminal);
+  const known = await cache.read();
+  if (known !== undefined) return known;
   const { openClusterAccess } = await import("../open-cluster-access.ts");
   const { hubNames } = await import("./names.ts");
   await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
   const namespace = flags.namespace === null ? access.namespace : flags.namespace;
-  return await hubNames(of, { access, namespace }, signal);
+  const names = await hubNames(of, { access, namespace }, signal);
+  await cache.write(names);
+  return names;
 }
 
 /** The flags in front of the last word, as far as they can be read. */

@@ -50,4 +50,22 @@ function __knfleet_complete
 end
 complete -c kubectl-knfleet -f -a '(__knfleet_complete)'
 `,
+  powershell: `# PowerShell completion of kubectl-knfleet
+Register-ArgumentCompleter -Native -CommandName 'kubectl-knfleet' -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+  $words = @($commandAst.CommandElements |
+    Where-Object { $_.Extent.StartOffset -lt $cursorPosition } |
+    ForEach-Object { $_.Extent.Text } |
+    Select-Object -Skip 1)
+  # An empty word would get lost on its way to a program.
+  if ($wordToComplete -eq '') { $words += '""' }
+  & $commandAst.CommandElements[0].Extent.Text __complete @words 2>$null |
+    Where-Object { $_ -notmatch '^:\\d+$' } |
+    ForEach-Object {
+      $value, $text = $_ -split "\`t", 2
+      if (-not $text) { $text = $value }
+      [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
+    }
+}
+`,
 } as const;

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { testEventsThatCome } from "./events-that-come.ts";
 import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
 import { testLogs } from "./logs-of-spokes.ts";
@@ -300,6 +301,8 @@ testWaysIntoSpokes(fleet, () => scene);
 
 testLogs(fleet, () => scene);
 
+testEventsThatCome(fleet, () => scene);
+
 describe("as a plugin of the real kubectl", () => {
   test("it is found on PATH and its output and exit code pass through", async () => {
     const binary = await ensureBinaries(["kubectl"]);
@@ -317,6 +320,7 @@ describe("as a plugin of the real kubectl", () => {
     const { folder } = fleet();
     const env = {
       PATH: await pathWithPlugin(folder),
+      XDG_CACHE_HOME: folder,
       KUBECONFIG: scene.kubeconfig,
       // The second that a person waits may be too short for a busy machine.
       KNFLEET_COMPLETION_TIMEOUT: "60s",

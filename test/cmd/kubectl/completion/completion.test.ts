@@ -1,10 +1,10 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { component } from "../fleet-facts.ts";
+import { component, now } from "../fleet-facts.ts";
 import { knfleetFile, runKnfleet } from "../run-knfleet.ts";
 import { runText } from "../run-text.ts";
 import { startStubHub, type StubHub } from "../stub-hub.ts";
@@ -186,5 +186,59 @@ describe("the script for", () => {
     expect(await runText(["completion", "install"], { env: { PATH: "/nowhere" } })).toMatchObject({
       exitCode: 2,
     });
+  });
+});
+
+describe("names that the hub has told", () => {
+  const line = ["__complete", "connect", "eu"];
+
+  async function cached(): Promise<{ readonly cache: string; readonly file: string }> {
+    const cache = await mkdtemp(join(folder, "cache-"));
+    const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
+    const { stdout } = await runText(line, { env });
+    expect(stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+    const place = join(cache, "knfleet", "completion");
+    const [name = ""] = await readdir(place);
+    return { cache, file: join(place, name) };
+  }
+
+  test("are kept for 30 s for their owner alone, and the hub is not asked again", async () => {
+    const { cache, file } = await cached();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(cache, "knfleet", "completion"))).mode & 0o777).toBe(0o700);
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual([
+      ["eu-1", "fleet"],
+      ["eu-2", "fleet"],
+      ["us-1", "fleet"],
+    ]);
+    const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
+    await utimes(file, now, new Date(now.getTime() - 29_000));
+    const before = hub.requests.length;
+    expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+    expect(hub.requests.length).toBe(before);
+    await utimes(file, now, new Date(now.getTime() - 31_000));
+    await runText(line, { env });
+    expect(hub.requests.length).toBeGreaterThan(before);
+  });
+
+  test("are those of the hub when the cache holds something else", async () => {
+    const { cache, file } = await cached();
+    for (const text of ["{", "[[1]]", '[["eu-9\\u001b[2J",""]]', "[]x"]) {
+      // oxlint-disable no-await-in-loop -- one text after another
+      await writeFile(file, text);
+      await utimes(file, now, now);
+      const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
+      expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+      // oxlint-enable no-await-in-loop
+    }
+  });
+
+  test.each(["/dev/null", "relative"])("come without a cache in %s", async (XDG_CACHE_HOME) => {
+    const env = { ...hub.env, ...patient, XDG_CACHE_HOME };
+    expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+  });
+
+  test("and an empty word of PowerShell are completed, too", async () => {
+    expect(await offered("connect", '""')).toEqual(["eu-1", "eu-2", "us-1", ":4"]);
   });
 });
