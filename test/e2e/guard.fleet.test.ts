@@ -71,7 +71,7 @@ test("an anchor is made only when the API server refuses to delete it", async ()
   }
 });
 
-test("neither the anchor nor its namespace can be deleted by an administrator", async () => {
+test("D-32: neither the anchor nor its namespace can be deleted by an administrator", async () => {
   const { admin } = scene().fleet.spoke(0);
   await expect(admin.remove(anchor)).rejects.toThrow(
     /Delete the custom resource on the hub instead/,
@@ -154,7 +154,7 @@ test("with the component the label of its namespace and the guard go", async () 
   expect(left?.metadata.annotations?.[anchorAnnotations.componentUid]).toBeDefined();
 });
 
-test("T-60: a component whose name has 226 characters is installed, guarded and removed", async () => {
+test("D-32, T-60: a component whose name has 226 characters is installed, guarded and removed", async () => {
   const { hub, fleet, profiles } = scene();
   const wanted = componentOf({ kind, on: profiles[0] });
   const name = `${"long-name.".repeat(23).slice(0, 225)}z`;

@@ -9,7 +9,7 @@ import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: 2 }, ["--log-level=debug"]);
 
-test("a frozen spoke does not hold the others, is reported, and recovers", async () => {
+test("D-04, D-23: a frozen spoke does not hold the others, is reported, and recovers", async () => {
   const { hub, fleet, profiles } = scene();
   await create(hub, { kind: "KnativeServing", on: profiles[0] });
   await ready(hub, "KnativeServing");

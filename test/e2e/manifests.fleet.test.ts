@@ -264,7 +264,7 @@ test("D-14: a component of manifests of its own, for which the bundle has no ing
   expect(await installed(spoke, serving.metadata.uid)).toEqual([]);
 });
 
-test("a cluster that is older than the least version is left as it is", async () => {
+test("D-31: a cluster that is older than the least version is left as it is", async () => {
   const { hub } = fleet();
   await controller[Symbol.asyncDispose]();
   await start({ KUBERNETES_MIN_VERSION: "v9.0.0" });

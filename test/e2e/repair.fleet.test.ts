@@ -90,7 +90,7 @@ async function sent(since: Date): Promise<readonly string[]> {
     .map(({ verb, resource, name }) => `${verb} ${resource} ${name}`);
 }
 
-describe("an object of any kind and scope is back", () => {
+describe("D-16, D-53: an object of any kind and scope is back", () => {
   test("after its deletion, with one write", { timeout: 600_000 }, async () => {
     const keys = await oneOfEachKind();
     expect(keys.map(({ kind }) => kind).toSorted()).toEqual(kinds);
@@ -139,7 +139,7 @@ test("a deleted CRD is back with its objects", async () => {
   expect(await again(of, image?.metadata.uid)).toMatchObject({ spec: image?.["spec"] });
 });
 
-test("the root is back when it is changed or deleted, with everything that it owns", async () => {
+test("D-32: the root is back when it is changed or deleted, with everything that it owns", async () => {
   const namespace = "knative-eventing";
   const name = "knativeeventing-knative-eventing-root-owner";
   const key = { apiVersion: "v1", kind: "ConfigMap", namespace, name };

@@ -121,7 +121,7 @@ describe("the namespace of an installation", () => {
 });
 
 describe("the anchor", () => {
-  test("of another hub is left alone, with everything else", async () => {
+  test("D-32: of another hub is left alone, with everything else", async () => {
     const spoke = fleet().spoke(0);
     const namespace = "contested";
     const component = eventing({ version }, { namespace });
