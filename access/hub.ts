@@ -8,6 +8,7 @@ import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubecon
 import { pluginEnvironment } from "./plugin-environment.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "./proxy-url.ts";
 import { RequestCounters } from "./request-counters.ts";
+import type { RequestObserver } from "./request-record.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import type { MayWrite } from "./write-permit.ts";
 
@@ -16,6 +17,7 @@ export interface HubOptions extends KubeconfigSource {
   readonly counters?: RequestCounters;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
+  readonly onRequest?: RequestObserver;
 }
 
 /** The hub: the cluster that holds the components and ClusterProfiles. */
@@ -47,6 +49,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     counters: options.counters ?? new RequestCounters(),
     credentials,
     ...(options.mayWrite === undefined ? {} : { mayWrite: options.mayWrite }),
+    ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
   });
   return {
     client: createKubeClient(requester),

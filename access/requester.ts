@@ -4,6 +4,7 @@ import { FleetError } from "../api/errors.ts";
 import { ConnectionError } from "./api-error.ts";
 import type { ClientCertificate } from "./connector.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
+import { recorded, type RequestObserver } from "./request-record.ts";
 import { retryDelayMs } from "./retry.ts";
 import {
   Transport,
@@ -35,6 +36,8 @@ export interface RequesterOptions extends Omit<TransportOptions, "certificate" |
   readonly credentials: CredentialSource;
   /** Called when the connection broke or the server rejected a fresh credential; a reason to look closer. */
   readonly onTrouble?: (error: Error) => void;
+  /** Is told of every request, also of one that is repeated. */
+  readonly onRequest?: RequestObserver;
 }
 
 const drainMs = 30_000;
@@ -119,19 +122,23 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     }
   }
 
-  async #authorized<Answer extends { readonly status: number }>(
+  async #authorized<Answer extends { readonly status: number; readonly text?: string }>(
     request: TransportRequest,
     use: (transport: Transport, request: TransportRequest) => Promise<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const { credentials } = this.#options;
+    const { credentials, onRequest } = this.#options;
+    const sent = (as: Credential): Promise<Answer> =>
+      recorded({ server: this.server, onRequest }, request, () =>
+        use(this.#transportFor(as), withHeaders(request, as)),
+      );
     const credential = await this.#credential(signal);
-    const answer = await use(this.#transportFor(credential), withHeaders(request, credential));
+    const answer = await sent(credential);
     if (answer.status !== 401) return answer;
     credentials.reject(credential);
     // 401 is answered before a request is looked at, so repeating it is safe.
     const fresh = await this.#credential(signal);
-    const second = await use(this.#transportFor(fresh), withHeaders(request, fresh));
+    const second = await sent(fresh);
     if (second.status !== 401) return second;
     credentials.reject(fresh);
     throw this.#rejected();
@@ -166,7 +173,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     // The new certificate needs a new connection; what runs on the old one may finish.
     if (this.#transport !== undefined) void this.#drain(this.#transport);
     this.#certificate = certificate;
-    const { credentials: _, onTrouble, ...options } = this.#options;
+    const { credentials: _, onRequest: _observer, onTrouble, ...options } = this.#options;
     this.#transport = new Transport({
       ...options,
       ...(certificate === undefined ? {} : { certificate }),

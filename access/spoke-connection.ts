@@ -21,6 +21,7 @@ import { PluginLimits } from "./plugin-limits.ts";
 import type { ProviderFile } from "./provider-config.ts";
 import { cannotWork } from "./readiness-answer.ts";
 import { RequestCounters } from "./request-counters.ts";
+import type { RequestObserver } from "./request-record.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeConnection } from "./spokes.ts";
@@ -33,6 +34,7 @@ export interface SpokeDeps {
   /** Where built-in readers read Secrets; without it they fail. */
   readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
+  readonly onRequest?: RequestObserver;
   readonly path?: PathMetrics;
   readonly traces?: PathTraces;
   /** Called when a plugin gave a spoke the token of others, which have another server. */
@@ -184,6 +186,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       guard: guardOf(access, deps),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
       ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
+      ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
     });
     this.#gate = new Gate(this.#requester);
     this.client = createKubeClient(this.#gate);

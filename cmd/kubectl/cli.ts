@@ -3,7 +3,7 @@ import { CommanderError, type Command, type Option } from "commander";
 import type { ActionInput } from "./action.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
-import { normalizedArgs, refuseKubectlOnly, switchesOf } from "./normalized-args.ts";
+import { normalizedArgs, switchesOf } from "./normalized-args.ts";
 import { createProgram, greeting } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -36,7 +36,6 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<n
   });
   try {
     const args = normalizedArgs(terminal.args, switchesOf(optionsOf(program)));
-    refuseKubectlOnly(args);
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     exitCode = await explain(error, { terminal, chosen }, signal);

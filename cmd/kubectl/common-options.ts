@@ -30,6 +30,7 @@ export function commonOptions(): readonly Option[] {
     new Option("--absolute-time", "times in UTC instead of ages"),
     new Option("--color <when>", "auto|always|never; NO_COLOR is honoured"),
     new Option("-q, --quiet", "nothing on standard error but errors"),
+    new Option("-v, --v <level>", "6: requests on standard error; 9: with bodies, without secrets"),
     new Option(
       "--clusterprofile-provider-file <file>",
       "access providers, as the controller's; needed to reach spokes (env KNFLEET_PROVIDER_FILE)",

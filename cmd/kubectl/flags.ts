@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 
+import type { RequestObserver } from "../../access/request-record.ts";
 import { parseDurationMs } from "./duration.ts";
 import { hubOverrides, type HubFlags, type RawHubFlags } from "./hub-flags.ts";
 import { outputOf, type ExtraFormat, type OutputFormat } from "./output-format.ts";
@@ -21,6 +22,7 @@ export interface RawFlags extends RawHubFlags {
   readonly headers?: boolean;
   readonly color?: string;
   readonly quiet?: boolean;
+  readonly v?: string;
   readonly clusterprofileProviderFile?: string;
   readonly pluginNamespace?: string;
   readonly pluginRoot?: readonly string[];
@@ -54,6 +56,10 @@ export interface Flags {
   readonly headers: boolean;
   readonly color: ColourMode;
   readonly quiet: boolean;
+  /** From 6 on requests are shown, from 9 on with their bodies. */
+  readonly verbosity: number;
+  /** Is told of every request. */
+  readonly onRequest?: RequestObserver;
   readonly providerFile: string | undefined;
   readonly pluginNamespace: string | undefined;
   /** Folders below which exec plugins have to be; empty: anywhere. */
@@ -103,6 +109,7 @@ export function readFlags(
     headers: raw.headers ?? true,
     color: oneOf(raw.color ?? "auto", ["auto", "always", "never"], "--color"),
     quiet: raw.quiet ?? false,
+    verbosity: verbosityOf(raw.v ?? "0"),
     providerFile: nonEmpty(raw.clusterprofileProviderFile ?? env["KNFLEET_PROVIDER_FILE"]),
     pluginNamespace: nonEmpty(raw.pluginNamespace ?? env["KNFLEET_PLUGIN_NAMESPACE"]),
     pluginRoots: foldersOf(raw.pluginRoot ?? [], "--plugin-root"),
@@ -128,6 +135,11 @@ export function oneOf<Word extends string>(
   const word = words.find((candidate) => candidate === value);
   if (word !== undefined) return word;
   throw new UsageError(`Invalid value "${value}" for ${flag}: want ${words.join(", ")}`);
+}
+
+function verbosityOf(text: string): number {
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  throw new UsageError(`Invalid value "${text}" for -v: want a number from 0 to 10`);
 }
 
 function countOf(text: string, flag: string): number {

@@ -32,17 +32,3 @@ function switchOf(name: string, value: string): readonly string[] {
   if (["false", "0", "f"].includes(value.toLowerCase())) return [];
   throw new UsageError(`Invalid value "${value}" for ${name}: want true or false`);
 }
-
-// `-v` is a bare letter, so a word that begins with it is no flag of this list.
-const notYet = ["-v", "--v"];
-
-/** Throws UsageError for a flag that kubectl has and this program does not know yet. */
-export function refuseKubectlOnly(args: readonly string[]): void {
-  const end = args.indexOf("--");
-  const flags = (end < 0 ? args : args.slice(0, end)).map((arg) => arg.replace(/=.*$/s, ""));
-  const found = flags.find((flag) => notYet.includes(flag));
-  if (found === undefined) return;
-  throw new UsageError(`kubectl's flag ${found} is not supported by kubectl knfleet yet`, [
-    "kubectl knfleet --help lists all flags",
-  ]);
-}

@@ -3,6 +3,7 @@ import { delimiter } from "node:path";
 import type { Credential } from "../../access/credential.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { KubeconfigSource } from "../../access/kubeconfig.ts";
+import type { RequestObserver } from "../../access/request-record.ts";
 import { clientVersion } from "./client-version.ts";
 import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
 import type { Flags } from "./flags.ts";
@@ -31,7 +32,10 @@ export async function openClusterAccess(
   await using files = new AsyncDisposableStack();
   const source = hubSource(flags, env);
   const userAgent = `kubectl-knfleet/${clientVersion}`;
-  const watching = onCredential === undefined ? {} : { onCredential };
+  const watching = {
+    ...(onCredential === undefined ? {} : { onCredential }),
+    ...requestObserver(flags),
+  };
   const hub = await connectHub({ ...source, userAgent, ...watching });
   const { client, namespace } = hub;
   const opened =
@@ -60,6 +64,13 @@ export async function openClusterAccess(
 /** Where the flags and the environment say that the hub is. */
 export function hubSource(
   { hub: { kubeconfig, context, overrides } }: Pick<Flags, "hub">,
+/** Who is told of every request, as an option. */
+export function requestObserver({ onRequest }: Pick<Flags, "onRequest">): {
+  readonly onRequest?: RequestObserver;
+} {
+  return onRequest === undefined ? {} : { onRequest };
+}
+
   environment: Environment,
 ): KubeconfigSource {
   return {
@@ -83,6 +94,7 @@ interface SpokesOptions {
 }
 
 async function openSpokes(
+  readonly onRequest?: RequestObserver;
   file: string,
   { source, pluginNamespace, pluginRoots, userAgent, files, ...seen }: SpokesOptions,
   signal: AbortSignal,

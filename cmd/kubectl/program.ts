@@ -4,7 +4,7 @@ import type { ActionInput } from "./action.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { commandTable } from "./command-table.ts";
 import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
-import { readFlags, type RawFlags } from "./flags.ts";
+import { readFlags, type Flags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
 import { isFormat } from "./output-format.ts";
 import type { Terminal } from "./terminal.ts";
@@ -46,7 +46,7 @@ export function createProgram(terminal: Terminal, run: Run): Command {
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
       const { file, ...raw } = fileAsked(program.opts<RawFlags>(), entry);
-      const flags = readFlags(raw, terminal.env, entry.formats);
+      const flags = await withRequestLog(readFlags(raw, terminal.env, entry.formats), terminal);
       const options = { ...command.opts(), ...(file === undefined ? {} : { file }) };
       await run(entry, { args: command.args, flags, options, terminal });
     });
@@ -62,6 +62,13 @@ function fileAsked(
   const { output = "", ...others } = raw;
   if (writesFile !== true || output === "" || isFormat(output)) return raw;
   return { ...others, file: output };
+}
+
+/** With `-v=6` and more, requests are told on standard error. */
+async function withRequestLog(flags: Flags, { stderr }: Terminal): Promise<Flags> {
+  if (flags.verbosity < 6) return flags;
+  const { requestLog } = await import("./print/request-log.ts");
+  return { ...flags, onRequest: requestLog(stderr, flags.verbosity) };
 }
 
 /** What bare `kubectl knfleet` prints. */

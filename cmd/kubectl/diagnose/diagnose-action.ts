@@ -69,6 +69,7 @@ function contextOf({ flags, options, terminal }: Input, vantage: OpenVantage): W
     environment: vantage.environment,
     now: terminal.now,
     hubTimeoutMs: flags.hub.requestTimeoutMs,
+    ...(flags.onRequest === undefined ? {} : { onRequest: flags.onRequest }),
     hopTimeoutMs: flags.spokeTimeoutMs,
     userAgent: vantage.userAgent,
     providerFile: flags.providerFile,

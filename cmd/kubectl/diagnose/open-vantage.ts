@@ -2,6 +2,7 @@ import type { KubeClient } from "../../../access/kube-client.ts";
 import type { KubeconfigSource } from "../../../access/kubeconfig.ts";
 import { clientVersion } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
+import { requestObserver } from "../open-cluster-access.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,7 +28,7 @@ interface VantageOptions {
  * sees (cli.md, D10). Throws FleetError `ConfigInvalid`.
  */
 export async function openVantage(
-  flags: Pick<Flags, "hub" | "pluginNamespace">,
+  flags: Pick<Flags, "hub" | "pluginNamespace" | "onRequest">,
   { env, actAs, pluginNamespace }: VantageOptions,
 ): Promise<OpenVantage> {
   const { connectHub } = await import("../../../access/hub.ts");
@@ -37,7 +38,7 @@ export async function openVantage(
   const source = sourceOf(flags, { env, actAs });
   const config = loadKubeconfig(source);
   const userAgent = `kubectl-knfleet/${clientVersion}`;
-  const hub = await connectHub({ ...source, userAgent });
+  const hub = await connectHub({ ...source, userAgent, ...requestObserver(flags) });
   const isOwn = config.files.length === 0 && source.overrides === undefined;
   const place = flags.pluginNamespace ?? pluginNamespace;
   const environment = isOwn

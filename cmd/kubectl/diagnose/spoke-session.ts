@@ -25,7 +25,12 @@ export interface SpokeSession {
 export function spokeClient(
   access: ResolvedAccess,
   credential: Credential,
-  { environment, userAgent, ending }: WalkContext & { readonly ending: AsyncDisposableStack },
+  {
+    environment,
+    userAgent,
+    onRequest,
+    ending,
+  }: WalkContext & { readonly ending: AsyncDisposableStack },
 ): KubeClient {
   const requester = new AuthorizedRequester({
     endpoint: access.endpoint,
@@ -33,6 +38,7 @@ export function spokeClient(
     counters: new RequestCounters(),
     credentials: { current: () => Promise.resolve(credential), reject: () => undefined },
     guard: guardOf(access, { environment }),
+    ...(onRequest === undefined ? {} : { onRequest }),
   });
   // Ending a connection to a server that is silent takes seconds; nobody waits for that.
   ending.defer(() => void requester[Symbol.asyncDispose]().then(undefined, () => undefined));

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../../access/kube-client.ts";
+import type { RequestObserver } from "../../../access/request-record.ts";
 
 /** From where, as whom and within which limits a way is walked. */
 export interface WalkContext {
@@ -18,6 +19,7 @@ export interface WalkContext {
   /** Whether commands that came from the cluster may be run, too. Security: T-85. */
   readonly exec: boolean;
   readonly execTimeoutMs: number;
+  readonly onRequest?: RequestObserver;
   /** `kubectl` with the flags that name the hub. */
   readonly kubectl: string;
   /** `kubectl knfleet` with the flags that name the hub. */

@@ -38,7 +38,7 @@ describe("the command line", () => {
     { args: ["status", "-o", "xml"], says: /--output: want table, wide, json, yaml/ },
     { args: ["status", "--fail-on", "x"], says: /--fail-on/ },
     { args: ["status", "pods/a"], says: /There is no type "pods"/ },
-    { args: ["status", "-v=6"], says: /-v is not supported/ },
+    { args: ["status", "-v=x"], says: /"x" for -v: want a number/ },
     { args: ["status", "--as-group=x"], says: /impersonated without a user/ },
     { args: ["status", "--server=http://"], says: /--server/ },
     { args: ["status", "-o", "go-template={{.x}}"], says: /go-template is not supported/ },
