@@ -61,9 +61,6 @@ export async function openClusterAccess(
   };
 }
 
-/** Where the flags and the environment say that the hub is. */
-export function hubSource(
-  { hub: { kubeconfig, context, overrides } }: Pick<Flags, "hub">,
 /** Who is told of every request, as an option. */
 export function requestObserver({ onRequest }: Pick<Flags, "onRequest">): {
   readonly onRequest?: RequestObserver;
@@ -71,6 +68,9 @@ export function requestObserver({ onRequest }: Pick<Flags, "onRequest">): {
   return onRequest === undefined ? {} : { onRequest };
 }
 
+/** Where the flags and the environment say that the hub is. */
+export function hubSource(
+  { hub: { kubeconfig, context, overrides } }: Pick<Flags, "hub">,
   environment: Environment,
 ): KubeconfigSource {
   return {
@@ -91,10 +91,10 @@ interface SpokesOptions {
   /** Where built-in readers read Secrets. */
   readonly hub: KubeClient;
   readonly onCredential?: (credential: Credential) => void;
+  readonly onRequest?: RequestObserver;
 }
 
 async function openSpokes(
-  readonly onRequest?: RequestObserver;
   file: string,
   { source, pluginNamespace, pluginRoots, userAgent, files, ...seen }: SpokesOptions,
   signal: AbortSignal,
