@@ -7,7 +7,7 @@ import { Agent } from "undici";
 import { FleetError } from "../api/errors.ts";
 import { codeOf, connectionErrorOf } from "./connection-failure.ts";
 import { isForbiddenAddress } from "./forbidden-address.ts";
-import { type AllowedSource, allowedManifestUrl } from "./manifest-url.ts";
+import { type AllowedSource, allowedManifestUrl, notPinned } from "./manifest-url.ts";
 import { TextCache } from "./text-cache.ts";
 
 export interface ManifestSourceOptions {
@@ -22,6 +22,8 @@ export interface ManifestSourceOptions {
     options: { readonly all: true },
     callback: (error: Error | null, addresses: LookupAddress[]) => void,
   ) => void;
+  /** A URL has to say the digest of its content: on a hub that several people share. Security: T-34. */
+  readonly isPinned?: boolean;
   /** How long a fetch may take altogether; 20 s. */
   readonly timeoutMs?: number;
   /** Milliseconds of a monotonic clock. */
@@ -67,6 +69,7 @@ export class ManifestSource implements AsyncDisposable {
    */
   async read(text: string): Promise<string> {
     const url = allowedManifestUrl(text, this.#options.sources);
+    if (this.#options.isPinned === true && url.hash === "") throw notPinned(text);
     const known = this.#cache.get(url.href);
     if (known !== undefined && (url.hash !== "" || this.#options.now() - known.at < freshMs)) {
       return known.text;

@@ -32,6 +32,11 @@ export function allowedManifestUrl(text: string, sources: readonly AllowedSource
   return url;
 }
 
+/** A URL that ought to say the digest of its content does not. Security: T-34. */
+export function notPinned(text: string): FleetError {
+  return notAllowed(text, "it does not end in #sha256= and the digest of its content");
+}
+
 /** What is wrong with the URL of a manifest wherever it leads, as a sentence; undefined when nothing is. Spec: security.md T-30. */
 export function manifestUrlProblem(text: string): string | undefined {
   const url = urlOf(text);

@@ -10,6 +10,11 @@ export const referenceModes = ["Same", "Granted", "Any"] as const;
 
 export type ReferenceMode = (typeof referenceModes)[number];
 
+/** Whether several teams share the hub, who do not trust each other with everything. Security: T-04, T-34. */
+export function isShared({ mode }: Pick<ReferencePolicy, "mode">): boolean {
+  return mode !== "Any";
+}
+
 /** Components of one namespace may use ClusterProfiles of another. */
 export interface ReferenceGrant {
   readonly fromNamespace: string;

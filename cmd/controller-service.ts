@@ -2,6 +2,7 @@ import { connectHub } from "../access/hub.ts";
 import { ManifestSource } from "../access/manifest-source.ts";
 import { openSpokes, type SpokesOptions } from "../access/open-spokes.ts";
 import { PathMetrics } from "../access/path-metrics.ts";
+import { isShared } from "../access/reference-policy.ts";
 import { openReferences } from "../access/references.ts";
 import { RequestCounters } from "../access/request-counters.ts";
 import { systemClock } from "../controller/clock.ts";
@@ -58,7 +59,11 @@ export async function startControllerService(
   const options = { ...plugins, ...anyone, log, path, traces, trust, ...permit };
   const toSpokes = await openSpokes({ ...options, hub: hub.client }, signal);
   const spokes = opened.use("the connections to spokes", toSpokes);
-  const sources = { sources: flags.manifestSource, now: () => performance.now() };
+  const sources = {
+    sources: flags.manifestSource,
+    isPinned: isShared(trust),
+    now: () => performance.now(),
+  };
   const manifests = opened.use("manifests", new ManifestSource({ ...anyone, ...sources }));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const clusters = { hub: hub.client, hubAsTarget: hubAsTarget.client, spokes, references };

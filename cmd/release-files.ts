@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
@@ -150,8 +150,12 @@ async function problemsOf(
 ): Promise<readonly { readonly file: LockedFile; readonly problem: string }[]> {
   const found = await Promise.all(
     files.map(async (file) => {
-      const bytes = await readFile(join(dir, file.path)).catch(() => undefined);
+      const path = join(dir, file.path);
+      const bytes = await readFile(path).catch(() => undefined);
       const problem = bytes === undefined ? "is missing" : problemOf(bytes, file);
+      // What it leads to may be another file tomorrow. Security: T-35.
+      const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
+      if (isLink) return [{ file, problem: "is a link" }];
       return problem === undefined ? [] : [{ file, problem }];
     }),
   );

@@ -58,7 +58,7 @@ describe("a source of manifests", () => {
     ]);
   });
 
-  test("contacts nobody for a URL that is not below it", async () => {
+  test("T-31 contacts nobody for a URL that is not below it", async () => {
     const stub = await files();
     const source = sourceOf(stub.server);
     const urls = [`${stub.server}/other/a.yaml`, "/etc/hostname", "file:///etc/hostname"];
@@ -68,7 +68,7 @@ describe("a source of manifests", () => {
     expect(stub.connections).toBe(0);
   });
 
-  test("follows no redirect", async () => {
+  test("T-12 follows no redirect", async () => {
     const stub = await files((times) =>
       times === 1 ? { status: 302, headers: { location: "/files/b.yaml" } } : { body: text },
     );
@@ -93,7 +93,7 @@ describe("a source of manifests", () => {
       problem: "is larger than 8 MiB",
     },
     { name: "a cut connection", answer: { reset: true }, problem: "broke the connection" },
-  ])("takes no $name", async ({ answer, problem }) => {
+  ])("T-32 takes no $name", async ({ answer, problem }) => {
     expect(await refusalOf(await files(() => answer))).toMatchObject({
       reason: "ManifestSourceUnavailable",
       message: expect.stringContaining(problem),
@@ -103,7 +103,7 @@ describe("a source of manifests", () => {
   test.each<{ name: string; answer: StubAnswer }>([
     { name: "says nothing", answer: { hang: true } },
     { name: "does not come to an end", answer: { body: text, open: true } },
-  ])("gives up a server that $name", async ({ answer }) => {
+  ])("T-32 gives up a server that $name", async ({ answer }) => {
     expect(await refusalOf(await files(() => answer), { timeoutMs: 300 })).toMatchObject({
       reason: "ManifestSourceUnavailable",
       message: expect.stringContaining("took more than 0.3 s"),
@@ -144,7 +144,7 @@ describe("a source of manifests", () => {
     expect(stub.connections).toBe(0);
   });
 
-  test("takes pinned content once, and only with the right digest", async () => {
+  test("T-34 takes pinned content once, and only with the right digest", async () => {
     const stub = await files();
     let now = 0;
     const source = sourceOf(stub.server, { now: () => now });
@@ -158,6 +158,15 @@ describe("a source of manifests", () => {
         reason: "ManifestInvalid",
       });
     }
+  });
+
+  test("T-34 takes nothing that is not pinned where everything has to be", async () => {
+    const stub = await files();
+    const source = sourceOf(stub.server, { isPinned: true });
+    const url = `${stub.server}/files/a.yaml`;
+    await expect(source.read(url)).rejects.toMatchObject({ reason: "ManifestSourceNotAllowed" });
+    expect(stub.requests).toEqual([]);
+    await expect(source.read(`${url}#sha256=${digestOf(text)}`)).resolves.toBe(text);
   });
 
   test("refuses bytes that are no UTF-8", async () => {

@@ -1,5 +1,16 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -101,6 +112,20 @@ describe("from a local mirror, the release directory", () => {
     expect((await checkReleases({ root, dir, environment: {} })).problems).toEqual([
       `${foreign} is not in releases.lock.json`,
     ]);
+  });
+
+  test("T-35 is not right with a link, wherever it leads, which gets a file in its place", async () => {
+    await ensureFromMirror();
+    const [name = ""] = names;
+    const path = join(dir, name);
+    const outside = join(root, "outside.yaml");
+    await rename(path, outside);
+    await symlink(outside, path);
+    const { problems } = await checkReleases({ root, dir, environment: {} });
+    expect(problems).toEqual([`${name} is a link`]);
+    await ensureFromMirror();
+    expect((await lstat(path)).isSymbolicLink()).toBe(false);
+    expect((await checkReleases({ root, dir, environment: {} })).problems).toEqual([]);
   });
 
   test("is not filled with a file that is wrong, and the error says which and why", async () => {

@@ -5,6 +5,7 @@ import { fileOf, linesOf, profileOf, recorded, review, written } from "./compone
 const ref = { namespace: "fleet", name: "spoke-1" };
 const remote = { clusterProfileRef: ref };
 const nobody = { may: () => false };
+const bring = (URL: string) => written({ ...remote, additionalManifests: [{ URL }] });
 
 describe("the recorded reviews of a real API server", () => {
   test.each([
@@ -130,6 +131,17 @@ describe("the right to use a cluster", () => {
       expect(linesOf(await review(written(remote), { ...granted, components: owner }))).toEqual([
         expect.stringMatching(/^409 /),
       ]);
+    });
+
+    test("T-34 manifests have to be pinned where several teams share the hub", async () => {
+      const manifestSources = [{ origin: "https://example.org", path: "/" }];
+      const url = "https://example.org/a.yaml";
+      const pinned = `${url}#sha256=${"a".repeat(64)}`;
+      expect(linesOf(await review(bring(url), { ...granted, manifestSources }))).toEqual([
+        `403 spec.additionalManifests[0].URL: ManifestSourceNotAllowed: "${url}" is not pinned; end it with #sha256= and its digest`,
+      ]);
+      expect(linesOf(await review(bring(pinned), { ...granted, manifestSources }))).toEqual([]);
+      expect(linesOf(await review(bring(url), { manifestSources }))).toEqual([]);
     });
 
     test("a namespace that is not trusted is refused, of a cluster manager is warned", async () => {

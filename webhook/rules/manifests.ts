@@ -3,6 +3,7 @@ import {
   type AllowedSource,
   manifestUrlProblem,
 } from "../../access/manifest-url.ts";
+import { isShared } from "../../access/reference-policy.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { below, type Check, entriesOf, type Fields, shown, type Subject } from "./rule.ts";
@@ -46,19 +47,18 @@ function fragmentProblem(url: string): string | undefined {
   return "what follows # must be sha256= and 64 hexadecimal digits";
 }
 
-/** Manifests come from where the operator of the hub allows. Security: T-31. */
-export const manifestSource: Check = (subject, { manifestSources }) => {
+/** Manifests come from where the operator of the hub allows, and are pinned where several teams share it. Security: T-31, T-34. */
+export const manifestSource: Check = (subject, { manifestSources, references }) => {
   if (manifestSources === undefined) return [];
-  return urlsOf(subject).flatMap(([url, path]) =>
-    manifestUrlProblem(url) === undefined && !isAllowed(url, manifestSources)
-      ? [
-          {
-            path,
-            message: `ManifestSourceNotAllowed: ${shown(url)} is not below a --manifest-source; ask the operator of the hub to add it`,
-          },
-        ]
-      : [],
-  );
+  const pinned = references !== undefined && isShared(references);
+  return urlsOf(subject).flatMap(([url, path]) => {
+    if (manifestUrlProblem(url) !== undefined) return [];
+    const problem = isAllowed(url, manifestSources)
+      ? pinned && !url.includes("#") && "is not pinned; end it with #sha256= and its digest"
+      : "is not below a --manifest-source; ask the operator of the hub to add it";
+    if (problem === false) return [];
+    return [{ path, message: `ManifestSourceNotAllowed: ${shown(url)} ${problem}` }];
+  });
 };
 
 function isAllowed(url: string, sources: readonly AllowedSource[]): boolean {

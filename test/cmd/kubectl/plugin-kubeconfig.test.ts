@@ -1,4 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
@@ -13,7 +14,7 @@ const config = {
 };
 
 describe("the kubeconfig for exec plugins", () => {
-  test("is the hub's context alone, readable by nobody else, and gone afterwards", async () => {
+  test("T-86 is the hub's context alone, readable by nobody else, and gone afterwards", async () => {
     let path = "";
     {
       await using file = await writePluginKubeconfig(config, undefined);
@@ -25,6 +26,7 @@ describe("the kubeconfig for exec plugins", () => {
         users: [{ user: config.user }],
       });
       expect((await stat(path)).mode & 0o777).toBe(0o600);
+      expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
     }
     await expect(stat(path)).rejects.toThrow("ENOENT");
   });

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { readdirSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -120,6 +121,32 @@ describe("an interrupted command", () => {
     });
     expect(ran).toEqual({ exitCode: 130, stdout: "", stderr: "" });
     expect(performance.now() - interruptedAt).toBeLessThan(30_000);
+  });
+
+  test("T-86 leaves no kubeconfig for plugins behind, which only its owner could read meanwhile", async () => {
+    const kubeconfig = await writeKubeconfig(`https://127.0.0.1:${portOf(server)}`);
+    const providers = join(folder, "providers.json");
+    await writeFile(providers, JSON.stringify({ providers: [] }));
+    const temporary = join(folder, "temporary");
+    await mkdir(temporary);
+    const seen: string[] = [];
+    const flags = ["--clusterprofile-provider-file", providers, "--plugin-namespace", "x"];
+    const { exitCode } = await runKnfleet(["status", "-A", ...flags], {
+      env: { KUBECONFIG: kubeconfig, TMPDIR: temporary },
+      // The server accepts and never answers: the command is waiting for it now.
+      during: (child) => {
+        server.once("connection", () => {
+          for (const name of readdirSync(temporary, { recursive: true }).map(String)) {
+            const mode = statSync(join(temporary, name)).mode & 0o777;
+            seen.push(`${name.replace(/-\w{6}(?=\/|$)/, "")} ${mode.toString(8)}`);
+          }
+          child.kill("SIGINT");
+        });
+      },
+    });
+    expect(exitCode).toBe(130);
+    expect(seen).toEqual(["kubectl-knfleet 700", "kubectl-knfleet/config 600"]);
+    expect(readdirSync(temporary)).toEqual([]);
   });
 });
 

@@ -155,7 +155,7 @@ describe("links", () => {
     await expect(load()).resolves.toHaveLength(1);
   });
 
-  test("that lead out of it are refused, for files and for folders", async () => {
+  test("T-35 that lead out of it are refused, for files and for folders", async () => {
     const outside = await mkdtemp(join(tmpdir(), "knfleet-outside-"));
     await writeFile(join(outside, "a.yaml"), object("a"));
     await mkdir(join(dir, "knative-serving/1.0.0"), { recursive: true });

@@ -152,7 +152,7 @@ describe("a manifest of a user", () => {
       text: "apiVersion: v1\nkind: List\n",
       problem: "a List without items",
     },
-  ])("must not be $name", async ({ text, problem }) => {
+  ])("T-32 must not be $name", async ({ text, problem }) => {
     await expect(parseUserManifest(url, text)).rejects.toMatchObject({
       name: "FleetError",
       reason: "ManifestInvalid",

@@ -35,7 +35,7 @@ describe("a table", () => {
     expect(painted).not.toBe(plain);
   });
 
-  test("keeps control characters of foreign text off the terminal", () => {
+  test("T-86 keeps control characters of foreign text off the terminal", () => {
     const hostile: Table = { headers: ["A"], rows: [["x\u001b[2J\r\n\u009b1my\u202ez"]] };
     expect(renderTable(hostile, { headers: true, paint: painter(false) })).toBe("A\nx [2J 1my z\n");
   });
