@@ -1,4 +1,5 @@
 import { ApiError } from "../access/api-error.ts";
+import { foreignText } from "../access/foreign-text.ts";
 import type { KubeClient } from "../access/kube-client.ts";
 import { anchorAnnotations, anchorLabels, anchorNameOf, managedByValue } from "../api/anchor.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../api/component.ts";
@@ -39,6 +40,9 @@ interface Holding {
 }
 
 type Claim = Pick<Holding, "kind" | "ids">;
+
+// A namespace, the name of an object, and its kind.
+const longestName = 350;
 
 const configMaps = knownResource("v1", "ConfigMap");
 const namespaces = knownResource("v1", "Namespace");
@@ -157,7 +161,9 @@ function assertApart(wanted: Wanted, kind: ComponentKind, holding: Holding | und
   }
   const owner = holder === undefined ? root && keyOf(root) : componentKeyOf(holder);
   const what =
-    owner === undefined ? "another installation" : `the installation of ${describe(owner)}`;
+    owner === undefined
+      ? "another installation"
+      : `the installation of ${foreignText(describe(owner), longestName)}`;
   throw new FleetError("AnchorConflict", `${shared} belongs to ${what}`);
 }
 

@@ -131,6 +131,15 @@ describe("a newcomer", () => {
     await expect(tried(second, { roots, all })).rejects.toMatchObject({ reason, message });
   });
 
+  test("is told no text of the cluster's that a terminal could take for a command", async () => {
+    const root = rootOf(first, [role], "hub-b");
+    const metadata = { ...root.metadata, namespace: "\u001b[31mred" };
+    const roots = [{ ...root, metadata }];
+    await expect(tried(second, { roots })).rejects.toMatchObject({
+      message: expect.not.stringContaining("\u001b"),
+    });
+  });
+
   test("has none where the other kind has an object of its own", async () => {
     const neighbour = component("KnativeServing", "first");
     const roots = [rootOf(neighbour, [role])];
