@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { commandTable } from "../../../cmd/kubectl/command-table.ts";
+import { portOf } from "../../fleet/ports.ts";
+import { recordedObjects } from "./recorded-hub.ts";
+import { knfleetFile } from "./run-knfleet.ts";
+import { runText } from "./run-text.ts";
+import { startStubHub, type StubHub } from "./stub-hub.ts";
+
+let folder: string;
+let hub: StubHub;
+let forbidding: StubHub;
+let silent: Server;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "knfleet-matrix-"));
+  await writeFile(join(folder, "providers.json"), '{"providers": []}');
+  await writeFile(join(folder, "serving.yaml"), serving);
+  hub = await startStubHub(recordedObjects);
+  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message: "no" };
+  forbidding = await startStubHub([], () => ({ status: 403, body }));
+  silent = createServer();
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await forbidding[Symbol.asyncDispose]();
+  silent.close();
+  await rm(folder, { recursive: true });
+});
+
+const serving = `apiVersion: operator.knative.dev/v1beta1
+kind: KnativeServing
+metadata: { name: knative-serving, namespace: team-a }
+spec: {}
+`;
+
+/** What has to stand behind a command's name; nothing for the others. */
+const argsOf: Readonly<Record<string, readonly string[]>> = {
+  get: ["pods"],
+  explain: ["ApplyFailed"],
+  completion: ["bash"],
+  connect: ["fleet/eu-1", "--", "true"],
+  kubeconfig: ["fleet/eu-1"],
+  credential: ["fleet/eu-1"],
+  wait: ["--timeout=5s"],
+};
+
+/** Commands that ask no server. */
+const offline = ["explain", "completion", "render"];
+
+const names = commandTable().map(({ name }) => name);
+const asking = names.filter((name) => !offline.includes(name));
+
+function lineOf(name: string): readonly string[] {
+  const files = ["--clusterprofile-provider-file", join(folder, "providers.json")];
+  const [input, first = ""] = [join(folder, "serving.yaml"), name];
+  const file = ["render", "plan", "check"].includes(name) ? ["-f", input] : [];
+  return [first, ...files, ...file, ...(argsOf[name] ?? [])];
+}
+
+async function kubeconfigFor(port: number): Promise<Readonly<Record<string, string>>> {
+  const path = join(folder, `hub-${port}`);
+  const document = {
+    "current-context": "hub",
+    contexts: [{ name: "hub", context: { cluster: "hub", user: "me" } }],
+    clusters: [{ name: "hub", cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: "me", user: {} }],
+  };
+  await writeFile(path, JSON.stringify(document));
+  return { KUBECONFIG: path };
+}
+
+describe("every command", () => {
+  test.each(names)("%s --help exits with 0 and says nothing on standard error", async (name) => {
+    const { exitCode, stdout, stderr } = await runText([name, "--help"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain("Exit codes:");
+  });
+
+  test.each(names)("%s with a flag that does not exist exits with 2", async (name) => {
+    const { exitCode, stdout, stderr } = await runText([name, "--no-such-flag"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: Unknown option '--no-such-flag'\nnext: /);
+  });
+});
+
+describe("every command that asks the hub", () => {
+  // Port 9 (discard) of the loopback address: nobody listens.
+  test.each(asking)("%s exits with 2 when the hub cannot be reached", async (name) => {
+    const { exitCode, stderr } = await runText(lineOf(name), { env: await kubeconfigFor(9) });
+    expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
+    expect(stderr).not.toMatch(/^ {4}at /m);
+  });
+
+  test.each(asking)("%s exits with 2 when the hub forbids everything", async (name) => {
+    const { exitCode, stderr } = await runText(lineOf(name), { env: forbidding.env });
+    expect({ name, exitCode, said: stderr !== "" }).toEqual({ name, exitCode: 2, said: true });
+  });
+
+  test.each(asking)(
+    "%s exits with 130 when it is interrupted while the hub is silent",
+    async (name) => {
+      const stop = new AbortController();
+      silent.once("connection", () => stop.abort());
+      const env = await kubeconfigFor(portOf(silent.address()));
+      const { exitCode } = await runText(lineOf(name), { env, signal: stop.signal });
+      expect({ name, exitCode }).toEqual({ name, exitCode: 130 });
+    },
+  );
+});
+
+describe("every command that prints", () => {
+  const printing = names.filter((name) => !["connect", "credential", "gather"].includes(name));
+
+  test.each(printing)("%s ends quietly when nobody reads its output", async (name) => {
+    const { PATH = "" } = process.env;
+    const child = spawn(process.execPath, [knfleetFile, ...lineOf(name)], {
+      env: { PATH, HOME: folder, ...hub.env },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 60_000,
+    });
+    child.stdout.destroy();
+    const [stderr] = await Promise.all([text(child.stderr), once(child, "close")]);
+    expect([0, 1, 2, 3]).toContain(child.exitCode);
+    expect(stderr).not.toMatch(/EPIPE|^ {4}at /m);
+  });
+});
