@@ -17,7 +17,7 @@ export async function runDeployments(
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = selectionOf(args, flags, access);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const list = sortedBy(
     await deployments(
       { selection, limits: limitsOf(flags, progress.update) },

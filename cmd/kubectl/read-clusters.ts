@@ -3,6 +3,7 @@ import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
 import { ownReasons } from "./own-reasons.ts";
+import type { Running } from "./print/progress.ts";
 import { readProfile } from "./profiles.ts";
 import type { ReportError } from "./report.ts";
 import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
@@ -19,8 +20,8 @@ export interface ReadLimits {
   readonly concurrency: number;
   /** Time for one cluster, from reading its profile to its last answer. */
   readonly spokeTimeoutMs: number;
-  /** Called whenever a cluster is done. */
-  readonly onProgress?: (done: number, total: number) => void;
+  /** Called whenever a cluster is begun or done, with those that are being read. */
+  readonly onProgress?: (done: number, total: number, running: Running) => void;
 }
 
 /** Readings by `clusterIdOf` of the components. */
@@ -72,11 +73,16 @@ export async function readEach<Facts>(
     components.map((component) => [clusterIdOf(component), component.spec?.clusterProfileRef]),
   );
   let done = 0;
+  const running = new Map<string, number>();
   const readings = await mapLimited([...targets], limits.concurrency, async ([id, ref]) => {
     const timeoutMs = limits.spokeTimeoutMs;
+    const name = id === "" ? "<hub>" : id;
+    running.set(name, performance.now());
+    limits.onProgress?.(done, targets.size, running);
     const reading = await readCluster({ id, ref }, { access, timeoutMs, read }, signal);
     done += 1;
-    limits.onProgress?.(done, targets.size);
+    running.delete(name);
+    limits.onProgress?.(done, targets.size, running);
     return [id, reading] as const;
   });
   return new Map(readings);

@@ -58,7 +58,7 @@ async function readFleet(
   signal: AbortSignal,
 ): Promise<FleetStatus> {
   const { now, stderr } = terminal;
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const report = await status(
     { selection, live: options.live ?? true, limits },

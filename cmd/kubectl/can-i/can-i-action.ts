@@ -34,7 +34,7 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const found = await findComponents(args, { access, flags }, signal);
   const releases = await releasesOf(input, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const { version } = options;
   const asked = await canI(

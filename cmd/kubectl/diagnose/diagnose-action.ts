@@ -23,7 +23,7 @@ export async function runDiagnose(input: Input, signal: AbortSignal): Promise<Ex
   await using here = await openVantage(flags, { env });
   const { hub, namespace } = here;
   const found = await findTargets(args, { hub, namespace, flags }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const diagnoses = await walksFrom(
     from,
     { input, here, found, onProgress: progress.update },

@@ -52,7 +52,7 @@ export async function runEvents(
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const selection = selectionOf(args, flags, access);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const found = await events(
     { selection, filter },

@@ -30,7 +30,7 @@ export async function runGet(
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = selectionOf([], flags, access);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const { list, blocks } = await getObjects(
     { selection, wanted },

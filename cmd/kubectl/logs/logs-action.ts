@@ -40,7 +40,7 @@ export async function runLogs(
   if (follow) checkFollow(flags);
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   if (follow) return await runFollow(input, { access, filter, live }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const found = await readLogs(
     { selection: selectionOf(args, flags, access), filter },

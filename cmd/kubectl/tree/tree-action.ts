@@ -30,7 +30,7 @@ export async function runTree(
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = selectionOf(args, flags, access);
   const way = await wayDeps(access, { flags, env }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const report = await tree(
     selection,

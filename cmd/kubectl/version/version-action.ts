@@ -49,7 +49,7 @@ async function versionOfAll(
   const { live = true } = options;
   const { env, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   // All namespaces unless one is named.
   const namespace = flags.namespace ?? undefined;
