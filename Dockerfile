@@ -1,33 +1,33 @@
 # The image of knfleet-controller and knfleet-webhook. test/image holds it to what the programs need.
-FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
+# JavaScript is the same on every machine: it is made on the one that builds, whatever the image is for.
+FROM --platform=$BUILDPLATFORM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 # No package runs a script of its own, neither here nor later.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
-COPY releases.lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY LICENSE releases.lock.json ./
+COPY docs ./docs
 COPY api ./api
 COPY access ./access
 COPY controller ./controller
 COPY webhook ./webhook
 COPY cmd ./cmd
+RUN node cmd/build.ts --output /dist
 # Every byte is compared with releases.lock.json, when it arrives and once more as it lies.
 RUN node cmd/releases.ts --release-dir /releases && node cmd/releases.ts --check --release-dir /releases
+
+# The Node of the machine that the image is for; nothing runs in this stage.
+FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS node
 
 # A C library and certificates: no shell, no package manager.
 FROM gcr.io/distroless/cc-debian12:nonroot@sha256:9dac0a79194e45a7da0158a9c6da57b217585af0786db3845d1f0ec1a0dd182f
 LABEL org.opencontainers.image.title="knfleet" \
       org.opencontainers.image.description="Knative Serving and Eventing on a whole fleet of Kubernetes clusters, driven from one hub" \
       org.opencontainers.image.licenses="Apache-2.0"
-COPY --from=build /usr/local/bin/node /usr/local/bin/node
-COPY --from=build /src/package.json /app/package.json
-COPY --from=build /src/node_modules /app/node_modules
-COPY --from=build /src/api /app/api
-COPY --from=build /src/access /app/access
-COPY --from=build /src/controller /app/controller
-COPY --from=build /src/webhook /app/webhook
-COPY --from=build /src/cmd /app/cmd
+COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=build /dist /app
 COPY --from=build /releases /var/lib/knfleet/releases
 USER 65532:65532
 WORKDIR /tmp
 ENTRYPOINT ["/usr/local/bin/node", "--disable-sigusr1", "--disable-proto=delete"]
-CMD ["/app/cmd/knfleet-controller.ts"]
+CMD ["/app/knfleet-controller.js"]

@@ -9,6 +9,8 @@ export interface ImageSources {
   /** releases.lock.json */
   readonly releases: string;
   readonly dockerfile: string;
+  /** Packages of which something is in the bundle, as package-lock.json names them: `node_modules/…`. */
+  readonly bundled: readonly string[];
 }
 
 interface Package {
@@ -21,70 +23,82 @@ interface Package {
 }
 
 /**
- * CycloneDX 1.6 of the image: equal files give an equal bill. Packages for development are left out. Throws a plain Error for a
- * package without a SHA-512 and for a Dockerfile without Node.
+ * CycloneDX 1.6 of the image: equal files give an equal bill. Packages of which the bundle holds nothing are left out. Throws a plain Error for a
+ * package without a SHA-512 or that is not in the lock file, and for a Dockerfile without Node.
  */
-export function sbomOf({ lock, releases, dockerfile }: ImageSources): object {
+export function sbomOf({ lock, releases, dockerfile, bundled }: ImageSources): object {
   const parsed = recordOf(JSON.parse(lock));
-  const packages = packagesIn(recordOf(parsed["packages"]));
+  const packages = packagesIn(recordOf(parsed["packages"]), bundled);
   const byPath = new Map(packages.map((one) => [one.path, one]));
   const own = { name: textOf(parsed["name"]), version: textOf(parsed["version"]) };
   const ownRef = purlOf(own);
-  const needs = Object.keys(recordOf(recordOf(recordOf(parsed["packages"])[""])["dependencies"]));
   const others = [nodeOf(dockerfile), releasesOf(recordOf(JSON.parse(releases)))];
   // One that lies in several folders is named once.
   const distinct = [...new Map(packages.map((one) => [purlOf(one), one])).values()];
+  const needs = distinct.map((one) => ({ ref: purlOf(one), dependsOn: needsOf(one, byPath) }));
+  const needed = new Set(needs.flatMap(({ dependsOn }) => dependsOn));
+  const direct = recordOf(recordOf(recordOf(parsed["packages"])[""])["dependencies"]);
+  // What only a package needed of which nothing is left is ours.
+  const ours = distinct.filter((one) => one.name in direct || !needed.has(purlOf(one)));
   return {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
-    serialNumber: serialOf(lock + releases + dockerfile),
+    serialNumber: serialOf([lock, releases, dockerfile, ...bundled].join()),
     version: 1,
     metadata: { component: { "bom-ref": ownRef, type: "application", ...own, purl: ownRef } },
     components: [...distinct.map(componentOf), ...others],
     dependencies: [
       {
         ref: ownRef,
-        dependsOn: [
-          ...needs.map((name) => refOf(name, "", byPath)),
-          ...others.map((one) => one["bom-ref"]),
-        ],
+        dependsOn: [...ours.map(purlOf), ...others.map((one) => one["bom-ref"])],
       },
-      ...distinct.map((one) => ({
-        ref: purlOf(one),
-        dependsOn: [...new Set(one.needs.map((name) => refOf(name, one.path, byPath)))],
-      })),
+      ...needs,
     ],
   };
 }
 
-function packagesIn(entries: Readonly<Record<string, unknown>>): readonly Package[] {
-  return Object.entries(entries).flatMap(([path, entry]) => {
-    if (path === "" || !isRecord(entry) || entry["dev"] === true) return [];
+function packagesIn(
+  entries: Readonly<Record<string, unknown>>,
+  bundled: readonly string[],
+): readonly Package[] {
+  return bundled.map((path) => {
+    const entry = entries[path];
+    if (!isRecord(entry)) throw new Error(`package-lock.json has no ${path}`);
     const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
     const [, digest] = /^sha512-(\S+)$/.exec(textOf(entry["integrity"])) ?? [];
     if (digest === undefined) throw new Error(`package-lock.json has no SHA-512 of ${path}`);
     const license = entry["license"];
-    return [
-      {
-        path,
-        name,
-        version: textOf(entry["version"]),
-        license: typeof license === "string" ? license : undefined,
-        sha512: Buffer.from(digest, "base64").toString("hex"),
-        needs: Object.keys(recordOf(entry["dependencies"])),
-      },
-    ];
+    return {
+      path,
+      name,
+      version: textOf(entry["version"]),
+      license: typeof license === "string" ? license : undefined,
+      sha512: Buffer.from(digest, "base64").toString("hex"),
+      needs: Object.keys(recordOf(entry["dependencies"])),
+    };
   });
 }
 
+/** What is bundled of the packages that one asks for. */
+function needsOf(
+  { needs, path }: Package,
+  byPath: ReadonlyMap<string, Package>,
+): readonly string[] {
+  const found = needs.map((name) => foundFrom(name, path, byPath));
+  return [...new Set(found.flatMap((one) => (one === undefined ? [] : [purlOf(one)])))];
+}
+
 /** Node's own look-up: the package in the nearest `node_modules`. */
-function refOf(name: string, from: string, byPath: ReadonlyMap<string, Package>): string {
-  for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf("/node_modules/")))) {
-    const found = byPath.get(base === "" ? `node_modules/${name}` : `${base}/node_modules/${name}`);
-    if (found !== undefined) return purlOf(found);
-    if (base === "") throw new Error(`package-lock.json has no ${name}, which ${from} needs`);
-    if (!base.includes("/node_modules/")) base = "";
-  }
+function foundFrom(
+  name: string,
+  from: string,
+  byPath: ReadonlyMap<string, Package>,
+): Package | undefined {
+  const folders = from.split("/node_modules/").map((_, at, all) => all.slice(0, all.length - at));
+  return folders
+    .map((parts) => byPath.get(`${parts.join("/node_modules/")}/node_modules/${name}`))
+    .concat(byPath.get(`node_modules/${name}`))
+    .find((one) => one !== undefined);
 }
 
 function componentOf({ name, version, license, sha512 }: Package): object {

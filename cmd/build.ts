@@ -31,7 +31,7 @@ try {
 }
 
 async function build(folder: string): Promise<void> {
-  if (!isOurs(folder, "knfleet")) {
+  if (!isOurs(folder)) {
     throw new Error(`${folder} holds something else and is left alone`);
   }
   const files = distFiles(root, await bundle(root));

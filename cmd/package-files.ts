@@ -21,6 +21,7 @@ export function distFiles(root: string, bundled: readonly BundledFile[]): readon
   const copied = [
     ["LICENSE", "LICENSE"],
     ["README.md", "docs/plugin.md"],
+    ["k9s-plugins.yaml", "docs/k9s-plugins.yaml"],
     ["releases.lock.json", "releases.lock.json"],
     ...readdirSync(join(root, "docs/schemas/v1")).map((file) => {
       return [`schemas/v1/${file}`, `docs/schemas/v1/${file}`] as const;
@@ -54,15 +55,17 @@ export function packagesIn(files: readonly BundledFile[]): readonly string[] {
 /** `npm pack` takes what `files` names: the plugin and the chunks that it can reach. */
 function manifestOf(root: string, bundled: readonly BundledFile[]): string {
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const { name, version, description, license, type, engines } = own;
+  const { version, description, license, type, engines } = own;
   const entry = `${pluginProgram}.js`;
   const files = [
     ...filesFrom(bundled, entry, { lazy: true }).map((file) => file.name),
     "THIRD-PARTY-LICENSES.txt",
+    "k9s-plugins.yaml",
     "releases.lock.json",
     "schemas",
   ].toSorted();
   const bin = { [pluginProgram]: entry };
+  const name = pluginProgram;
   const manifest = { name, version, description, license, type, bin, files, engines };
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
@@ -83,9 +86,9 @@ function licensesOf(root: string, folders: readonly string[]): string {
 }
 
 /** Whether a folder may be emptied: it is new, empty, or an earlier result. */
-export function isOurs(folder: string, name: string): boolean {
+export function isOurs(folder: string): boolean {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return true;
   const manifest = join(folder, "package.json");
   if (!existsSync(manifest) || !existsSync(join(folder, `${pluginProgram}.js`))) return false;
-  return JSON.parse(readFileSync(manifest, "utf8")).name === name;
+  return JSON.parse(readFileSync(manifest, "utf8")).name === pluginProgram;
 }

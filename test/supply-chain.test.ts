@@ -59,8 +59,10 @@ describe("packages", () => {
 
 describe("the Dockerfile", () => {
   test("begins each stage with an image that is pinned by its digest", () => {
-    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
-    expect(bases).toHaveLength(2);
+    const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map(
+      ([, base]) => base,
+    );
+    expect(bases).toHaveLength(3);
     for (const base of bases) expect(base).toMatch(/@sha256:[0-9a-f]{64}$/);
   });
 
@@ -68,7 +70,7 @@ describe("the Dockerfile", () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
     expect(last).not.toMatch(/^(?:RUN|ADD|SHELL) /m);
     expect(last).toContain("/distroless/");
-    expect(dockerfile).toMatch(/^RUN npm ci --omit=dev --ignore-scripts /m);
+    expect(dockerfile).toMatch(/^RUN npm ci --ignore-scripts /m);
   });
 
   test("verifies the release files, and does not run as root", () => {
@@ -77,6 +79,8 @@ describe("the Dockerfile", () => {
   });
 
   test("has the Node that is tested with", () => {
+    const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(node:\S+)/gm)];
+    expect(new Set(bases.map(([, base]) => base)).size).toBe(1);
     const [, version] = /^FROM node:([\d.]+)-/m.exec(dockerfile) ?? [];
     expect(version).toBe(JSON.parse(read("package.json")).devDependencies.node);
   });
@@ -111,8 +115,12 @@ describe.each(workflows)("$name", ({ text }) => {
   test("checks first, signs image and chart, and says where they come from", () => {
     expect(valueAt(workflow, "jobs", "publish", "needs")).toBe("check");
     expect(text.match(/cosign sign --yes/g)).toHaveLength(2);
-    expect(text.match(/actions\/attest-build-provenance@/g)).toHaveLength(2);
+    expect(text.match(/actions\/attest-build-provenance@/g)).toHaveLength(3);
     expect(text).toContain("--type cyclonedx");
     expect(text).toContain("npm audit --omit=dev --audit-level=high");
+    // The plugin has the name that krew's manifest and docs/plugin.md give it.
+    expect(text).toContain('mv kubectl-knfleet-*.tgz "kubectl-knfleet-$GITHUB_REF_NAME.tar.gz"');
+    expect(read(".krew.yaml")).toContain("/kubectl-knfleet-{{ .TagName }}.tar.gz");
+    expect(read("docs/plugin.md")).toContain("`kubectl-knfleet-vVERSION.tar.gz`");
   });
 });

@@ -1,17 +1,23 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { cp, glob, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
+import { exitCodes } from "../../cmd/kubectl/exit-codes.ts";
+import { createProgram } from "../../cmd/kubectl/program.ts";
+import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { buildDist, type DistFolder } from "./dist-folder.ts";
 
 const run = promisify(execFile);
 const project = resolve(import.meta.dirname, "../..");
 let dist: DistFolder;
 let home: string;
+let archive: string;
 let installed: string;
 
 // What a person does: pack, and install the packed file where there is nothing and no network.
@@ -22,8 +28,8 @@ beforeAll(async () => {
   await npm("pack", dist.path(""), "--pack-destination", home);
   const { version } = JSON.parse(await readFile(dist.path("package.json"), "utf8"));
   await writeFile(join(home, "empty/package.json"), "{}");
-  const file = join(home, `knfleet-${version}.tgz`);
-  await npm("install", "--prefix", join(home, "empty"), "--no-audit", "--no-fund", file);
+  archive = join(home, `kubectl-knfleet-${version}.tgz`);
+  await npm("install", "--prefix", join(home, "empty"), "--no-audit", "--no-fund", archive);
   installed = join(home, "empty/node_modules");
 });
 afterAll(() => dist[Symbol.asyncDispose]());
@@ -36,8 +42,10 @@ async function npm(...args: readonly string[]): Promise<string> {
 
 test("the package needs no other one", async () => {
   const names = await readdir(installed);
-  expect(names.filter((name) => !name.startsWith("."))).toEqual(["knfleet"]);
-  const manifest = JSON.parse(await readFile(join(installed, "knfleet/package.json"), "utf8"));
+  expect(names.filter((name) => !name.startsWith("."))).toEqual(["kubectl-knfleet"]);
+  const manifest = JSON.parse(
+    await readFile(join(installed, "kubectl-knfleet/package.json"), "utf8"),
+  );
   const own = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
   expect(manifest).toMatchObject({ license: "Apache-2.0", engines: own.engines, type: "module" });
   for (const field of ["dependencies", "scripts", "private"])
@@ -45,7 +53,7 @@ test("the package needs no other one", async () => {
 });
 
 test("the package holds the plugin, its schemas and licences, and nothing of the services, of tests and of sources", async () => {
-  const folder = join(installed, "knfleet");
+  const folder = join(installed, "kubectl-knfleet");
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
@@ -57,6 +65,7 @@ test("the package holds the plugin, its schemas and licences, and nothing of the
     "LICENSE",
     "README.md",
     "THIRD-PARTY-LICENSES.txt",
+    "k9s-plugins.yaml",
     "kubectl-knfleet.js",
     "package.json",
     "releases.lock.json",
@@ -71,14 +80,14 @@ test("the installed plugin runs by its name, and the documents it prints have th
   const plugin = join(installed, ".bin/kubectl-knfleet");
   const { stdout } = await run(plugin, ["explain", "ClusterBusy", "-o", "json"], { env: { PATH } });
   const { kind } = JSON.parse(stdout);
-  const schema = await readFile(join(installed, `knfleet/schemas/v1/${kind}.json`), "utf8");
+  const schema = await readFile(join(installed, `kubectl-knfleet/schemas/v1/${kind}.json`), "utf8");
   expect(JSON.parse(schema)).toMatchObject({ type: "object" });
   const help = await run(plugin, ["--help"], { env: { PATH } });
   for (const { name } of commandTable()) expect(help.stdout).toContain(`\n  ${name} `);
 });
 
 test("a Node that is too old is told in one line", async () => {
-  const entry = join(installed, "knfleet/kubectl-knfleet.js");
+  const entry = join(installed, "kubectl-knfleet/kubectl-knfleet.js");
   const preload = `Object.defineProperty(process.versions, "node", { value: "20.19.0" })`;
   const words = [
     "--import",
@@ -95,3 +104,149 @@ test("a Node that is too old is told in one line", async () => {
   const { engines } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
   expect(engines).toEqual({ node: ">=24.12" });
 });
+
+describe("the manifest for krew", () => {
+  const pairs = [
+    { os: "darwin", all: ["amd64", "arm64"] },
+    { os: "linux", all: ["386", "amd64", "arm", "arm64", "ppc64le"] },
+    { os: "windows", all: ["386", "amd64", "arm64"] },
+  ].flatMap(({ os, all }) => all.map((arch) => ({ os, arch })));
+  let manifest: unknown;
+  let platforms: readonly unknown[];
+
+  beforeAll(async () => {
+    manifest = await krewManifest(archive);
+    platforms = listAt(manifest, "spec", "platforms");
+  });
+
+  test("has a name, a version and a description as krew's index wants them", async () => {
+    const { version } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
+    expect(manifest).toMatchObject({
+      apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
+      kind: "Plugin",
+      metadata: { name: expect.stringMatching(/^(?!kube-)[a-z]+(?:-[a-z]+)*$/) },
+      spec: {
+        version: `v${version}`,
+        homepage: expect.stringMatching(/^https:/),
+        // One line, and no list of flags.
+        shortDescription: expect.stringMatching(/^(?!.*--)[^\n.]{10,50}$/),
+      },
+    });
+    const text = JSON.stringify(manifest);
+    const { engines } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
+    expect(text).toContain(`Needs Node.js ${engines.node.replace(">=", "")} or newer`);
+  });
+
+  test("every platform is one that exists, none matches two, and none is Windows, where a program ends in .exe", () => {
+    const matched = pairs.map(({ os, arch }) => ({
+      os,
+      count: platforms.filter((platform) => matches(valueAt(platform, "selector"), { os, arch }))
+        .length,
+    }));
+    expect(matched.filter(({ os, count }) => count !== (os === "windows" ? 0 : 1))).toEqual([]);
+    for (const platform of platforms) {
+      expect(pairs.some((pair) => matches(valueAt(platform, "selector"), pair))).toBe(true);
+      expect(valueAt(platform, "uri")).toMatch(/^https:.*\.tar\.gz$/);
+      expect(valueAt(platform, "sha256")).toMatch(/^[0-9a-f]{64}$/);
+      expect(valueAt(platform, "bin")).not.toMatch(/\.exe$/);
+    }
+  });
+
+  test("what krew takes out of the archive has the licence, and runs through krew's link", async () => {
+    const unpacked = join(home, "unpacked");
+    const store = join(home, "store");
+    await mkdir(unpacked);
+    await mkdir(store);
+    await run("tar", ["-xzf", archive, "-C", unpacked]);
+    for (const step of listAt(platforms[0], "files")) {
+      const from = String(valueAt(step, "from"));
+      for await (const path of glob(from, { cwd: unpacked })) {
+        await cp(join(unpacked, path), join(store, String(valueAt(step, "to")), basename(path)), {
+          recursive: true,
+        });
+      }
+    }
+    expect(await readdir(store)).toEqual(expect.arrayContaining(["LICENSE", "package.json"]));
+    const program = join(store, String(valueAt(platforms[0], "bin")));
+    expect((await stat(program)).mode & 0o111).toBe(0o111);
+    const link = join(home, "kubectl-knfleet");
+    await symlink(program, link);
+    const { PATH = "" } = process.env;
+    expect((await run(link, ["--help"], { env: { PATH } })).stdout).toContain(
+      "kubectl knfleet status",
+    );
+  });
+});
+
+test("every plugin for k9s is a command line that kubectl knfleet takes, and their keys do not meet", async () => {
+  const text = await readFile(join(project, "docs/k9s-plugins.yaml"), "utf8");
+  const plugins = Object.values(JSON.parse(JSON.stringify(valueAt(parse(text), "plugins"))));
+  const keys = plugins.flatMap((plugin) =>
+    listAt(plugin, "scopes").map(
+      (scope) => `${String(scope)} ${String(valueAt(plugin, "shortCut"))}`,
+    ),
+  );
+  expect(new Set(keys).size).toBe(keys.length);
+  const values = {
+    RESOURCE_NAME: "knativeservings",
+    NAMESPACE: "team-a",
+    NAME: "knative-serving",
+    CONTEXT: "hub",
+  };
+  const lines = plugins.map((plugin) => {
+    const words = [valueAt(plugin, "command"), ...listAt(plugin, "args")].map(String);
+    const filled = words
+      .join(" ")
+      .replaceAll(/\$([A-Z_]+)/g, (_, name: string) => String(valueAt(values, name)));
+    const [, line = ""] = /kubectl knfleet (.*?)(?: 2>&1 \| less -RK)?$/.exec(filled) ?? [];
+    return line.replaceAll("'", "").split(" ");
+  });
+  expect(lines.length).toBeGreaterThan(4);
+  for (const line of lines) expect([line, await chosenBy(line)]).toEqual([line, line[0]]);
+});
+
+/** The command that a command line chooses; throws when it has a flag that there is not. */
+async function chosenBy(words: readonly string[]): Promise<string | undefined> {
+  let chosen: string | undefined;
+  const { env, stdout, stderr } = process;
+  const terminal = { args: words, env, stdout, stderr, now: () => new Date() };
+  const program = createProgram(terminal, async (entry) => {
+    chosen = entry.name;
+    return Promise.resolve(exitCodes.fine);
+  });
+  await program.parseAsync([...words], { from: "user" });
+  return chosen;
+}
+
+/** The template as krew-release-bot fills it in for a release whose archive is `packed`. */
+async function krewManifest(packed: string): Promise<unknown> {
+  const template = await readFile(join(project, ".krew.yaml"), "utf8");
+  const { version } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
+  const sha256 = createHash("sha256")
+    .update(await readFile(packed))
+    .digest("hex");
+  const filled = template
+    .replace(/\{\{ *addURIAndSha "(.+)" \.TagName *\}\}/, `uri: $1\n      sha256: ${sha256}`)
+    .replaceAll("{{ .TagName }}", `v${version}`);
+  expect(filled).not.toContain("{{");
+  return parse(filled);
+}
+
+function matches(selector: unknown, pair: Readonly<Record<string, string>>): boolean {
+  const labels = valueAt(selector, "matchLabels");
+  const wanted = isRecord(labels) ? Object.entries(labels) : [];
+  const expressions = listAt(selector, "matchExpressions");
+  return (
+    wanted.every(([key, value]) => pair[key] === value) &&
+    expressions.every((expression) => {
+      if (valueAt(expression, "operator") !== "In") throw new Error("krew knows `In` and others");
+      const value = pair[String(valueAt(expression, "key"))];
+      return listAt(expression, "values").includes(value);
+    })
+  );
+}
+
+function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found : [];
+}

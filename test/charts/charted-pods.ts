@@ -22,6 +22,8 @@ export interface Release {
   readonly namespace: string;
   /** First part of all its names. */
   readonly name: string;
+  /** What lies in /app of the image, a folder that `npm run build` made; absent: the sources are run. */
+  readonly app?: string;
 }
 
 /** The pods that the chart made on a cluster, played by processes: same program, arguments, environment, files and ServiceAccount. */
@@ -45,6 +47,7 @@ export class ChartedPods {
     ];
     const environment = await this.#environmentOf(pod);
     const controller = new ControllerProcess({
+      program: this.#fileOf(pod),
       flags,
       environment,
       leaderElection: true,
@@ -66,7 +69,12 @@ export class ChartedPods {
       ...here,
       `--release-dir=${await releaseDir()}`,
     ];
-    const webhook = new WebhookProcess({ kubeconfig, environment, flags });
+    const webhook = new WebhookProcess({
+      program: this.#fileOf(pod),
+      kubeconfig,
+      environment,
+      flags,
+    });
     const isReady = async () => webhook.ready().then(() => true);
     await waitFor("the webhook to be ready", isReady, { timeoutMs: startMs });
     const { namespace, name } = this.#release;
@@ -76,14 +84,22 @@ export class ChartedPods {
 
   /** Runs the program of a pod to its end. */
   async toItsEnd(pod: unknown): Promise<{ readonly code: number; readonly stderr: string }> {
-    const [, , , program = ""] = listAt(pod, "spec", "containers", 0, "command").map(String);
     const env = { PATH: process.env["PATH"] ?? "", ...(await this.#environmentOf(pod)) };
     const { promise, resolve: answer } = Promise.withResolvers<{ code: number; stderr: string }>();
-    const file = join(project, program.replace("/app/", ""));
-    execFile(process.execPath, [file], { env }, (error, _stdout, stderr) => {
+    execFile(process.execPath, [this.#fileOf(pod)], { env }, (error, _stdout, stderr) => {
       answer({ code: error === null ? 0 : Number(error.code), stderr });
     });
     return promise;
+  }
+
+  /** The file here that is the program of a pod. */
+  #fileOf(pod: unknown): string {
+    const words = listAt(pod, "spec", "containers", 0, "command").map(String);
+    // An older package of the chart starts sources, which had a folder of their own in the image.
+    const [, name] = /^\/app\/(?:cmd\/)?([\w-]+)\.[jt]s$/.exec(words.at(-1) ?? "") ?? [];
+    if (name === undefined) throw new Error(`The image has no program ${words.join(" ")}`);
+    const { app } = this.#release;
+    return app === undefined ? join(project, "cmd", `${name}.ts`) : join(app, `${name}.js`);
   }
 
   async #podOf(program: string): Promise<KubeObject> {

@@ -105,7 +105,7 @@ describe("every set of values", () => {
       for (const pod of podsIn(rendered.get(file) ?? [])) {
         const [, ...nodeFlags] = listAt(pod.spec, "containers", 0, "command").map(String);
         const program = nodeFlags.pop() ?? "";
-        expect(program).toMatch(/^\/app\/cmd\/knfleet-(?:controller|webhook|uninstall-check)\.ts$/);
+        expect(program).toMatch(/^\/app\/knfleet-(?:controller|webhook|uninstall-check)\.js$/);
         // T-46: nobody opens a debugger in a process with credentials.
         expect(nodeFlags).toEqual(["--disable-sigusr1", "--disable-proto=delete"]);
         const readFlags = pod.program === "webhook" ? readWebhookFlags : readControllerFlags;

@@ -5,6 +5,8 @@ import { join, resolve } from "node:path";
 
 /** How a controller is started. */
 export interface ControllerProcessOptions {
+  /** File of the program; absent: that of the sources. */
+  readonly program?: string;
   readonly kubeconfig?: string;
   readonly providerFile?: string;
   readonly releaseDir?: string;
@@ -55,7 +57,7 @@ export class ControllerProcess implements AsyncDisposable {
   /** Starts the binary and waits for nothing; `startControllerProcess` is what most tests want. */
   constructor(options: ControllerProcessOptions) {
     this.#options = options;
-    this.#child = spawn(process.execPath, [binary, ...flagsOf(options)], {
+    this.#child = spawn(process.execPath, [options.program ?? binary, ...flagsOf(options)], {
       // The environment of the test runner stays out: its KUBECONFIG is somebody's real cluster.
       env: {
         PATH: process.env["PATH"] ?? "",

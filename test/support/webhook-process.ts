@@ -7,6 +7,8 @@ import { waitFor } from "../fleet/wait-for.ts";
 
 /** How a webhook is started. */
 export interface WebhookProcessOptions {
+  /** File of the program; absent: that of the sources. */
+  readonly program?: string;
   readonly kubeconfig: string;
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -29,9 +31,15 @@ export class WebhookProcess implements AsyncDisposable {
   stdout = "";
   stderr = "";
 
-  constructor({ kubeconfig, flags = [], environment = {} }: WebhookProcessOptions) {
+  constructor({ program, kubeconfig, flags = [], environment = {} }: WebhookProcessOptions) {
     const usual = ["--address=127.0.0.1:0", "--health-address=127.0.0.1:0", "--drain-period=0s"];
-    const args = [binary, `--kubeconfig=${kubeconfig}`, "--release-dir=", ...usual, ...flags];
+    const args = [
+      program ?? binary,
+      `--kubeconfig=${kubeconfig}`,
+      "--release-dir=",
+      ...usual,
+      ...flags,
+    ];
     this.#child = spawn(process.execPath, args, {
       env: {
         PATH: process.env["PATH"] ?? "",

@@ -69,7 +69,7 @@ app.kubernetes.io/component: {{ .program }}
 - /usr/local/bin/node
 - --disable-sigusr1
 - --disable-proto=delete
-- /app/cmd/knfleet-{{ .program }}.ts
+- /app/knfleet-{{ .program }}.js
 {{- end -}}
 
 {{- define "knfleet.manifestSources" -}}
