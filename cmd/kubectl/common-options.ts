@@ -83,7 +83,7 @@ export function connectionOptions(): readonly Option[] {
 export function ignoredOptions(): readonly Option[] {
   return [
     new Option("--cache-dir <folder>", "no discovery, no cache"),
-    new Option("--chunk-size <number>", "lists are read in pages of 500"),
+    new Option("--chunk-size <number>", "objects in one answer to get (default 500)"),
     new Option("--disable-compression", "answers are small"),
     new Option("--warnings-as-errors", "no warnings of the server are shown"),
   ].map((option) => option.hideHelp());

@@ -29,6 +29,7 @@ export interface RawFlags extends RawHubFlags {
   readonly concurrency?: string;
   readonly spokeTimeout?: string;
   readonly timeout?: string;
+  readonly chunkSize?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly requestTimeout?: string;
@@ -68,6 +69,10 @@ export interface Flags {
   readonly spokeTimeoutMs: number;
   readonly timeoutMs: number;
   /** False: `timeoutMs` is the default, and a command that goes on may go on. */
+  /** Objects in one answer to a list; 0: all at once. */
+  readonly chunkSize: number;
+  /** False: `spokeTimeoutMs` is the default of most commands, and another command may have its own. */
+  readonly spokeTimeoutGiven: boolean;
   readonly timeoutGiven: boolean;
   readonly hub: HubFlags;
 }
@@ -120,6 +125,7 @@ export function readFlags(
     hub: {
       kubeconfig: nonEmpty(raw.kubeconfig),
       context: nonEmpty(raw.context),
+    chunkSize: chunkSizeOf(raw.chunkSize),
       overrides: hubOverrides(raw),
       requestTimeoutMs: timeoutOf(raw.requestTimeout, "--request-timeout", 10_000),
     },
@@ -156,4 +162,11 @@ function timeoutOf(text: string | undefined, flag: string, fallbackMs: number): 
 
 function nonEmpty(value: string | undefined): string | undefined {
   return value === "" ? undefined : value;
+function chunkSizeOf(text = "500"): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `Invalid value "${text}" for --chunk-size: want a number, or 0 for no limit`,
+  );
+}
+
 }

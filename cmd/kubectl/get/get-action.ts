@@ -26,7 +26,7 @@ export async function runGet(
   { args, flags, options, terminal }: ActionInput<GetFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const wanted = wantedOf(args, options);
+  const wanted = { ...wantedOf(args, options), pageSize: flags.chunkSize };
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = selectionOf([], flags, access);
@@ -61,7 +61,10 @@ export async function runGet(
   return getExitCode(list);
 }
 
-function wantedOf([first = "", ...names]: readonly string[], options: GetFlags): Wanted {
+function wantedOf(
+  [first = "", ...names]: readonly string[],
+  options: GetFlags,
+): Omit<Wanted, "pageSize"> {
   const kinds = first.split(",").filter((word) => word !== "");
   const { spokeNamespace, allSpokeNamespaces = false, spokeSelector, fieldSelector } = options;
   if (kinds.length === 0) {

@@ -50,6 +50,8 @@ export interface Wanted {
   readonly namespace: string | null | undefined;
   readonly labelSelector: string | undefined;
   readonly fieldSelector: string | undefined;
+  /** Objects in one answer of a server; 0: all at once. */
+  readonly pageSize: number;
 }
 
 interface GetDeps {
@@ -105,14 +107,14 @@ function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<
       components.filter((component) => clusterIdOf(component) === id),
       wanted,
     );
-    const { labelSelector, fieldSelector } = wanted;
+    const { labelSelector, fieldSelector, pageSize } = wanted;
     const tables = await Promise.all(
       named
         .flatMap(({ kinds }) => kinds)
         .flatMap((kind) => {
           const where: readonly ListOptions["namespace"][] = kind.namespaced ? places : [undefined];
           return where.map((namespace) =>
-            listTable(client, { kind, namespace, labelSelector, fieldSelector }, signal),
+            listTable(client, { kind, namespace, labelSelector, fieldSelector, pageSize }, signal),
           );
         }),
     );

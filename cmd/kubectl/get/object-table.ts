@@ -1,3 +1,4 @@
+import { ConnectionError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { collectionPath } from "../../../access/kube-path.ts";
 import { isRecord } from "../../../api/fields.ts";
@@ -29,32 +30,40 @@ export interface ListOptions {
   readonly namespace: string | undefined;
   readonly labelSelector: string | undefined;
   readonly fieldSelector: string | undefined;
+  /** Objects in one answer; 0: all at once. Default 500. */
+  readonly pageSize?: number;
 }
 
 const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-const pageSize = 500;
-const maxPages = 200;
+// Far above what a cluster holds of one kind; a server that goes on and on must not fill our memory. Security: T-54.
+const maxRows = 1_000_000;
 
 /** Lists objects as a Table of the server, in pages. Throws what KubeClient throws. */
 export async function listTable(
-  client: Pick<KubeClient, "request">,
-  { kind, ...ref }: ListOptions & { readonly kind: ServedKind },
+  client: Pick<KubeClient, "request" | "server">,
+  { kind, pageSize = 500, ...ref }: ListOptions & { readonly kind: ServedKind },
   signal: AbortSignal,
 ): Promise<ObjectTable> {
   const rows: ObjectRow[] = [];
   let columns: readonly Column[] = [];
   let next: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
-    const query = { limit: pageSize, includeObject: "Object", continue: next };
+  for (;;) {
+    const query = {
+      limit: pageSize === 0 ? undefined : pageSize,
+      includeObject: "Object",
+      continue: next,
+    };
     const path = collectionPath({ resource: kind, ...ref }, query);
     // oxlint-disable-next-line no-await-in-loop -- each page names the next
     const answer = await client.request("GET", path, undefined, signal, { accept });
     columns = itemsAt(answer, "columnDefinitions").map(columnOf);
-    rows.push(...itemsAt(answer, "rows").flatMap(rowOf));
+    for (const row of itemsAt(answer, "rows").flatMap(rowOf)) rows.push(row);
     next = stringAt(answer, "metadata", "continue") ?? undefined;
-    if (next === undefined) break;
+    if (next === undefined) return { kind, columns, rows };
+    if (rows.length >= maxRows) {
+      throw new ConnectionError("other", `${client.server} sent more than ${maxRows} objects`);
+    }
   }
-  return { kind, columns, rows };
 }
 
 function columnOf(definition: unknown): Column {

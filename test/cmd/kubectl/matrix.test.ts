@@ -62,9 +62,9 @@ const asking = names.filter((name) => !offline.includes(name));
 
 function lineOf(name: string): readonly string[] {
   const files = ["--clusterprofile-provider-file", join(folder, "providers.json")];
-  const [input, first = ""] = [join(folder, "serving.yaml"), name];
-  const file = ["render", "plan", "check"].includes(name) ? ["-f", input] : [];
-  return [first, ...files, ...file, ...(argsOf[name] ?? [])];
+  const input = ["-f", join(folder, "serving.yaml")];
+  const file = ["render", "plan", "check"].includes(name) ? input : [];
+  return [name, ...files, ...file, ...(argsOf[name] ?? [])];
 }
 
 async function kubeconfigFor(port: number): Promise<Readonly<Record<string, string>>> {
