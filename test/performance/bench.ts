@@ -3,6 +3,7 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
 import { type AccessResult, measureAccess } from "./access-part.ts";
+import { cliGoals, type CliResult, measureCli } from "./cli-part.ts";
 import { seconds } from "./figures.ts";
 import { fleetGoals, type FleetOfTen, measureFleetOfTen } from "./fleet-part.ts";
 import { type Goal, goalTable } from "./goals.ts";
@@ -24,12 +25,13 @@ import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part
 import { startWorkbench } from "./workbench.ts";
 
 const fleetParts = ["eventing", "serving", "repair", "lost", "steady"] as const;
-const parts = [...fleetParts, "render", "access", "fleet", "webhook"] as const;
+const parts = [...fleetParts, "render", "access", "fleet", "webhook", "cli"] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost, the steady state,
-                rendering (without any cluster), the way to spokes, ten spokes at once, or the admission webhook
+                rendering (without any cluster), the way to spokes, ten spokes at once, the admission webhook, or
+                kubectl knfleet with 200 spokes
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
@@ -82,6 +84,7 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
     access: isWanted("access", only) ? await measureAccess(say) : null,
     fleet: isWanted("fleet", only) ? await measureFleetOfTen(say) : null,
     webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
+    cli: isWanted("cli", only) ? await measureCli(say) : null,
     ...(fleetParts.some((part) => isWanted(part, only))
       ? await measureFleet({ only, runs, rtts }, say)
       : noFleet),
@@ -100,6 +103,7 @@ interface Results extends FleetResult {
   readonly access: AccessResult | null;
   readonly fleet: FleetOfTen | null;
   readonly webhook: WebhookResult | null;
+  readonly cli: CliResult | null;
 }
 
 function goalsOf(results: Results): readonly Goal[] {
@@ -108,6 +112,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...(results.access === null ? [] : accessGoals(results.access)),
     ...(results.fleet === null ? [] : fleetGoals(results.fleet)),
     ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
+    ...(results.cli === null ? [] : cliGoals(results.cli)),
     ...installGoals(results.installs),
     ...(results.steady === null ? [] : steadyGoals(results.steady)),
     ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
