@@ -1,6 +1,7 @@
 import { FleetError } from "../api/errors.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
+import type { Credential } from "./credential.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { hubCredential, pemOf } from "./hub-credentials.ts";
 import type { KubeClient } from "./kube-client.ts";
@@ -18,6 +19,8 @@ export interface HubOptions extends KubeconfigSource {
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
   readonly onRequest?: RequestObserver;
+  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
+  readonly onCredential?: (credential: Credential) => void;
 }
 
 /** The hub: the cluster that holds the components and ClusterProfiles. */
@@ -39,7 +42,11 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
   const environment = pluginEnvironment(options.environment);
   const credentials = new RenewingCredentials({
     // Loaded again each time: a login tool may have written new tokens.
-    obtain: (signal) => hubCredential(loadKubeconfig(options), environment, signal),
+    obtain: async (signal) => {
+      const credential = await hubCredential(loadKubeconfig(options), environment, signal);
+      options.onCredential?.(credential);
+      return credential;
+    },
     now: Date.now,
     random: Math.random,
   });

@@ -26,9 +26,14 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<n
   }
   let exitCode: number = exitCodes.fine;
   let chosen: Chosen | undefined;
-  const program = createProgram(terminal, async (entry, input) => {
-    chosen = { entry, input };
-    await checkTemplates(input);
+  const program = createProgram(terminal, async (entry, asked) => {
+    chosen = { entry, input: asked };
+    await checkTemplates(asked);
+    const { bundle } = asked.flags;
+    const input =
+      bundle === undefined
+        ? asked
+        : await (await import("./bundle/on-bundle.ts")).onBundle(bundle, asked, entry);
     const deadline = deadlineOf({ entry, input }, signal);
     const action = await entry.load();
     exitCode = await action(input, deadline);

@@ -9,6 +9,7 @@ import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
 import { diffEntry } from "./diff/diff-entry.ts";
 import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
+import { gatherEntry } from "./gather/gather-entry.ts";
 import { getEntry } from "./get/get-entry.ts";
 import { kubeconfigEntry } from "./kubeconfig/kubeconfig-entry.ts";
 import { logsEntry } from "./logs/logs-entry.ts";
@@ -33,6 +34,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   eventsEntry(),
   logsEntry(),
   treeEntry(),
+  gatherEntry(),
   explainEntry(),
   canIEntry(),
   connectEntry(),
@@ -55,6 +57,8 @@ const statusEntry = (): CommandEntry => ({
     ["kubectl knfleet status ks/knative-serving ke/knative-eventing", "two installations"],
     ["kubectl knfleet status -A -l env=prod -o wide", "with server, provider and message"],
     ["kubectl knfleet status -A -o json", "for scripts; see docs/cli.md for the fields"],
+    ["kubectl knfleet status -A -o html > fleet.html", "one page for a browser"],
+    ["kubectl knfleet status -A --bundle fleet.tgz", "as it was when gather wrote the bundle"],
   ],
   options: [
     new Option("--no-live", "only the hub's view: no spoke is reached"),
@@ -62,6 +66,8 @@ const statusEntry = (): CommandEntry => ({
     new Option("-w, --watch", "go on and print rows that change; --timeout ends it"),
   ],
   kind: "FleetStatus",
+  formats: ["html"],
+  readsBundles: true,
   completes: "installations",
   load: async () => (await import("./status-action.ts")).runStatus,
 });
@@ -77,6 +83,7 @@ const deploymentsEntry = (): CommandEntry => ({
   ],
   options: [],
   kind: "DeploymentList",
+  readsBundles: true,
   completes: "installations",
   load: async () => (await import("./deployments-action.ts")).runDeployments,
 });

@@ -43,6 +43,10 @@ export function commonOptions(): readonly Option[] {
       "--plugin-root <folder>",
       "folder that exec plugins have to be in; can be given several times (default: anywhere)",
     ).argParser(collected),
+    new Option(
+      "--bundle <file>",
+      "read what gather has written, in place of the fleet; no server is asked",
+    ),
     new Option("--concurrency <number>", "spokes read at the same time (default 16)"),
     new Option("--spoke-timeout <duration>", "time for one spoke (default 10s)"),
     new Option("--timeout <duration>", "time for the whole command (default 1m)"),

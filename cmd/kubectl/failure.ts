@@ -4,6 +4,7 @@ import { ApiError, ConnectionError } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { reasons } from "../../api/reasons.ts";
 import { NotServedError } from "./installations.ts";
+import { messageOf } from "./message-of.ts";
 import type { LiveReason } from "./own-reasons.ts";
 import type { Failure } from "./print/failure.ts";
 import { UsageError } from "./usage-error.ts";
@@ -107,8 +108,4 @@ function causesOf(error: unknown): readonly string[] {
     cause = cause instanceof Error ? cause.cause : undefined;
   }
   return causes.filter((text) => text !== "");
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

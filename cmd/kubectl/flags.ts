@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 
 import type { RequestObserver } from "../../access/request-record.ts";
+import type { RecordedFleet } from "./bundle/bundle.ts";
 import { parseDurationMs } from "./duration.ts";
 import { hubOverrides, type HubFlags, type RawHubFlags } from "./hub-flags.ts";
 import { outputOf, type ExtraFormat, type OutputFormat } from "./output-format.ts";
@@ -33,6 +34,7 @@ export interface RawFlags extends RawHubFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly requestTimeout?: string;
+  readonly bundle?: string;
 }
 
 /** The same flags, read and checked. Durations in milliseconds. */
@@ -67,6 +69,8 @@ export interface Flags {
   readonly pluginRoots: readonly string[];
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
+  /** False: `spokeTimeoutMs` is the default of most commands, and another command may have its own. */
+  readonly spokeTimeoutGiven: boolean;
   readonly timeoutMs: number;
   /** False: `timeoutMs` is the default, and a command that goes on may go on. */
   /** Objects in one answer to a list; 0: all at once. */
@@ -75,6 +79,10 @@ export interface Flags {
   readonly spokeTimeoutGiven: boolean;
   readonly timeoutGiven: boolean;
   readonly hub: HubFlags;
+  /** Path of a bundle to read in place of the fleet. */
+  readonly bundle: string | undefined;
+  /** The fleet of that bundle, once it is read. */
+  readonly recorded?: RecordedFleet;
 }
 
 function foldersOf(folders: readonly string[], flag: string): readonly string[] {
@@ -120,8 +128,10 @@ export function readFlags(
     pluginRoots: foldersOf(raw.pluginRoot ?? [], "--plugin-root"),
     concurrency: countOf(raw.concurrency ?? "16", "--concurrency"),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),
+    spokeTimeoutGiven: raw.spokeTimeout !== undefined,
     timeoutMs: timeoutOf(raw.timeout, "--timeout", 60_000),
     timeoutGiven: raw.timeout !== undefined,
+    bundle: nonEmpty(raw.bundle),
     hub: {
       kubeconfig: nonEmpty(raw.kubeconfig),
       context: nonEmpty(raw.context),

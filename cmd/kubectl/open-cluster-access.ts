@@ -27,7 +27,10 @@ export async function openClusterAccess(
   { env, spokes, onCredential }: OpenOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
-  const { providerFile, pluginNamespace, pluginRoots } = flags;
+  const { providerFile, pluginNamespace, pluginRoots, recorded } = flags;
+  if (recorded !== undefined) {
+    return (await import("./bundle/recorded-access.ts")).recordedAccess(recorded);
+  }
   const { connectHub } = await import("../../access/hub.ts");
   await using files = new AsyncDisposableStack();
   const source = hubSource(flags, env);

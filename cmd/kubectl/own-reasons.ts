@@ -6,6 +6,7 @@ export const ownReasons = {
   NotObserved: "The controller has not seen the latest change of the spec",
   NoProviderFile: "No provider file was named, so spokes cannot be reached",
   Interrupted: "The command was interrupted, or its time was over, before the cluster had answered",
+  NotInBundle: "The bundle has nothing about the cluster",
   Timeout: "The cluster did not answer within --spoke-timeout",
   ServerError: "The API server answered with an error",
   NotInstalled: "The cluster has no anchor of this installation",

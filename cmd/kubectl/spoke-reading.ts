@@ -21,8 +21,20 @@ export type Reading<Facts> = { readonly kind: "read"; readonly facts: Facts } | 
 /** The outcome of reading the facts of one cluster. */
 export type SpokeReading = Reading<SpokeFacts>;
 
+/** A spoke could not be read when it was recorded. */
+export class UnreadError extends Error {
+  override readonly name = "UnreadError";
+  readonly reading: Omit<UnreadSpoke, "kind">;
+
+  constructor(reading: Omit<UnreadSpoke, "kind">) {
+    super(reading.message);
+    this.reading = reading;
+  }
+}
+
 /** What a failed attempt to read a spoke means. Throws the error again when it is a bug and not the spoke's state. */
 export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
+  if (error instanceof UnreadError) return { kind: "unread", ...error.reading };
   if (error instanceof FleetError) {
     const state = stateOfCode[error.code ?? ""] ?? "NoAccess";
     // The code is told as the reason; in front of the message it would be told twice.

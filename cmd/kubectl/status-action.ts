@@ -77,6 +77,10 @@ async function printReport(
     terminal.stdout.write(streamText(report.items));
     return;
   }
+  if (flags.output === "html") {
+    terminal.stdout.write((await import("./print/status-html.ts")).statusHtml(report));
+    return;
+  }
   const times = timesOf(flags, terminal);
   await print(
     {

@@ -7,7 +7,7 @@ import { diagnosisRendering } from "../print/diagnosis-rendering.ts";
 import { openProgress } from "../print/progress.ts";
 import type { DiagnoseFlags } from "./diagnose-flags.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
-import { vantages, type Diagnosis } from "./diagnosis.ts";
+import { vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
 import { openVantage, type OpenVantage } from "./open-vantage.ts";
 import { findTargets, type FoundTargets } from "./targets.ts";
 import type { WalkContext } from "./walk-context.ts";
@@ -16,21 +16,12 @@ type Input = ActionInput<DiagnoseFlags>;
 
 /** `kubectl knfleet diagnose`. */
 export async function runDiagnose(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
+  const { flags, options, terminal } = input;
   const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
-  const from = oneOf(options.from ?? "local", vantages, "--from");
-  const { env, now, stderr } = terminal;
-  await using here = await openVantage(flags, { env });
-  const { hub, namespace } = here;
-  const found = await findTargets(args, { hub, namespace, flags }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const diagnoses = await walksFrom(
-    from,
-    { input, here, found, onProgress: progress.update },
-    signal,
-  ).finally(progress.end);
-  const { missing } = found;
-  const report = diagnosisReport(diagnoses, { missing, now: now(), cliVersion: clientVersion });
+  const report =
+    flags.recorded === undefined
+      ? await walk(input, {}, signal)
+      : await (await import("../bundle/recorded-diagnosis.ts")).recordedDiagnosis(input, signal);
   if (options.reportFile !== undefined) {
     const { writeShortReport } = await import("./short-report.ts");
     await writeShortReport(options.reportFile, report);
@@ -40,20 +31,44 @@ export async function runDiagnose(input: Input, signal: AbortSignal): Promise<Ex
   return diagnosisExitCode(report, failOn);
 }
 
+/** The walks that a command line asks for. Throws what says that the hub cannot be asked at all. */
+export async function walk(
+  input: Input,
+  watching: Pick<WalkContext, "onCredential">,
+  signal: AbortSignal,
+): Promise<DiagnosisReport> {
+  const { args, flags, options, terminal } = input;
+  const from = oneOf(options.from ?? "local", vantages, "--from");
+  const { env, now, stderr } = terminal;
+  await using here = await openVantage(flags, { env, ...watching });
+  const { hub, namespace } = here;
+  const found = await findTargets(args, { hub, namespace, flags }, signal);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
+  const onProgress = progress.update;
+  const diagnoses = await walksFrom(
+    from,
+    { input, here, found, onProgress, watching },
+    signal,
+  ).finally(progress.end);
+  const { missing } = found;
+  return diagnosisReport(diagnoses, { missing, now: now(), cliVersion: clientVersion });
+}
+
 interface Walking {
   readonly input: Input;
   readonly here: OpenVantage;
   readonly found: FoundTargets;
   readonly onProgress: (done: number, total: number) => void;
+  readonly watching: Pick<WalkContext, "onCredential">;
 }
 
 async function walksFrom(
   vantage: Diagnosis["vantage"],
-  { input, here, found: { targets }, onProgress }: Walking,
+  { input, here, found: { targets }, onProgress, watching }: Walking,
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
   const { concurrency } = input.flags;
-  const context = contextOf(input, here);
+  const context = { ...contextOf(input, here), ...watching };
   const options = { targets, concurrency, onProgress };
   const local = await diagnose({ ...options, vantage: "local" }, context, signal);
   if (vantage === "local") return local;

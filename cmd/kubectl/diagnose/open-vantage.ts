@@ -3,6 +3,7 @@ import type { KubeconfigSource } from "../../../access/kubeconfig.ts";
 import { clientVersion } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
 import { requestObserver } from "../open-cluster-access.ts";
+import type { WalkContext } from "./walk-context.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -15,7 +16,7 @@ export interface OpenVantage extends AsyncDisposable {
   readonly userAgent: string;
 }
 
-interface VantageOptions {
+interface VantageOptions extends Pick<WalkContext, "onCredential"> {
   readonly env: Environment;
   /** A user of the hub to act as; the kubeconfig's user needs the right to impersonate it. */
   readonly actAs?: string;
@@ -29,7 +30,7 @@ interface VantageOptions {
  */
 export async function openVantage(
   flags: Pick<Flags, "hub" | "pluginNamespace" | "onRequest">,
-  { env, actAs, pluginNamespace }: VantageOptions,
+  { env, actAs, pluginNamespace, onCredential }: VantageOptions,
 ): Promise<OpenVantage> {
   const { connectHub } = await import("../../../access/hub.ts");
   const { loadKubeconfig } = await import("../../../access/kubeconfig.ts");
@@ -38,7 +39,8 @@ export async function openVantage(
   const source = sourceOf(flags, { env, actAs });
   const config = loadKubeconfig(source);
   const userAgent = `kubectl-knfleet/${clientVersion}`;
-  const hub = await connectHub({ ...source, userAgent, ...requestObserver(flags) });
+  const watching = onCredential === undefined ? {} : { onCredential };
+  const hub = await connectHub({ ...source, userAgent, ...watching, ...requestObserver(flags) });
   const isOwn = config.files.length === 0 && source.overrides === undefined;
   const place = flags.pluginNamespace ?? pluginNamespace;
   const environment = isOwn

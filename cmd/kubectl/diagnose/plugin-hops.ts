@@ -26,7 +26,9 @@ export async function runPlugin(
     return { value: undefined, message: refusal.message, findings: [refusal] };
   }
   try {
-    return { value: await obtain(plan, context), message: text, evidence: evidenceOf(plan) };
+    const credential = await obtain(plan, context);
+    context.onCredential?.(credential);
+    return { value: credential, message: text, evidence: evidenceOf(plan) };
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;

@@ -1,3 +1,4 @@
+import type { Credential } from "../../../access/credential.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import type { RequestObserver } from "../../../access/request-record.ts";
 
@@ -24,4 +25,6 @@ export interface WalkContext {
   readonly kubectl: string;
   /** `kubectl knfleet` with the flags that name the hub. */
   readonly command: string;
+  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
+  readonly onCredential?: (credential: Credential) => void;
 }

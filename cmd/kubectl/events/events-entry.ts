@@ -24,6 +24,7 @@ export function eventsEntry(): CommandEntry {
       new Option("-w, --watch", "go on with what comes; --timeout ends it"),
     ],
     kind: "EventList",
+    readsBundles: true,
     completes: "installations",
     load: async () => (await import("./events-action.ts")).runEvents,
   };

@@ -23,6 +23,7 @@ export function getEntry(): CommandEntry {
       new Option("--show-labels", "the labels as the last column"),
     ],
     kind: "ObjectList",
+    readsBundles: true,
     completes: "kinds",
     load: async () => (await import("./get-action.ts")).runGet,
   };

@@ -17,6 +17,7 @@ export function treeEntry(): CommandEntry {
     ],
     options: [new Option("--all", "healthy Deployments and pods one by one, too")],
     kind: "Tree",
+    readsBundles: true,
     formats: ["dot", "mermaid"],
     completes: "installations",
     load: async () => (await import("./tree-action.ts")).runTree,

@@ -15,18 +15,23 @@ interface InstallationPlan {
   readonly profile?: string;
   readonly ready?: "True" | "False" | "Unknown";
   readonly reason?: string;
+  readonly finalizers?: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** Writes a component on the hub as a controller would leave it: hand-written status, Ready=True unless said otherwise. */
-async function createComponent(hub: Cluster, plan: InstallationPlan): Promise<string> {
+export async function createComponent(hub: Cluster, plan: InstallationPlan): Promise<string> {
   const { kind, namespace, profile, ready = "True", reason } = plan;
   const { label } = componentKinds[kind];
   const named = { apiVersion: operatorApiVersion, kind, metadata: { namespace, name: label } };
   await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   const { metadata } = await hub.admin.apply({
     ...named,
-    metadata: { ...named.metadata, labels: plan.labels ?? {} },
+    metadata: {
+      ...named.metadata,
+      labels: plan.labels ?? {},
+      ...(plan.finalizers === undefined ? {} : { finalizers: plan.finalizers }),
+    },
     spec: profile === undefined ? {} : { clusterProfileRef: { namespace: "fleet", name: profile } },
   });
   const condition = {
@@ -61,7 +66,7 @@ interface SpokePlan {
 }
 
 /** Writes what an installation leaves on its cluster, and waits until the healthy Deployments are available. */
-async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<void> {
+export async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<void> {
   const { kind, namespace, healthy, broken = [] } = plan;
   const { label } = componentKinds[kind];
   await cluster.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
@@ -94,7 +99,7 @@ async function installByHand(cluster: Cluster, plan: SpokePlan): Promise<void> {
 
 async function createAnchor(
   { admin }: Cluster,
-  { kind, namespace }: SpokePlan,
+  { kind, namespace }: Pick<SpokePlan, "kind" | "namespace">,
 ): Promise<OwnerReference> {
   const { label } = componentKinds[kind];
   const name = anchorNameOf({ kind, name: label });

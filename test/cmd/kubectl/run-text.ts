@@ -7,12 +7,14 @@ export interface RunText {
   /** Width of the terminal that standard output is; absent: it is none. */
   readonly columns?: number;
   readonly signal?: AbortSignal;
+  /** The time at which it is run; absent: 2026-11-21 at noon. */
+  readonly at?: Date;
 }
 
-/** Runs one command line inside this process, on 2026-11-21 at noon, and returns what it wrote. */
+/** Runs one command line inside this process, and returns what it wrote. */
 export async function runText(
   args: readonly string[],
-  { env = {}, columns, signal = AbortSignal.timeout(60_000) }: RunText = {},
+  { env = {}, columns, at = now, signal = AbortSignal.timeout(60_000) }: RunText = {},
 ): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> {
   const written = { stdout: "", stderr: "" };
   const output = (name: keyof typeof written): Output => ({
@@ -24,7 +26,7 @@ export async function runText(
     env,
     stdout: output("stdout"),
     stderr: output("stderr"),
-    now: () => now,
+    now: () => at,
   };
   const exitCode = await runCli(terminal, signal);
   return { exitCode, ...written };

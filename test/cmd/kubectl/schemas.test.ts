@@ -9,7 +9,7 @@ import { commandTable } from "../../../cmd/kubectl/command-table.ts";
 import { runText } from "./run-text.ts";
 
 const schemaFolder = join(import.meta.dirname, "../../../docs/schemas/v1");
-const goldenFolder = join(import.meta.dirname, "../../golden/kubectl");
+const goldenFolder = join(import.meta.dirname, "../../golden");
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
 
@@ -34,7 +34,9 @@ function documentIn(text: string): unknown {
   return JSON.parse(first);
 }
 
-const goldenFiles = readdirSync(goldenFolder).filter((file) => file.endsWith("json.txt"));
+const goldenFiles = readdirSync(goldenFolder, { encoding: "utf8", recursive: true }).filter(
+  (file) => file.endsWith("json.txt"),
+);
 const kinds = commandTable().flatMap(({ kind }) => kind ?? []);
 
 describe("the JSON Schemas of the package", () => {

@@ -1,0 +1,129 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join, posix, relative, sep } from "node:path";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+
+import { isRecord } from "../../../api/fields.ts";
+import { messageOf } from "../message-of.ts";
+import { reportApiVersion } from "../report.ts";
+import { UsageError } from "../usage-error.ts";
+import {
+  diagnosisFile,
+  indexFile,
+  type Bundle,
+  type BundledCluster,
+  type RecordedCluster,
+  type RecordedFleet,
+  type RecordedTable,
+} from "./bundle.ts";
+import { filesOfTar, type ArchiveFile } from "./tar.ts";
+
+// Whoever reads a bundle has it from somebody else: a small archive must not fill the memory.
+const maxBytes = 512 * 1024 * 1024;
+
+/** Reads what `gather` wrote: a tar.gz, or the folder that it was unpacked into. Throws UsageError. */
+export async function readBundle(path: string): Promise<RecordedFleet> {
+  const files = await filesAt(path).catch((error: unknown) => {
+    throw new UsageError(`The bundle ${path} cannot be read: ${messageOf(error)}`, [
+      "kubectl knfleet gather -o fleet.tgz",
+    ]);
+  });
+  return recordedFleet(path, files);
+}
+
+/** The fleet that the files of a bundle hold; `path` is how messages name it. Throws UsageError when they are none. */
+export function recordedFleet(path: string, files: readonly ArchiveFile[]): RecordedFleet {
+  const index = files.find((file) => posix.basename(file.path) === indexFile);
+  const root = index === undefined ? "" : posix.dirname(index.path);
+  const texts = new Map(files.map((file) => [posix.relative(root, file.path), file.text]));
+  const bundle = parsed(path, texts.get(indexFile));
+  if (!isBundle(bundle)) throw noBundle(path);
+  const clusters = bundle.items.map((item) => clusterOf(item, { path, texts }));
+  const [hub, ...spokes] = clusters;
+  if (hub === undefined) throw noBundle(path);
+  return {
+    path,
+    recordedAt: new Date(bundle.generatedAt),
+    namespace: bundle.summary.namespace,
+    hub,
+    spokes,
+    diagnosis: texts.has(diagnosisFile) ? parsed(path, texts.get(diagnosisFile)) : undefined,
+  };
+}
+
+async function filesAt(path: string): Promise<readonly ArchiveFile[]> {
+  if ((await stat(path)).isDirectory()) return filesBelow(path);
+  const archive = await promisify(gunzip)(await readFile(path), { maxOutputLength: maxBytes });
+  return filesOfTar(archive);
+}
+
+async function filesBelow(folder: string): Promise<readonly ArchiveFile[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  return Promise.all(
+    names.map(async (name) => ({
+      path: relative(folder, name).split(sep).join("/"),
+      text: await readFile(name, "utf8"),
+    })),
+  );
+}
+
+function parsed(path: string, text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    throw noBundle(path);
+  }
+}
+
+function noBundle(path: string): UsageError {
+  return new UsageError(`${path} is no bundle of kubectl knfleet gather`, [
+    "kubectl knfleet gather -o fleet.tgz",
+  ]);
+}
+
+function isBundle(value: unknown): value is Bundle {
+  if (!isRecord(value) || value["kind"] !== "Bundle" || value["apiVersion"] !== reportApiVersion)
+    return false;
+  const { items, summary, generatedAt } = value;
+  if (!Array.isArray(items) || !isRecord(summary)) return false;
+  const isTime = typeof generatedAt === "string" && !Number.isNaN(Date.parse(generatedAt));
+  return isTime && typeof summary["namespace"] === "string" && items.every(isCluster);
+}
+
+function isCluster(value: unknown): value is BundledCluster {
+  return (
+    isRecord(value) &&
+    typeof value["folder"] === "string" &&
+    "cluster" in value &&
+    "unread" in value
+  );
+}
+
+function clusterOf(
+  item: BundledCluster,
+  { path, texts }: { readonly path: string; readonly texts: ReadonlyMap<string, string> },
+): RecordedCluster {
+  const tables = [...texts].flatMap(([name, text]) => {
+    if (posix.dirname(name) !== item.folder) return [];
+    const table = parsed(path, text);
+    if (!isTable(table)) throw noBundle(path);
+    return [table];
+  });
+  return { ...item, tables };
+}
+
+function isTable(value: unknown): value is RecordedTable {
+  if (!isRecord(value) || !isRecord(value["kind"])) return false;
+  const { kind, rows, columns, unread } = value;
+  const { apiVersion, plural, words } = kind;
+  const isKind =
+    typeof apiVersion === "string" && typeof plural === "string" && Array.isArray(words);
+  return isKind && [rows, columns, unread].every(Array.isArray) && rowsAreObjects(rows);
+}
+
+function rowsAreObjects(rows: unknown): boolean {
+  return Array.isArray(rows) && rows.every((row) => isRecord(row) && isRecord(row["object"]));
+}

@@ -1,0 +1,123 @@
+// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
+import { isKubeObject } from "../../../access/api-answer.ts";
+import { ApiError } from "../../../access/api-error.ts";
+import type {
+  CollectionRef,
+  KubeClient,
+  KubeList,
+  ObjectRef,
+} from "../../../access/kube-client.ts";
+import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
+import type { ServedKind } from "../get/discovery.ts";
+import { UsageError } from "../usage-error.ts";
+import type { RecordedCluster, RecordedTable } from "./bundle.ts";
+import { discoveryOf, tableAnswer } from "./recorded-answers.ts";
+import { recordedRows, type Place } from "./recorded-rows.ts";
+
+/**
+ * A cluster as a bundle recorded it. Answers reads as its API server would have done at that time: 404 for a kind that the bundle has not,
+ * and what the server said where it refused. Everything else is a UsageError.
+ */
+export function recordedClient(cluster: RecordedCluster): KubeClient {
+  return {
+    server: cluster.server ?? "",
+    get: (ref, _options, signal) => read(() => getOne(cluster, ref), signal),
+    list: (ref, _options, signal) => read(() => listOf(cluster, ref), signal),
+    // oxlint-disable-next-line require-yield -- there is nothing to wait for
+    watch: async function* () {
+      await Promise.reject(refused("watched"));
+    },
+    create: () => Promise.reject(refused("changed")),
+    apply: () => Promise.reject(refused("changed")),
+    patch: () => Promise.reject(refused("changed")),
+    replace: () => Promise.reject(refused("changed")),
+    remove: () => Promise.reject(refused("changed")),
+    removeCollection: () => Promise.reject(refused("changed")),
+    request: (method, path, _body, signal) => read(() => answerTo(cluster, method, path), signal),
+  };
+}
+
+async function read<Answer>(answer: () => Answer, signal: AbortSignal): Promise<Answer> {
+  signal.throwIfAborted();
+  return await Promise.resolve(answer());
+}
+
+function refused(what: string): UsageError {
+  return new UsageError(`A bundle cannot be ${what}`, ["the same command without --bundle"]);
+}
+
+function getOne(cluster: RecordedCluster, { resource, namespace, name }: ObjectRef) {
+  const table = tableOf(cluster, resource.apiVersion, resource.plural);
+  if (table === undefined) return undefined;
+  const where = resource.namespaced ? { namespace } : {};
+  return objectsOf(table, where).find(({ metadata }) => metadata.name === name);
+}
+
+function listOf(cluster: RecordedCluster, ref: CollectionRef): KubeList {
+  const { apiVersion, plural, namespaced } = ref.resource;
+  const table = tableOf(cluster, apiVersion, plural);
+  if (table === undefined) throw absent(`LIST ${plural}`);
+  const { namespace, labelSelector, fieldSelector } = ref;
+  const where = { namespace: namespaced ? namespace : undefined, labelSelector, fieldSelector };
+  return { items: objectsOf(table, where), resourceVersion: "" };
+}
+
+function objectsOf(table: RecordedTable, where: Place): readonly KubeObject[] {
+  const { apiVersion, kind } = table.kind;
+  return recordedRows(table, where).flatMap(({ object }) => {
+    const own: unknown = { ...object, apiVersion, kind };
+    return isKubeObject(own) ? [own] : [];
+  });
+}
+
+function tableOf(
+  { tables }: RecordedCluster,
+  apiVersion: string,
+  plural: string,
+): RecordedTable | undefined {
+  return tables.find(({ kind }) => kind.apiVersion === apiVersion && kind.plural === plural);
+}
+
+const collections =
+  /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[a-z]+)$/;
+
+function answerTo(cluster: RecordedCluster, method: string, path: string): unknown {
+  if (method !== "GET") throw refused("asked that");
+  const url = new URL(path, "https://recorded.invalid");
+  const { tables, kubernetesVersion } = cluster;
+  switch (url.pathname) {
+    case "/version":
+      return { gitVersion: kubernetesVersion };
+    case "/api":
+      return discoveryOf(tables, isCore);
+    case "/apis":
+      return discoveryOf(tables, (kind) => !isCore(kind));
+    default:
+      return tableAt(cluster, url);
+  }
+}
+
+function tableAt(cluster: RecordedCluster, { pathname, searchParams }: URL): unknown {
+  const { group, version = "", namespace, plural = "" } = collections.exec(pathname)?.groups ?? {};
+  const table = tableOf(cluster, group === undefined ? version : `${group}/${version}`, plural);
+  if (table === undefined) throw absent(`GET ${pathname}`);
+  const labelSelector = searchParams.get("labelSelector") ?? undefined;
+  const fieldSelector = searchParams.get("fieldSelector") ?? undefined;
+  return tableAnswer(table, { namespace, labelSelector, fieldSelector });
+}
+
+function isCore({ apiVersion }: Pick<ServedKind, "apiVersion">): boolean {
+  return groupOf(apiVersion) === "";
+}
+
+function absent(request: string): ApiError {
+  const message = "the bundle has nothing about it";
+  return new ApiError({
+    status: 404,
+    reason: "NotFound",
+    message,
+    causes: [],
+    isStatus: false,
+    request,
+  });
+}

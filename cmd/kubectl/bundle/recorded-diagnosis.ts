@@ -1,0 +1,60 @@
+import { isRecord } from "../../../api/fields.ts";
+import type { ActionInput } from "../action.ts";
+import { diagnosisReport } from "../diagnose/diagnose.ts";
+import type { Diagnosis, DiagnosisReport } from "../diagnose/diagnosis.ts";
+import { findTargets } from "../diagnose/targets.ts";
+import { stringAt } from "../fields.ts";
+import { reportApiVersion } from "../report.ts";
+import { UsageError } from "../usage-error.ts";
+import { recordedClient } from "./recorded-client.ts";
+
+/** The walks of a bundle that the command line asks for. Throws UsageError when the bundle has none. */
+export async function recordedDiagnosis(
+  { args, flags, terminal }: Pick<ActionInput<unknown>, "args" | "flags" | "terminal">,
+  signal: AbortSignal,
+): Promise<DiagnosisReport> {
+  const { recorded } = flags;
+  const report = recorded?.diagnosis;
+  if (recorded === undefined || !isReport(report)) {
+    throw new UsageError("The bundle holds no walks: gather could not make any", [
+      "kubectl knfleet status --bundle FILE",
+    ]);
+  }
+  const looking = { hub: recordedClient(recorded.hub), namespace: recorded.namespace, flags };
+  const { targets, missing } = await findTargets(args, looking, signal);
+  const walks = targets.map((target) => ({
+    name: `${target.kind} ${target.namespace}/${target.name}`,
+    walk: report.items.find((item) => isSame(item.target, target)),
+  }));
+  return diagnosisReport(
+    walks.flatMap(({ walk }) => walk ?? []),
+    {
+      missing: [
+        ...missing,
+        ...walks.filter(({ walk }) => walk === undefined).map(({ name }) => name),
+      ],
+      now: terminal.now(),
+      cliVersion: report.cliVersion,
+    },
+  );
+}
+
+function isSame(one: Diagnosis["target"], other: Diagnosis["target"]): boolean {
+  return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
+}
+
+function isReport(value: unknown): value is DiagnosisReport {
+  if (
+    !isRecord(value) ||
+    value["kind"] !== "Diagnosis" ||
+    value["apiVersion"] !== reportApiVersion
+  ) {
+    return false;
+  }
+  const { items } = value;
+  return Array.isArray(items) && items.every(isWalk) && stringAt(value, "cliVersion") !== null;
+}
+
+function isWalk(value: unknown): boolean {
+  return isRecord(value) && isRecord(value["target"]) && Array.isArray(value["hops"]);
+}

@@ -1,0 +1,56 @@
+import { ApiError } from "../../../access/api-error.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { stringAt } from "../fields.ts";
+import type { ObjectRow } from "../get/object-table.ts";
+import { labelMatcher } from "../label-selector.ts";
+import type { RecordedTable } from "./bundle.ts";
+
+/** Which objects of a kind; without a namespace those of all. */
+export interface Place {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+/** The rows of a table that are asked for. Throws the ApiError that the server answered where it had been asked and refused. */
+export function recordedRows(table: RecordedTable, where: Place): readonly ObjectRow[] {
+  const { namespace, labelSelector = "", fieldSelector = "" } = where;
+  // A list of all namespaces has what could be read of some; that of all was asked for on its own.
+  const refusal = table.unread.find((one) => one.namespace === (namespace ?? null));
+  if (refusal !== undefined) throw refusedBy(refusal, table);
+  const hasLabels = labelMatcher(labelSelector, "--selector");
+  const hasFields = fieldMatcher(fieldSelector);
+  return table.rows.filter(({ object }) => {
+    const isThere =
+      namespace === undefined || stringAt(object, "metadata", "namespace") === namespace;
+    return isThere && hasLabels(labelsOf(object)) && hasFields(object);
+  });
+}
+
+function refusedBy(
+  { status, message }: RecordedTable["unread"][number],
+  { kind }: RecordedTable,
+): ApiError {
+  const facts = { reason: "", causes: [], isStatus: true, request: `LIST ${kind.plural}` };
+  return new ApiError({ ...facts, status, message });
+}
+
+function labelsOf(object: unknown): Readonly<Record<string, string>> {
+  const metadata = isRecord(object) ? object["metadata"] : undefined;
+  const labels = isRecord(metadata) ? metadata["labels"] : undefined;
+  const entries = Object.entries(isRecord(labels) ? labels : {});
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
+}
+
+/** `a.b=c,d!=e`, for any field. */
+function fieldMatcher(selector: string): (object: unknown) => boolean {
+  const rules = selector
+    .split(",")
+    .map((part) => /^\s*([\w.]+)\s*(!=|==|=)\s*(.*?)\s*$/.exec(part) ?? [])
+    .flatMap(([, path, sign, value]) => (path === undefined ? [] : [{ path, sign, value }]));
+  return (object) =>
+    rules.every(({ path, sign, value }) => {
+      const isEqual = (stringAt(object, ...path.split(".")) ?? "") === value;
+      return isEqual === (sign !== "!=");
+    });
+}

@@ -1,0 +1,133 @@
+import type { Component } from "../../../api/component.ts";
+import { componentKinds } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
+import type { RecordedCluster, RecordedTable } from "../bundle/bundle.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import { findControllers } from "../diagnose/find-controller.ts";
+import { stringAt } from "../fields.ts";
+import type { ObjectRow } from "../get/object-table.ts";
+import { listInstallations } from "../installations.ts";
+import { clusterIdOf, readEach, type ReadLimits } from "../read-clusters.ts";
+import type { Selection } from "../selection.ts";
+import type { Reading } from "../spoke-reading.ts";
+import { gatherCluster, type ClusterFacts, type ClusterPlan } from "./gather-cluster.ts";
+
+interface GatherDeps {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  readonly limits: ReadLimits;
+}
+
+/** The selected installations and what their clusters said, the hub first; nothing is redacted yet. Throws only when the hub cannot be read. */
+export async function gather(
+  { access, selection, limits }: GatherDeps,
+  signal: AbortSignal,
+): Promise<readonly RecordedCluster[]> {
+  const components = await listInstallations(access, selection, signal);
+  const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
+  const providers = new Map<string, string | null>();
+  const [hub, readings] = await Promise.all([
+    hubPlan(components, access, signal).then((plan) => gatherCluster(access.hub, plan, signal)),
+    readEach(
+      remote,
+      {
+        access,
+        limits,
+        read: ({ id, client, provider }, deadline) => {
+          providers.set(id, provider);
+          return gatherCluster(client, spokePlan(id, remote), deadline);
+        },
+      },
+      signal,
+    ),
+  ]);
+  const spokes = [...readings].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    recorded({ cluster: null, folder: "hub", provider: null }, { kind: "read", facts: hub }),
+    ...spokes.map(([id, reading], at) => {
+      const folder = `spokes/${at + 1}-${id.replaceAll(/[^\w.-]/g, "-").slice(0, 60)}`;
+      return recorded({ cluster: id, folder, provider: providers.get(id) ?? null }, reading);
+    }),
+  ];
+}
+
+async function hubPlan(
+  components: readonly Component[],
+  { hub, hubTimeoutMs }: ClusterAccess,
+  signal: AbortSignal,
+): Promise<ClusterPlan> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const { deployments = [] } = await findControllers(hub, deadline);
+  const places = [
+    ...components.map(({ metadata }) => metadata.namespace),
+    ...components.flatMap(({ spec }) => spec?.clusterProfileRef?.namespace ?? []),
+    ...deployments.map(({ namespace }) => namespace),
+  ];
+  const uids = new Set(components.map(({ metadata }) => metadata.uid));
+  const profiles = new Set(components.map(clusterIdOf));
+  return {
+    namespaces: [...new Set(places)],
+    wantsHubObject: (object) => {
+      const [namespace, name] = [
+        stringAt(object, "metadata", "namespace"),
+        stringAt(object, "metadata", "name"),
+      ];
+      const uid = stringAt(object, "metadata", "uid") ?? "";
+      return uids.has(uid) || profiles.has(`${namespace ?? ""}/${name ?? ""}`);
+    },
+  };
+}
+
+function spokePlan(id: string, components: readonly Component[]): ClusterPlan {
+  const own = components.filter((component) => clusterIdOf(component) === id);
+  // The component's own namespace is the rule; a newer upstream operator uses fixed ones.
+  const places = own.flatMap(({ kind, metadata }) => [
+    metadata.namespace,
+    componentKinds[kind].label,
+  ]);
+  return { namespaces: [...new Set(places)] };
+}
+
+function recorded(
+  place: Pick<RecordedCluster, "cluster" | "folder" | "provider">,
+  reading: Reading<ClusterFacts>,
+): RecordedCluster {
+  if (reading.kind === "unread") {
+    const { state, reason, message } = reading;
+    const nothing = { server: null, kubernetesVersion: null, objects: 0, tables: [] };
+    return { ...place, ...nothing, unread: { state, reason, message } };
+  }
+  const { server, kubernetesVersion, tables } = reading.facts;
+  const objects = tables.reduce((sum, { rows }) => sum + rows.length, 0);
+  return { ...place, server, kubernetesVersion, objects, tables, unread: null };
+}
+
+/** The clusters with other rows: every row of a kind goes through `change`. */
+export function withRows(
+  clusters: readonly RecordedCluster[],
+  change: (row: ObjectRow, table: RecordedTable) => ObjectRow,
+): readonly RecordedCluster[] {
+  return clusters.map((cluster) => ({
+    ...cluster,
+    tables: cluster.tables.map((table) => ({
+      ...table,
+      rows: table.rows.map((row) => change(row, table)),
+    })),
+  }));
+}
+
+/** Names that a cluster shows of its objects: of themselves, of their namespaces, and the values of their labels. */
+export function namesIn(clusters: readonly RecordedCluster[]): readonly string[] {
+  const objects = clusters.flatMap(({ tables }) =>
+    tables.flatMap(({ rows }) => rows.map(({ object }) => object)),
+  );
+  return objects.flatMap(({ metadata }) => {
+    const labels = isRecord(metadata) && isRecord(metadata["labels"]) ? metadata["labels"] : {};
+    const texts = [
+      stringAt(metadata, "name"),
+      stringAt(metadata, "namespace"),
+      ...Object.values(labels),
+    ];
+    return texts.filter((text) => typeof text === "string");
+  });
+}

@@ -1,0 +1,138 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { tarOf } from "../../../../cmd/kubectl/bundle/tar.ts";
+import { recordedFolder } from "../golden/record-scene.ts";
+import { runText } from "../run-text.ts";
+
+const broken = join(recordedFolder, "broken");
+const selected = ["-A", "-l", "run!=upstream,run!=fine"];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "knfleet-bundle-test-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function written(name: string, content: string | Uint8Array): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+describe("a bundle", () => {
+  test("is the same as a file and as the folder that it was unpacked into, and can be gathered again", async () => {
+    const path = join(folder, "again.tgz");
+    const gathered = await runText(["gather", ...selected, "--bundle", broken, "-o", path]);
+    expect(gathered.exitCode).toBe(3);
+    const bundles = [broken, path];
+    const documents = await Promise.all(
+      ["status", "deployments", "events", "diagnose", "tree"].flatMap((command) =>
+        bundles.map((bundle) => runText([command, ...selected, "-o", "json", "--bundle", bundle])),
+      ),
+    );
+    for (let at = 0; at < documents.length; at += 2) {
+      expect(documents[at + 1]).toEqual(documents[at]);
+      expect(documents[at]?.stdout).toContain("knfleet.dev/v1");
+    }
+  });
+
+  test("is refused in words when it is none, is damaged, or would not fit into memory", async () => {
+    const index = await readFile(join(broken, "bundle.json"), "utf8");
+    const tgz = (files: Readonly<Record<string, string>>): Buffer =>
+      gzipSync(
+        tarOf(
+          Object.entries(files).map(([name, text]) => ({ path: name, text })),
+          new Date(0),
+        ),
+      );
+    const paths = [
+      join(folder, "nowhere.tgz"),
+      await written("text.tgz", "hello"),
+      await written("cut.tgz", gzipSync(Buffer.from("x".repeat(700)))),
+      await written("empty.tgz", tgz({})),
+      await written("foreign.tgz", tgz({ "x/bundle.json": '{"kind":"List"}' })),
+      await written("bad-table.tgz", tgz({ "x/bundle.json": index, "x/hub/pods.json": "{}" })),
+      await written(
+        "bad-items.tgz",
+        tgz({ "bundle.json": index.replace('"folder": "hub"', '"folder": 1') }),
+      ),
+    ];
+    for (const path of paths) {
+      // oxlint-disable-next-line no-await-in-loop -- one line after another
+      const { exitCode, stdout, stderr } = await runText(["status", "--bundle", path]);
+      expect({ path, exitCode, stdout }).toEqual({ path, exitCode: 2, stdout: "" });
+      expect(stderr).toMatch(/^error: (?:The bundle .* cannot be read|.* is no bundle)/);
+      expect(stderr).not.toContain("Internal error");
+    }
+  });
+
+  test.each([
+    [["wait", "--for", "ready"], "wait does not work on a bundle"],
+    [["explain"], "explain does not work on a bundle"],
+    [["status", "-w"], "A bundle does not change"],
+  ])("does not serve %j, which says so", async (args, says) => {
+    const { exitCode, stderr } = await runText([...args, "--bundle", broken]);
+    expect(stderr).toContain(`error: ${says}`);
+    expect(exitCode).toBe(2);
+  });
+
+  test("serves get with selectors and names, and says what it has not", async () => {
+    const get = (...args: readonly string[]) =>
+      runText(["get", ...args, ...selected, "--bundle", broken]);
+    expect((await get("deploy", "imc-dispatcher", "-o", "name")).stdout).toBe(
+      "fleet/spoke-2/team-a/deployment.apps/imc-dispatcher\n",
+    );
+    const pending = await get("po", "--field-selector", "status.phase=Pending", "-o", "name");
+    expect(pending.stdout).toMatch(/imc-dispatcher-[^\n]*\n$/);
+    expect(pending.stdout).not.toContain("eventing-controller");
+    const labelled = await get(
+      "pods",
+      "--spoke-selector",
+      "knfleet.dev/test in (activator)",
+      "-o",
+      "name",
+    );
+    expect(labelled.stdout).toContain("/pod/activator-");
+    expect(labelled.stdout).not.toContain("/pod/controller-");
+    const nothing = await get("nodes");
+    expect(nothing.stderr).toContain('doesn\'t have a resource type "nodes"');
+    expect(nothing.exitCode).toBe(1);
+  });
+
+  test("shows walks only to what was walked to", async () => {
+    const { stdout, exitCode } = await runText([
+      "diagnose",
+      "ks/knative-serving",
+      "-n",
+      "nowhere",
+      "--bundle",
+      broken,
+    ]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe("");
+  });
+});
+
+describe("status -o html", () => {
+  test("is one page that fetches nothing and runs nothing", async () => {
+    const { stdout, stderr, exitCode } = await runText([
+      "status",
+      ...selected,
+      "--bundle",
+      broken,
+      "-o",
+      "html",
+    ]);
+    expect(stdout).toMatch(/^<!doctype html>\n/);
+    expect(stdout).toContain("<td>spoke-denied</td>");
+    expect(stdout).toContain("2 healthy</b>");
+    expect(stdout).not.toMatch(/<script|<link|<img|<iframe|url\(|@import|\ssrc=|\shref=|\son\w+=/i);
+    expect(stderr).toContain("Not live");
+    expect(exitCode).toBe(1);
+  });
+});

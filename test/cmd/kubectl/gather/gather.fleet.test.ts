@@ -1,0 +1,154 @@
+import { existsSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { env } from "node:process";
+import { gunzipSync } from "node:zlib";
+
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { filesOfTar } from "../../../../cmd/kubectl/bundle/tar.ts";
+import { formsOf } from "../../../../cmd/kubectl/gather/secret-forms.ts";
+import { useFleet } from "../../../fleet/use-fleet.ts";
+import { setScene, wrongToken, type FleetScene } from "../fleet-scene.ts";
+import { sceneNames } from "../golden/golden-lines.ts";
+import { recordScene } from "../golden/record-scene.ts";
+import { setFineScene, setUpstreamScene } from "../golden/scenes.ts";
+import { rowsOf, runKnfleet, type Ran } from "../run-knfleet.ts";
+import { allCanaries, hideCanaries } from "./canaries.ts";
+
+const fleet = useFleet({ spokes: 2 });
+let scene: FleetScene;
+const tokens: string[] = [wrongToken];
+
+beforeAll(async () => {
+  scene = await setScene(fleet());
+  await setFineScene(fleet());
+  await setUpstreamScene(fleet());
+  // Scenes are recorded as they are, without what other tests hide.
+  if (env["KNFLEET_RECORD"] === "1") {
+    for (const name of sceneNames) {
+      // oxlint-disable-next-line no-await-in-loop -- one scene after another
+      await recordScene(name, knfleet, fleet().folder);
+    }
+  }
+  await hideCanaries(fleet());
+  const profile = await fleet().addProfile(fleet().spoke("spoke-1"), { plugin: "secretreader" });
+  tokens.push(profile.token);
+});
+
+function knfleet(...args: readonly string[]): Promise<Ran> {
+  return runKnfleet(args, {
+    env: { KUBECONFIG: scene.kubeconfig, KNFLEET_PROVIDER_FILE: scene.providerFile },
+  });
+}
+
+/** On a machine that knows no cluster. */
+function offline(...args: readonly string[]): Promise<Ran> {
+  return runKnfleet(args, { env: { KUBECONFIG: "/nowhere" } });
+}
+
+function pathOf(name: string): string {
+  return join(fleet().folder, name);
+}
+
+async function filesOf(path: string): Promise<ReadonlyMap<string, string>> {
+  const files = filesOfTar(gunzipSync(await readFile(path)));
+  return new Map(files.map((file) => [file.path.replace(/^[^/]+\//, ""), file.text]));
+}
+
+function folderOf(files: ReadonlyMap<string, string>, cluster: string): string {
+  const { items } = JSON.parse(files.get("bundle.json") ?? "");
+  return items.find((item: { cluster: string }) => item.cluster === cluster).folder;
+}
+
+describe("gather", () => {
+  test("writes a bundle that holds no secret in any form, and only its owner can read (T-80)", async () => {
+    const path = pathOf("all.tgz");
+    const { stdout, stderr, exitCode } = await knfleet("gather", "-A", "-o", path);
+    expect(stderr).toContain(`Written: ${path}`);
+    expect(stderr).toContain("fleet/spoke-gone: Unreachable");
+    expect(exitCode).toBe(3);
+    const { mode } = await stat(path);
+    expect(mode & 0o777).toBe(0o600);
+    const files = await filesOf(path);
+    expect(files.get(`${folderOf(files, "fleet/spoke-1")}/configmaps.json`)).toContain("copies");
+    const secrets = [...tokens, ...allCanaries];
+    const forms = secrets.flatMap((text) =>
+      formsOf({ text, prefixes: !text.startsWith("canary") }),
+    );
+    for (const text of [...files.values(), stdout, stderr]) {
+      for (const form of [...secrets, ...forms]) expect(text.includes(form) ? form : "").toBe("");
+    }
+  });
+
+  test("tells of Secrets keys, sizes, and hashes that are equal for equal values", async () => {
+    const files = await filesOf(pathOf("all.tgz"));
+    const dataOf = (path: string): Record<string, string> => {
+      const table = JSON.parse(files.get(path) ?? "");
+      const row = table.rows.find(
+        ({ object }: { object: { metadata: { name: string } } }) =>
+          object.metadata.name === "shared",
+      );
+      return row.object.data;
+    };
+    const [hub, spoke] = [
+      dataOf("hub/secrets.json"),
+      dataOf(`${folderOf(files, "fleet/spoke-1")}/secrets.json`),
+    ];
+    expect(hub["one"]).toMatch(/^30 bytes, salted hash [0-9a-f]{16}$/);
+    expect(spoke["other"]).toBe(hub["one"]);
+    expect(spoke["password"]).not.toBe(hub["one"]);
+  });
+
+  test("is replayed without any cluster, with what the clusters said and its age", async () => {
+    const path = pathOf("all.tgz");
+    const live = await knfleet("status", "-A", "-o", "json", "--sort-by", ".namespace");
+    const then = await offline(
+      "status",
+      "-A",
+      "-o",
+      "json",
+      "--sort-by",
+      ".namespace",
+      "--bundle",
+      path,
+    );
+    expect(then.stderr).toBe("");
+    const [one, other] = [JSON.parse(live.stdout), JSON.parse(then.stdout)];
+    expect(other.items).toEqual(one.items);
+    expect(other.errors).toEqual(one.errors);
+    expect(then.exitCode).toBe(live.exitCode);
+    const deployments = await offline("deployments", "ke", "--bundle", path);
+    expect(rowsOf(deployments.stdout)).toHaveLength(3);
+    expect(deployments.stderr).toMatch(/^Not live: .* was gathered \d+s ago, at 20/);
+    const walk = await offline("diagnose", "ke/knative-eventing", "--bundle", path);
+    expect(walk.stdout).toContain("imc-dispatcher");
+    expect(walk.exitCode).toBe(1);
+  });
+
+  test("of one installation has the others neither on the hub nor in its walks", async () => {
+    const path = pathOf("one.tgz");
+    const { exitCode } = await knfleet("gather", "ks/knative-serving", "-o", path);
+    expect(exitCode).toBe(0);
+    const { stdout } = await offline("status", "-A", "--bundle", path);
+    expect(rowsOf(stdout)).toMatchObject([{ NAMESPACE: "team-a", CLUSTER: "spoke-1" }]);
+  });
+
+  test("lists its files and writes none with --dry-run, and overwrites none", async () => {
+    const path = pathOf("dry.tgz");
+    const { stdout, exitCode } = await knfleet(
+      "gather",
+      "-n",
+      "team-fine",
+      "-o",
+      path,
+      "--dry-run",
+    );
+    expect(stdout).toContain("hub/clusterprofiles.multicluster.x-k8s.io.json");
+    expect(exitCode).toBe(0);
+    expect(existsSync(path)).toBe(false);
+    const again = await knfleet("gather", "-n", "team-fine", "-o", pathOf("all.tgz"));
+    expect(again.stderr).toContain("cannot be written");
+    expect(again.exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,131 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { commandTable } from "../../../../cmd/kubectl/command-table.ts";
+import { runText, type RunText } from "../run-text.ts";
+import { goldenLines, sceneNames, type GoldenLine } from "./golden-lines.ts";
+import { recordedFolder } from "./record-scene.ts";
+import { sceneArgs, type SceneName } from "./scenes.ts";
+
+// `vitest run --project unit test/cmd/kubectl/golden -u` writes the files anew; docs/development.md says how to record the fleets.
+const goldenFolder = join(import.meta.dirname, "../../../golden/fleets");
+
+type Looks = Pick<RunText, "columns" | "env"> & {
+  readonly title: string;
+  readonly args?: readonly string[];
+};
+
+const utf8 = { LANG: "C.UTF-8" };
+const pipe: Looks = { title: "in a pipe" };
+const widths: readonly Looks[] = [
+  pipe,
+  { title: "80 columns, no colour", columns: 80, env: { NO_COLOR: "1" } },
+  { title: "120 columns, in colour", columns: 120 },
+  { title: "120 columns, ASCII", columns: 120, env: { LANG: "C", TERM: "dumb" } },
+];
+
+/** The lines of one scene: for each, how it looks. */
+function textFormats({
+  fields: [one, other],
+  named = true,
+}: GoldenLine): readonly (readonly [string, readonly Looks[]])[] {
+  const range = `{range .items[*]}{${one}} {${other}}{"\\n"}{end}`;
+  return [
+    ["table", widths],
+    ["wide", widths.slice(0, 3)],
+    ...(named ? [["name", [pipe]] as const] : []),
+    [`jsonpath=${range}`, [pipe]],
+    [`jsonpath-as-json={.items[*]${one}}`, [pipe]],
+    [`custom-columns=ONE:${one},OTHER:${other}`, widths.slice(0, 2)],
+  ];
+}
+
+/** One hour after a scene was recorded. */
+function later(scene: SceneName): Date {
+  const index = JSON.parse(readFileSync(join(recordedFolder, scene, "bundle.json"), "utf8"));
+  return new Date(Date.parse(index.generatedAt) + 3_600_000);
+}
+
+async function section(scene: SceneName, args: readonly string[], looks: Looks): Promise<string> {
+  const bundle = join(recordedFolder, scene);
+  const line = [...args, ...sceneArgs[scene], ...(looks.args ?? [])];
+  const env = { ...utf8, ...looks.env };
+  const ran = await runText([...line, "--bundle", bundle], {
+    env,
+    at: later(scene),
+    ...(looks.columns === undefined ? {} : { columns: looks.columns }),
+  });
+  const stderr = ran.stderr.replaceAll(bundle, "fleet.tgz");
+  const shown = line.map((word) => (/[\s{}*!,]/.test(word) ? `'${word}'` : word)).join(" ");
+  const title = `$ kubectl knfleet ${shown} --bundle fleet.tgz   # ${looks.title}\n`;
+  return `${title}${ran.stdout}--- stderr\n${stderr}--- exit code ${ran.exitCode}\n`;
+}
+
+const held = Object.entries(goldenLines).flatMap(([name, line]) =>
+  "args" in line ? sceneNames.map((scene) => ({ name, line, scene })) : [],
+);
+
+describe("on the recorded fleet", () => {
+  test.each(held)(
+    "$scene, $name looks as agreed in every format and width",
+    async ({ name, line, scene }) => {
+      const sections: string[] = [];
+      for (const [format, all] of textFormats(line)) {
+        for (const looks of all) {
+          // oxlint-disable-next-line no-await-in-loop -- one line after another
+          sections.push(await section(scene, [...line.args, "-o", format], looks));
+        }
+      }
+      const path = join(goldenFolder, scene, `${name}.txt`);
+      await expect(sections.join("\n")).toMatchFileSnapshot(path);
+    },
+  );
+
+  test.each(held)(
+    "$scene, $name is the same document as JSON and YAML",
+    async ({ name, line, scene }) => {
+      for (const format of ["json", "yaml"]) {
+        const path = join(goldenFolder, scene, `${name}.${format}.txt`);
+        const bundle = join(recordedFolder, scene);
+        const args = [...line.args, ...sceneArgs[scene], "--bundle", bundle, "-o", format];
+        // oxlint-disable-next-line no-await-in-loop -- one line after another
+        const ran = await runText(args, { env: utf8, at: later(scene) });
+        const text = `${ran.stdout}--- stderr\n${ran.stderr}--- exit code ${ran.exitCode}\n`;
+        // oxlint-disable-next-line no-await-in-loop -- one line after another
+        await expect(text).toMatchFileSnapshot(path);
+      }
+    },
+  );
+
+  test.each(held)("$scene, $name has one exit code for all formats", async ({ line, scene }) => {
+    const bundle = join(recordedFolder, scene);
+    const formats = [...textFormats(line).map(([format]) => format), "json", "yaml"];
+    const codes = new Set<number>();
+    for (const format of formats) {
+      const args = [...line.args, ...sceneArgs[scene], "--bundle", bundle, "-o", format];
+      // oxlint-disable-next-line no-await-in-loop -- one line after another
+      codes.add((await runText(args, { env: utf8, at: later(scene) })).exitCode);
+    }
+    expect(codes.size).toBe(1);
+  });
+});
+
+describe("every command", () => {
+  test.each(commandTable())("$name has golden files", ({ name, readsBundles = false }) => {
+    const line = goldenLines[name];
+    if (line === undefined) throw new Error(`${name} is not in golden-lines.ts`);
+    const isHere = "args" in line;
+    const path = isHere ? "golden/golden.test.ts" : line.file;
+    expect(readFileSync(join(import.meta.dirname, "..", path), "utf8")).toContain("expect(");
+    expect({ isHere, readsBundles }).toEqual({ isHere, readsBundles: isHere });
+  });
+
+  test("has golden files of no scene and no command but these", () => {
+    const files = sceneNames.flatMap((scene) => readdirSync(join(goldenFolder, scene)));
+    const wanted = held.map(({ name }) => name);
+    expect(files.filter((file) => !wanted.includes(file.split(".")[0] ?? ""))).toEqual([]);
+    expect(readdirSync(goldenFolder).toSorted()).toEqual(sceneNames.toSorted());
+  });
+});
