@@ -7,6 +7,7 @@ import { commonOptions, connectionOptions, ignoredOptions } from "./common-optio
 import { readFlags, type Flags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
 import { isFormat } from "./output-format.ts";
+import { withSettings } from "./settings/settings.ts";
 import type { Terminal } from "./terminal.ts";
 
 const description =
@@ -45,7 +46,8 @@ export function createProgram(terminal: Terminal, run: Run): Command {
     if (/\.\.\.|^CLUSTER/.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
-      const { file, ...raw } = fileAsked(program.opts<RawFlags>(), entry);
+      const { file, ...given } = fileAsked(program.opts<RawFlags>(), entry);
+      const raw = await withSettings(given, terminal.env);
       const flags = await withRequestLog(readFlags(raw, terminal.env, entry.formats), terminal);
       const options = { ...command.opts(), ...(file === undefined ? {} : { file }) };
       await run(entry, { args: command.args, flags, options, terminal });

@@ -4,6 +4,7 @@ import { parseDurationMs } from "../duration.ts";
 import { readFlags, type Flags, type RawFlags } from "../flags.ts";
 import { normalizedArgs, switchesOf } from "../normalized-args.ts";
 import { createProgram } from "../program.ts";
+import { withSettings } from "../settings/settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { completionText, directives, fixed, offerAt, type Offer, type Word } from "./complete.ts";
 
@@ -48,7 +49,7 @@ async function withNames(
 ): Promise<Fixed> {
   if (offer.kind === "words") return offer;
   const { of, prefix } = offer;
-  const names = await namesOf(of, { flags: flagsOf(words, terminal), terminal }, signal);
+  const names = await namesOf(of, { flags: await flagsOf(words, terminal), terminal }, signal);
   const offered = fixed(
     names.map(([name, text]): Word => [`${prefix}${name}`, text]),
     lastOf(words, prefix),
@@ -91,7 +92,7 @@ async function namesOf(
 }
 
 /** The flags in front of the last word, as far as they can be read. */
-function flagsOf(words: readonly string[], terminal: Terminal): Flags {
+async function flagsOf(words: readonly string[], terminal: Terminal): Promise<Flags> {
   const program = createProgram({ ...terminal, stdout: silent, stderr: silent }, () =>
     Promise.resolve(0),
   );
@@ -102,7 +103,8 @@ function flagsOf(words: readonly string[], terminal: Terminal): Flags {
     before.at(-1)?.startsWith("-") === true && !switches.includes(before.at(-1) ?? "");
   const args = normalizedArgs(isWaiting ? before.slice(0, -1) : before, switches);
   program.parseOptions([...args]);
-  return readFlags(program.opts<RawFlags>(), terminal.env);
+  const { env } = terminal;
+  return readFlags(await withSettings(program.opts<RawFlags>(), env), env);
 }
 
 const silent = { write: () => true };

@@ -1,0 +1,101 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join } from "node:path";
+
+import { parse } from "yaml";
+
+import { isRecord } from "../../../api/fields.ts";
+import type { RawFlags } from "../flags.ts";
+import { UsageError } from "../usage-error.ts";
+import { settings } from "./settings.ts";
+
+const largest = 64 * 1024;
+const othersMayWrite = 0o002;
+
+/**
+ * The flags that a file sets; none when there is no such file. Paths are relative to its folder. Throws UsageError for one that others may
+ * write, because it names programs to run, and for one that holds something else than settings.
+ */
+export async function settingsFile(
+  path: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<RawFlags> {
+  const text = await textOf(path);
+  if (text === undefined) return {};
+  const document = parsed(text, path);
+  if (!isRecord(document)) throw refused(path, "holds no map of settings");
+  const entries = Object.entries(document).map(([name, value]) => {
+    const setting = Object.hasOwn(settings, name) ? settings[name] : undefined;
+    if (setting === undefined) {
+      throw refused(path, `knows no ${JSON.stringify(name)}`, [
+        `settings are ${Object.keys(settings).join(", ")}`,
+      ]);
+    }
+    return [setting.flag, valueOf(value, { name, is: setting.is, path, env })];
+  });
+  return Object.fromEntries(entries);
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    const { mode, size } = await stat(path);
+    if (size > largest) throw refused(path, "is larger than 64 KiB");
+    if (process.platform !== "win32" && (mode & othersMayWrite) !== 0) {
+      throw refused(path, "can be written by everybody", [`chmod o-w ${path}`]);
+    }
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if (isMissing(error)) return undefined;
+    throw refused(path, `cannot be read: ${error instanceof Error ? error.message : ""}`);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR"].includes(String(error.code))
+  );
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    // An empty file sets nothing.
+    return parse(text, { maxAliasCount: 0 }) ?? {};
+  } catch (error) {
+    const [line = ""] = (error instanceof Error ? error.message : "").split("\n");
+    throw refused(path, `is no YAML: ${line}`);
+  }
+}
+
+interface Place {
+  readonly name: string;
+  readonly is: "text" | "switch" | "path" | "paths";
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+function valueOf(value: unknown, place: Place): unknown {
+  const { name, is, path } = place;
+  if (is === "switch" && typeof value === "boolean") return value || undefined;
+  if (is === "paths" && Array.isArray(value)) {
+    return value.map((one: unknown) => pathOf(textIn(one, place), place));
+  }
+  if (is === "path") return pathOf(textIn(value, place), place);
+  if (is === "text") return textIn(value, place);
+  throw refused(path, `${name} is not ${is === "switch" ? "true or false" : "a list"}`);
+}
+
+function textIn(value: unknown, { name, path }: Place): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  throw refused(path, `${name} is no text`);
+}
+
+function pathOf(text: string, { path, env }: Place): string {
+  const home = env["HOME"] ?? "";
+  if (text.startsWith("~/") && home !== "") return join(home, text.slice(2));
+  return isAbsolute(text) ? text : join(dirname(path), text);
+}
+
+function refused(path: string, problem: string, next: readonly string[] = []): UsageError {
+  return new UsageError(`The settings in ${path}: ${problem}`, next);
+}

@@ -1,0 +1,83 @@
+import { delimiter } from "node:path";
+
+import type { RawFlags } from "../flags.ts";
+import { UsageError } from "../usage-error.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A flag that can be set once and for all, as it is written in the file, in the environment, and on the command line. */
+interface Setting {
+  readonly flag: keyof RawFlags;
+  readonly is: "text" | "switch" | "path" | "paths";
+  /** Its older name in the environment. */
+  readonly alias?: string;
+}
+
+/** Everything that a file or the environment may set. No credential is among them. */
+export const settings: Readonly<Record<string, Setting>> = {
+  "absolute-time": { flag: "absoluteTime", is: "switch" },
+  "clusterprofile-provider-file": {
+    flag: "clusterprofileProviderFile",
+    is: "path",
+    alias: "KNFLEET_PROVIDER_FILE",
+  },
+  color: { flag: "color", is: "text" },
+  concurrency: { flag: "concurrency", is: "text" },
+  context: { flag: "context", is: "text" },
+  kubeconfig: { flag: "kubeconfig", is: "path" },
+  namespace: { flag: "namespace", is: "text" },
+  "plugin-namespace": { flag: "pluginNamespace", is: "text" },
+  "plugin-root": { flag: "pluginRoot", is: "paths" },
+  "request-timeout": { flag: "requestTimeout", is: "text" },
+  "spoke-timeout": { flag: "spokeTimeout", is: "text" },
+  timeout: { flag: "timeout", is: "text" },
+};
+
+/** The variable of the environment for a setting: `KNFLEET_SPOKE_TIMEOUT`. */
+export function variableOf(name: string): string {
+  return `KNFLEET_${name.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/**
+ * The flags with what the environment and then the file say of those that the command line leaves out. Throws UsageError for a file that cannot
+ * be used.
+ */
+export async function withSettings(raw: RawFlags, env: Environment): Promise<RawFlags> {
+  const fromEnvironment = flagsOfEnvironment(env);
+  const path = pathOf(env);
+  const { settingsFile } = path === undefined ? none : await import("./settings-file.ts");
+  const fromFile = path === undefined ? {} : await settingsFile(path, env);
+  const merged = { ...fromFile, ...fromEnvironment, ...raw };
+  // What the environment says in kubectl's own way wins over a file, too.
+  const hasOwn = raw.kubeconfig ?? fromEnvironment.kubeconfig;
+  const isSaid = hasOwn === undefined && (env["KUBECONFIG"] ?? "") !== "";
+  return isSaid ? { ...merged, kubeconfig: undefined } : merged;
+}
+
+const none = { settingsFile: (): Promise<RawFlags> => Promise.resolve({}) };
+
+/** Undefined where nothing says where a home is. */
+function pathOf(env: Environment): string | undefined {
+  const named = env["KNFLEET_CONFIG"] ?? "";
+  if (named !== "") return named;
+  const { XDG_CONFIG_HOME: config = "", HOME: home = "" } = env;
+  const base = config === "" ? home && `${home}/.config` : config;
+  return base === "" ? undefined : `${base}/knfleet/config.yaml`;
+}
+
+function flagsOfEnvironment(env: Environment): RawFlags {
+  const found = Object.entries(settings).flatMap(([name, { flag, is, alias }]) => {
+    const variable = variableOf(name);
+    const text = env[variable] ?? env[alias ?? ""] ?? "";
+    return text === "" ? [] : [[flag, valueOf(text, is, variable)] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+function valueOf(text: string, is: Setting["is"], variable: string): unknown {
+  if (is === "paths") return text.split(delimiter).filter((path) => path !== "");
+  if (is !== "switch") return text;
+  if (text === "true" || text === "1") return true;
+  if (text === "false" || text === "0") return undefined;
+  throw new UsageError(`Invalid value "${text}" for ${variable}: want true or false`);
+}
