@@ -112,6 +112,12 @@ describe.each(workflows)("$name", ({ text }) => {
     expect(scripts.filter((script) => script.includes("${{"))).toEqual([]);
   });
 
+  test("runs no script of a package where it may sign and publish", () => {
+    const publish = JSON.stringify(valueAt(workflow, "jobs", "publish"));
+    expect(publish).toContain("npm ci --ignore-scripts");
+    expect(publish).not.toMatch(/npm (?:ci(?! --ignore-scripts)|install|run|test)/);
+  });
+
   test("checks first, signs image and chart, and says where they come from", () => {
     expect(valueAt(workflow, "jobs", "publish", "needs")).toBe("check");
     expect(text.match(/cosign sign --yes/g)).toHaveLength(2);
