@@ -17,6 +17,8 @@ export interface ReferenceLog {
 /** Who may use which ClusterProfile, as it is now. */
 export interface References {
   readonly policy: ReferencePolicy;
+  /** Whether the file of grants that is there now can be used; undefined: there is none. */
+  readonly isValid: boolean | undefined;
   /** Calls back after every change, with what was permitted before. */
   onChange(listener: (before: ReferencePolicy) => void): Disposable;
 }
@@ -48,9 +50,14 @@ class FollowedReferences implements References, Disposable {
   readonly #listeners = new Set<(before: ReferencePolicy) => void>();
   readonly #stop = new AbortController();
   #policy: ReferencePolicy;
+  #isValid: boolean | undefined;
 
   constructor(policy: ReferencePolicy) {
     this.#policy = policy;
+  }
+
+  get isValid(): boolean | undefined {
+    return this.#isValid;
   }
 
   get policy(): ReferencePolicy {
@@ -63,6 +70,7 @@ class FollowedReferences implements References, Disposable {
   }
 
   follow(path: string, log: ReferenceLog): void {
+    this.#isValid = true;
     const follower = {
       load: (signal: AbortSignal) => loadReferenceGrants(path, signal),
       known: this.#policy.grants,
@@ -70,8 +78,11 @@ class FollowedReferences implements References, Disposable {
         log.info({ grants: grants.length }, "Loaded the reference grants");
         this.#take(grants);
       },
-      onValid: () => undefined,
+      onValid: () => {
+        this.#isValid = true;
+      },
       onInvalid: (error: unknown) => {
+        this.#isValid = false;
         const { message } = error instanceof Error ? error : { message: "unknown" };
         log.warn({ error: message }, "Kept the last good reference grants");
       },

@@ -111,6 +111,7 @@ class FleetController implements Controller {
       connectedSpokes: () => this.#connectedSpokes(),
       components: () => this.#components.all(),
       requests,
+      areGrantsValid: () => references?.isValid,
       ...(path === undefined ? {} : { path }),
     });
     this.#components = new Components(

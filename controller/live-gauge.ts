@@ -25,3 +25,24 @@ export function addLiveGauge(
     }),
   );
 }
+
+/** The same for whether a file is valid: 1 or 0, and no series at all while `read` gives undefined, because there is no such file. */
+export function addValidityGauge(
+  registry: Registry,
+  { name, help }: Pick<LiveGauge, "name" | "help">,
+  read: () => boolean | undefined,
+): void {
+  registry.registerMetric(
+    new Gauge({
+      name,
+      help,
+      registers: [],
+      collect() {
+        const isValid = read();
+        // A gauge without labels begins as 0.
+        if (isValid === undefined) this.remove();
+        else this.set(isValid ? 1 : 0);
+      },
+    }),
+  );
+}

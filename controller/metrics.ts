@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { PathMetrics } from "../access/path-metrics.ts";
 import type { Component } from "../api/component.ts";
 import { addComponentMetrics } from "./component-metrics.ts";
-import { addLiveGauge } from "./live-gauge.ts";
+import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 import { addPathMetrics } from "./path-metrics.ts";
 import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
 import type { QueueObserver } from "./queue.ts";
@@ -29,6 +29,8 @@ export interface MetricSources extends QueueSources {
   components(): Iterable<Component>;
   /** Requests to all clusters. */
   readonly requests: RequestSource;
+  /** Whether the file of reference grants that is there now can be used; undefined: there is none. */
+  readonly areGrantsValid?: () => boolean | undefined;
   /** The path to the spokes; absent: it is not measured. */
   readonly path?: PathMetrics;
 }
@@ -43,6 +45,11 @@ export function createMetrics(sources: MetricSources): Metrics {
   addRequestMetrics(registry, sources.requests);
   addComponentMetrics(registry, () => sources.components());
   if (sources.path !== undefined) addPathMetrics(registry, sources.path);
+  const grants = {
+    name: "knfleet_reference_grants_valid",
+    help: "1 when the file of reference grants is in use, 0 when it is not usable and the last good one is",
+  };
+  addValidityGauge(registry, grants, () => sources.areGrantsValid?.());
   const connected = { name: "knfleet_connected_spokes", help: "Spokes that are connected" };
   addLiveGauge(registry, { ...connected, labels: {} }, () => sources.connectedSpokes());
   return {

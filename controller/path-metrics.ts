@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { PathMetrics, SpokeGauge } from "../access/path-metrics.ts";
-import { addLiveGauge } from "./live-gauge.ts";
+import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -33,15 +33,11 @@ export function addPathMetrics(registry: Registry, path: PathMetrics): void {
     labels: {},
   };
   addLiveGauge(registry, sharing, () => path.tokens.count());
-  const valid = new Gauge({
+  const validity = {
     name: "knfleet_provider_file_valid",
     help: "1 when the provider file on disk is in use, 0 when it is not usable and the last good one is",
-    registers,
-    collect() {
-      const isValid = path.isProviderFileValid();
-      if (isValid !== undefined) valid.set(isValid ? 1 : 0);
-    },
-  });
+  };
+  addValidityGauge(registry, validity, () => path.isProviderFileValid());
 }
 
 function addSpokeGauges(registers: Registry[], path: PathMetrics): void {

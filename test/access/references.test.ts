@@ -104,6 +104,7 @@ describe("the file of grants", () => {
       await expect(open(settings)).rejects.toMatchObject({ reason: "ConfigInvalid" });
     }
     using same = await open({ mode: "Same" });
+    expect(same.isValid).toBeUndefined();
     expect(same.policy).toEqual({ mode: "Same", grants: [] });
   });
 });
@@ -119,6 +120,7 @@ test("T-05 a grant that is taken away is gone at once, also by a swapped symlink
 
   await writeFile(target, "{");
   await vi.waitFor(() => expect(warnings).toHaveLength(1), { timeout: 60_000 });
+  expect(references.isValid).toBe(false);
   expect(references.policy.grants).toEqual([one]);
   expect(before).toEqual([]);
 
@@ -127,6 +129,7 @@ test("T-05 a grant that is taken away is gone at once, also by a swapped symlink
   await symlink(next, `${path}.new`);
   await rename(`${path}.new`, path);
   await vi.waitFor(() => expect(references.policy.grants).toEqual([]), { timeout: 60_000 });
+  await vi.waitFor(() => expect(references.isValid).toBe(true), { timeout: 60_000 });
   expect(before).toEqual([{ mode: "Granted", grants: [one] }]);
 
   await unlink(path);

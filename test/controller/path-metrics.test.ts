@@ -80,3 +80,17 @@ test.each([
   path.providerFileIs(isValid);
   expect(await lines()).toContain(`knfleet_provider_file_valid ${says}`);
 });
+
+test("files that are not there are neither valid nor invalid, so that nobody is alarmed", async () => {
+  const names = ["knfleet_provider_file_valid", "knfleet_reference_grants_valid"];
+  const series = async (metrics: ReturnType<typeof metricsOf>) =>
+    (await metrics.render()).split("\n").filter((line) => names.includes(line.split(" ")[0] ?? ""));
+  expect(await series(metricsOf({ path: new PathMetrics() }))).toEqual([]);
+  let isValid: boolean | undefined = true;
+  const metrics = metricsOf({ areGrantsValid: () => isValid });
+  expect(await series(metrics)).toEqual(["knfleet_reference_grants_valid 1"]);
+  isValid = false;
+  expect(await series(metrics)).toEqual(["knfleet_reference_grants_valid 0"]);
+  isValid = undefined;
+  expect(await series(metrics)).toEqual([]);
+});
