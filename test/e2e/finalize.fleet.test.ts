@@ -223,7 +223,7 @@ describe("knfleet.dev/force-orphan", () => {
   });
 });
 
-test("D-01: a vanished ClusterProfile uninstalls nothing, and its component keeps its finalizer until the profile is back", async () => {
+test("D-01: a vanished ClusterProfile uninstalls nothing, and its component keeps its finalizer until the profile is back, also over a restart", async () => {
   const { hub, fleet, profiles } = scene();
   const spoke = fleet.spoke(0);
   const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
@@ -239,10 +239,25 @@ test("D-01: a vanished ClusterProfile uninstalls nothing, and its component keep
     "TargetClusterResolved",
     { status: "False", reason: "ClusterProfileNotFound", message: /force-orphan=/ },
   ]);
+  await scene().controller.kill();
+  scene().controller = await scene().startController();
+  await scene().controller.logged({ msg: "Reconciling" });
   expect(differencesOf(before, await dumpOfComponent(spoke, metadata.uid))).toEqual([]);
   await fleet.addProfile(spoke, { plugin: "secretreader" });
   await gone(hub, "KnativeEventing");
   expect(await installed(spoke, metadata.uid)).toEqual([]);
+});
+
+test("a component whose namespace on the hub is deleted goes with its installation, although nothing can be written there any more", async () => {
+  const { hub, fleet, profiles } = scene();
+  const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
+  await ready(hub, "KnativeEventing");
+  const key = { apiVersion: "v1", kind: "Namespace", name: "knative-eventing" };
+  await hub.admin.remove(key);
+  await gone(hub, "KnativeEventing");
+  expect(await installed(fleet.spoke(0), metadata.uid)).toEqual([]);
+  const isGone = async () => (await hub.admin.get(key)) === undefined;
+  await waitFor("the namespace to be gone", isGone, { timeoutMs: 120_000 });
 });
 
 test("D-06: on the hub itself nothing is swallowed: what cannot go keeps the component and is named", async () => {
