@@ -29,8 +29,8 @@ export interface RawFlags extends RawHubFlags {
   readonly pluginRoot?: readonly string[];
   readonly concurrency?: string;
   readonly spokeTimeout?: string;
-  readonly timeout?: string;
   readonly chunkSize?: string;
+  readonly timeout?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly requestTimeout?: string;
@@ -69,14 +69,12 @@ export interface Flags {
   readonly pluginRoots: readonly string[];
   readonly concurrency: number;
   readonly spokeTimeoutMs: number;
-  /** False: `spokeTimeoutMs` is the default of most commands, and another command may have its own. */
-  readonly spokeTimeoutGiven: boolean;
-  readonly timeoutMs: number;
-  /** False: `timeoutMs` is the default, and a command that goes on may go on. */
   /** Objects in one answer to a list; 0: all at once. */
   readonly chunkSize: number;
   /** False: `spokeTimeoutMs` is the default of most commands, and another command may have its own. */
   readonly spokeTimeoutGiven: boolean;
+  readonly timeoutMs: number;
+  /** False: `timeoutMs` is the default, and a command that goes on may go on. */
   readonly timeoutGiven: boolean;
   readonly hub: HubFlags;
   /** Path of a bundle to read in place of the fleet. */
@@ -127,6 +125,7 @@ export function readFlags(
     pluginNamespace: nonEmpty(raw.pluginNamespace ?? env["KNFLEET_PLUGIN_NAMESPACE"]),
     pluginRoots: foldersOf(raw.pluginRoot ?? [], "--plugin-root"),
     concurrency: countOf(raw.concurrency ?? "16", "--concurrency"),
+    chunkSize: chunkSizeOf(raw.chunkSize),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),
     spokeTimeoutGiven: raw.spokeTimeout !== undefined,
     timeoutMs: timeoutOf(raw.timeout, "--timeout", 60_000),
@@ -135,7 +134,6 @@ export function readFlags(
     hub: {
       kubeconfig: nonEmpty(raw.kubeconfig),
       context: nonEmpty(raw.context),
-    chunkSize: chunkSizeOf(raw.chunkSize),
       overrides: hubOverrides(raw),
       requestTimeoutMs: timeoutOf(raw.requestTimeout, "--request-timeout", 10_000),
     },
@@ -164,6 +162,13 @@ function countOf(text: string, flag: string): number {
   throw new UsageError(`Invalid value "${text}" for ${flag}: want a number from 1 to 9999`);
 }
 
+function chunkSizeOf(text = "500"): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `Invalid value "${text}" for --chunk-size: want a number, or 0 for no limit`,
+  );
+}
+
 // Zero means "no limit" to kubectl; here nothing may wait for ever, so it means the default.
 function timeoutOf(text: string | undefined, flag: string, fallbackMs: number): number {
   const spanMs = text === undefined ? 0 : parseDurationMs(text, flag);
@@ -172,11 +177,4 @@ function timeoutOf(text: string | undefined, flag: string, fallbackMs: number): 
 
 function nonEmpty(value: string | undefined): string | undefined {
   return value === "" ? undefined : value;
-function chunkSizeOf(text = "500"): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new UsageError(
-    `Invalid value "${text}" for --chunk-size: want a number, or 0 for no limit`,
-  );
-}
-
 }
