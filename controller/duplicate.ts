@@ -36,11 +36,21 @@ export function assertOnlyOne(component: Component, all: Iterable<Component>): v
 }
 
 /**
- * Whether a component was refused before anything was done for it: meanwhile others may have got the cluster that it names.
+ * Whether something may have been done for a component on the cluster that it names. The finalizer alone does not say so, with which anybody can
+ * create one; only we write the status.
  */
+export function wasTakenUp(component: Component): boolean {
+  const { conditions = [] } = component.status ?? {};
+  const { status, reason } = conditions.find(({ type }) => type === "InstallSucceeded") ?? {};
+  const isRefused = reason === "DuplicateComponent";
+  const isTold = status === "True" || (reason !== undefined && !isRefused);
+  return hasFinalizer(component) && isTold;
+}
+
+/** Whether a component was refused before anything was done for it: meanwhile others may have got the cluster that it names. */
 export function isLatecomer(component: Component): boolean {
   const { conditions = [] } = component.status ?? {};
-  return !hasFinalizer(component) && conditions.some(({ status }) => status === "False");
+  return !wasTakenUp(component) && conditions.some(({ status }) => status === "False");
 }
 
 function ageOf(component: Component): string {

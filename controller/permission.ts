@@ -2,7 +2,7 @@ import { refusedReference } from "../access/reference-policy.ts";
 import type { References } from "../access/references.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { isLatecomer, olderTwinOf } from "./duplicate.ts";
+import { isLatecomer, olderTwinOf, wasTakenUp } from "./duplicate.ts";
 import { hasFinalizer } from "./finalizer.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 
@@ -38,8 +38,7 @@ export function isHeldBack(
 }
 
 /**
- * The components that have a claim to their cluster: one that may not use it, and never did, keeps nobody from it. Nothing was done for a
- * component without our finalizer.
+ * The components that have a claim to their cluster: one that may not use it, and never did, keeps nobody from it.
  */
 export function* claimantsOf({
   components,
@@ -47,7 +46,7 @@ export function* claimantsOf({
 }: Permissions & Pick<ReconcileDeps, "components">): Generator<Component> {
   const permissions = references === undefined ? {} : { references };
   for (const component of components.all()) {
-    if (hasFinalizer(component) || refusalOf(component, permissions) === undefined) yield component;
+    if (wasTakenUp(component) || refusalOf(component, permissions) === undefined) yield component;
   }
 }
 

@@ -49,7 +49,18 @@ test("a component that was refused before anything was done for it is younger th
   expect(isLatecomer(late)).toBe(true);
   expect(olderTwinOf(younger, [late, younger])).toBeUndefined();
   expect(olderTwinOf(late, [late, younger])).toBe(younger);
-  const taken = { ...late, metadata: { ...late.metadata, finalizers: [finalizer] } };
+  // With a finalizer anybody can create a component; what was done for it only its status tells.
+  const disguised = { ...late, metadata: { ...late.metadata, finalizers: [finalizer] } };
+  expect(isLatecomer(disguised)).toBe(true);
+  expect(olderTwinOf(younger, [disguised, younger])).toBeUndefined();
+  const blocked = {
+    type: "InstallSucceeded",
+    status: "False",
+    reason: "DuplicateComponent",
+  } as const;
+  expect(isLatecomer({ ...disguised, status: { conditions: [blocked] } })).toBe(true);
+  const begun = { type: "InstallSucceeded", status: "Unknown", reason: "Installing" } as const;
+  const taken = { ...disguised, status: { conditions: [refusal, begun] } };
   expect(isLatecomer(taken)).toBe(false);
   expect(olderTwinOf(younger, [taken, younger])).toBe(taken);
 });

@@ -30,8 +30,10 @@ test("T-04 a component without a grant may not use its cluster, whoever wants no
 });
 
 test("T-04 one without a grant has no claim, unless something was done for it before", () => {
-  const held = of("gone", { finalizers: [finalizer] });
-  const all = [of("friend"), of("foe"), held];
+  const conditions = [{ type: "InstallSucceeded", status: "True" }] as const;
+  const held = { ...of("gone", { finalizers: [finalizer] }), status: { conditions } };
+  const disguised = of("disguised", { finalizers: [finalizer] });
+  const all = [of("friend"), of("foe"), disguised, held];
   const components = { all: () => all };
   expect([...claimantsOf({ components, references })]).toEqual([all[0], held]);
   expect([...claimantsOf({ components })]).toEqual(all);

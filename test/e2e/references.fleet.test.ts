@@ -84,6 +84,24 @@ function read(name: string): Promise<KubeObject | undefined> {
   return fleet().hub.admin.get(keyOf(name));
 }
 
+/** Creates a component with our finalizer in another namespace and waits until it is refused. */
+async function squat(namespace: string): Promise<ObjectKey> {
+  const { admin } = fleet().hub;
+  const key = { apiVersion: operatorApiVersion, kind, namespace, name: "squatter" };
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  await admin.create({
+    apiVersion: operatorApiVersion,
+    kind,
+    metadata: { namespace, name: key.name, finalizers: [componentKinds[kind].finalizer] },
+    spec: { clusterProfileRef: profile },
+  });
+  await waitFor("the squatter to be refused", async () => {
+    const { reason } = conditionOf(await admin.get(key), "TargetClusterResolved") ?? {};
+    return reason === notPermitted.reason;
+  });
+  return key;
+}
+
 /** Waits until the component says something of its cluster, about the generation that is stored. */
 function says(
   name: string,
@@ -176,6 +194,8 @@ test("T-20 a ClusterProfile counts only in a trusted namespace and of a trusted 
   const label = (value: string) =>
     fleet().hub.admin.patch(key, { metadata: { labels: { "x-k8s.io/cluster-manager": value } } });
   await label("somebody");
+  // Somebody without a grant who was there first, and looks as if something had been done for him.
+  const squatter = await squat("team-b");
   await create("misled");
   await says("misled", { ...notPermitted, message: /names another cluster manager/ });
   expect(spoke.proxy.counts.connections).toBe(connections);
@@ -190,6 +210,8 @@ test("T-20 a ClusterProfile counts only in a trusted namespace and of a trusted 
   await fleet().hub.admin.remove(keyOf("misled"));
   await gone("misled");
   expect(await installed(component)).toEqual([]);
+  await fleet().hub.admin.patch(squatter, { metadata: { finalizers: null } });
+  await fleet().hub.admin.remove(squatter);
 });
 
 test("T-05 without its grant the running apply stops, nothing is watched, guarded, put right or removed, until there is one", async () => {
