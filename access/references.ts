@@ -1,17 +1,12 @@
 import { FleetError } from "../api/errors.ts";
 import { followFile } from "./followed-file.ts";
+import type { Log } from "./log.ts";
 import { loadReferenceGrants } from "./reference-grants.ts";
 import type { ReferenceGrant, ReferencePolicy } from "./reference-policy.ts";
 
 export interface ReferenceSettings extends Omit<ReferencePolicy, "grants"> {
   /** Path of the file of grants; exactly in mode `Granted`. */
   readonly grantsFile?: string;
-}
-
-/** What it tells of the file. */
-export interface ReferenceLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }
 
 /** Who may use which ClusterProfile, as it is now. */
@@ -29,7 +24,7 @@ export interface References {
  */
 export async function openReferences(
   { grantsFile: path, ...settings }: ReferenceSettings,
-  log: ReferenceLog,
+  log: Pick<Log, "info" | "warn">,
   signal: AbortSignal,
 ): Promise<References & Disposable> {
   const isGranted = settings.mode === "Granted";
@@ -69,7 +64,7 @@ class FollowedReferences implements References, Disposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  follow(path: string, log: ReferenceLog): void {
+  follow(path: string, log: Pick<Log, "info" | "warn">): void {
     this.#isValid = true;
     const follower = {
       load: (signal: AbortSignal) => loadReferenceGrants(path, signal),

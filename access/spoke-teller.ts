@@ -1,14 +1,12 @@
 import type { KubeObject } from "../api/kubernetes.ts";
 import { LinePace } from "./line-pace.ts";
+import type { Log } from "./log.ts";
 import type { ProviderFile } from "./provider-config.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeState } from "./spokes.ts";
 
-/** Where the life of the connections is told; pino fits. */
-export interface SpokeLog {
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-}
+/** Where the life of the connections is told. */
+export type SpokeLog = Pick<Log, "info" | "warn">;
 
 /** Tells a log of the spokes: what is new, and no more of one spoke than anybody would read. */
 export class SpokeTeller {

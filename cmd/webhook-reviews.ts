@@ -1,4 +1,5 @@
 import type { HubConnection } from "../access/hub.ts";
+import type { Log } from "../access/log.ts";
 import { openReferences } from "../access/references.ts";
 import { FleetError } from "../api/errors.ts";
 import type { GuardOwner } from "../api/guard/guard-request.ts";
@@ -8,7 +9,6 @@ import { createAccessReviews } from "../webhook/access-review.ts";
 import { anchorReview } from "../webhook/anchor-review.ts";
 import { componentReview } from "../webhook/component-review.ts";
 import { openHubFacts } from "../webhook/hub-facts.ts";
-import type { Log } from "../webhook/log.ts";
 import { providerFileReview } from "../webhook/provider-file-review.ts";
 import type { Review } from "../webhook/reply.ts";
 import { componentProblems } from "./component-problems.ts";

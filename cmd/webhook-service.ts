@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { connectHub, type HubConnection } from "../access/hub.ts";
+import type { Log } from "../access/log.ts";
 import { FleetError } from "../api/errors.ts";
 import { startHealthServer } from "../controller/health.ts";
 import { type AppDeps, createApp } from "../webhook/app.ts";
@@ -8,7 +9,6 @@ import { createByteBudget } from "../webhook/byte-budget.ts";
 import { type Certificates, startCertificates } from "../webhook/certificates.ts";
 import { followClientAuthorities, loadClientAuthorities } from "../webhook/client-authorities.ts";
 import { watchEventLoop } from "../webhook/event-loop-watch.ts";
-import type { Log } from "../webhook/log.ts";
 import { createMetrics, type Metrics } from "../webhook/metrics.ts";
 import { startMountedCertificate } from "../webhook/mounted-certificate.ts";
 import { startWebhookServer, type WebhookServer } from "../webhook/server.ts";

@@ -1,8 +1,7 @@
-/** The part of a pino logger that the controller uses: object first, fixed sentence second. */
-export interface Log {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
+import type { Log as Lines } from "../access/log.ts";
+
+/** The part of a pino logger that the controller uses. */
+export interface Log extends Lines {
+  /** One whose lines have these fields, too. */
   child(fields: object): Log;
 }

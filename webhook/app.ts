@@ -1,8 +1,8 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 
+import type { Log } from "../access/log.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { deadlineMsOf } from "./deadline.ts";
-import type { Log } from "./log.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
 import { replyTo, type Review } from "./reply.ts";
 

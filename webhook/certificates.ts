@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { ApiError } from "../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../access/kube-client.ts";
+import type { Log } from "../access/log.ts";
 import { Reflector } from "../access/reflector.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
@@ -16,7 +17,6 @@ import {
   type TrustedAuthority,
 } from "./certificate-secret.ts";
 import { certificatesAfter, type StepSettings } from "./certificate-steps.ts";
-import type { Log } from "./log.ts";
 import { serverClock } from "./server-clock.ts";
 import type { ServingCertificate } from "./server.ts";
 import { hearsayMs, isBetter, type SignedLeaf } from "./serving-choice.ts";

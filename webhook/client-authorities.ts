@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 
 import { fileText, followFile } from "../access/followed-file.ts";
+import type { Log } from "../access/log.ts";
 import { FleetError } from "../api/errors.ts";
-import type { Log } from "./log.ts";
 import type { WebhookServer } from "./server.ts";
 
 const what = "The file of client authorities";

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../access/kube-client.ts";
+import type { Log } from "../access/log.ts";
 import { getProfile, ServedProfiles } from "../access/profile-versions.ts";
 import type { ProviderFile } from "../access/provider-config.ts";
 import { Reflector, reflectorKey } from "../access/reflector.ts";
@@ -12,7 +13,6 @@ import { recordAt } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { createBriefMemory } from "./brief-memory.ts";
-import type { Log } from "./log.ts";
 import { providerLabel, providerTextsIn } from "./provider-maps.ts";
 import { createProviderReader, type ProviderReader } from "./provider-reader.ts";
 import type { StoredComponent } from "./rules/component-facts.ts";

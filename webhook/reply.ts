@@ -1,7 +1,7 @@
 import { abortable } from "../access/abortable.ts";
+import type { Log } from "../access/log.ts";
 import { answerOf, type ReviewAnswer } from "./answer.ts";
 import { shapeProblem } from "./json-shape.ts";
-import type { Log } from "./log.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
 import { type AdmissionRequest, admissionRequestOf, type Ruling } from "./review.ts";
 

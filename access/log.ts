@@ -1,4 +1,4 @@
-/** The part of a pino logger that the webhook uses: object first, fixed sentence second. */
+/** The part of a pino logger that everybody uses: object first, fixed sentence second. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
