@@ -13,6 +13,8 @@ import { gatherEntry } from "./gather/gather-entry.ts";
 import { getEntry } from "./get/get-entry.ts";
 import { kubeconfigEntry } from "./kubeconfig/kubeconfig-entry.ts";
 import { logsEntry } from "./logs/logs-entry.ts";
+import { orphansEntry } from "./orphans/orphans-entry.ts";
+import { planEntry } from "./plan/plan-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
 import { treeEntry } from "./tree/tree-entry.ts";
 import { versionEntry } from "./version/version-entry.ts";
@@ -30,6 +32,8 @@ export const commandTable = (): readonly CommandEntry[] => [
   getEntry(),
   diagnoseEntry(),
   diffEntry(),
+  planEntry(),
+  orphansEntry(),
   waitEntry(),
   eventsEntry(),
   logsEntry(),

@@ -129,7 +129,9 @@ async function changeOf(
   const shown = place.isOurs ? neat : (one: Manifest) => withoutMarks(neat(one));
   const sides = { live: shown(live), wanted: shown(result.object) };
   if (isSameJson(sides.live, sides.wanted)) return [];
-  return [changed("changed", key, { ...sides, managers: othersThan(place, live), pods: podsOf(live) })];
+  return [
+    changed("changed", key, { ...sides, managers: othersThan(place, live), pods: podsOf(live) }),
+  ];
 }
 
 /** Without the server's word only what the manifest has, too, can be compared. */
@@ -179,7 +181,13 @@ async function extras(
     const ref = { ...key, resource: desired.resourceOf(key) };
     const live = await target.client.get(ref, {}, signal);
     if (live === undefined) return [];
-    return [changed("extra", key, { live: neat(withKey(live, key)), wanted: undefined, pods: podsOf(live) })];
+    return [
+      changed("extra", key, {
+        live: neat(withKey(live, key)),
+        wanted: undefined,
+        pods: podsOf(live),
+      }),
+    ];
   });
   return changes.flat();
 }
@@ -242,5 +250,12 @@ function changed(
 ): ObjectChange {
   const { apiVersion, kind, namespace, name } = key;
   const place = namespace === undefined ? {} : { namespace };
-  return { change, key: { apiVersion, kind, ...place, name }, ...masked(sides), message, managers, pods };
+  return {
+    change,
+    key: { apiVersion, kind, ...place, name },
+    ...masked(sides),
+    message,
+    managers,
+    pods,
+  };
 }

@@ -119,7 +119,8 @@ export async function checkTwins(
   });
 }
 
-async function componentsOf(
+/** The components of a kind in all namespaces of the hub; undefined when they may not be listed. */
+export async function componentsOf(
   kind: Component["kind"],
   hub: KubeClient,
   signal: AbortSignal,

@@ -3,11 +3,11 @@ import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../acti
 import { clientVersion } from "../client-version.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Flags } from "../flags.ts";
-import { objectName } from "../installation-name.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { clusterNames } from "../print/cluster-name.ts";
 import { painter, wantsColour } from "../print/colour.ts";
 import { unreadNotes } from "../print/notes.ts";
+import { objectLine } from "../print/object-line.ts";
 import { plainText } from "../print/plain-text.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
@@ -57,7 +57,7 @@ export async function runDiff(
       document: list,
       heading: text ?? "",
       table: (wide) => (text === undefined ? diffTable(list, wide) : emptyTable),
-      names: list.items.map(({ cluster, object }) => nameOf(cluster, object)),
+      names: list.items.map(({ cluster, object }) => objectLine(cluster, object)),
       notes: notesOf(list, askedOf(selection, flags).command),
     },
     flags,
@@ -140,13 +140,6 @@ function diffTable({ items }: DiffList, wide: boolean): Table {
       ];
     }),
   };
-}
-
-function nameOf(cluster: DiffItem["cluster"], object: DiffItem["object"]): string {
-  const { apiVersion, kind, namespace, name } = object;
-  const group = apiVersion.includes("/") ? `.${apiVersion.split("/")[0] ?? ""}` : "";
-  const type = `${kind.toLowerCase()}${group}`;
-  return objectName(cluster, { namespace: namespace ?? "", type, name });
 }
 
 function notesOf({ items, errors, summary }: DiffList, command: string): readonly string[] {

@@ -45,7 +45,8 @@ export interface DiffSummary {
 
 export type DiffList = Report<"DiffList", DiffSummary, DiffItem>;
 
-function diffItem(
+/** What a change of an object is in a document. */
+export function diffItem(
   { kind, metadata, spec }: Component,
   { change, key, live, wanted, managers, message }: ObjectChange,
 ): DiffItem {

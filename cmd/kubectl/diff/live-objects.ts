@@ -93,7 +93,14 @@ function changeOf({ live, wanted }: Sides): ObjectChange | undefined {
   if (some === undefined || isSameJson(live, wanted)) return undefined;
   const missing = live === undefined ? "missing" : "extra";
   const change = live === undefined || wanted === undefined ? missing : "changed";
-  return { change, key: keyOf(some), ...masked({ live, wanted }), message: null, managers: [], pods: null };
+  return {
+    change,
+    key: keyOf(some),
+    ...masked({ live, wanted }),
+    message: null,
+    managers: [],
+    pods: null,
+  };
 }
 
 function shaped(object: Manifest | undefined, shapes: readonly Manifest[]): Manifest | undefined {

@@ -21,6 +21,8 @@ export interface ComponentDocuments {
 interface Rules {
   /** Of the command line; for components that name none, and no other for those that do. */
   readonly namespace: string | undefined;
+  /** For components that name none when the command line does not either; absent: they are refused. */
+  readonly usual?: string | undefined;
   readonly check: (kind: ComponentKind) => ComponentCheck;
 }
 
@@ -64,9 +66,9 @@ function readDocument({ where, value }: InputDocument, rules: Rules): ReadDocume
     typeof kind !== "string";
   if (!isOurs) return { where, note: `${where}: ${kind} is no component and was left out` };
   if (!isKind(kind)) return refused(["kind: must be KnativeServing or KnativeEventing"]);
-  const problems = [...rules.check(kind)(value), ...namespaceProblems(value, rules.namespace)];
+  const problems = [...rules.check(kind)(value), ...namespaceProblems(value, rules)];
   if (problems.length > 0) return refused(problems);
-  const component = completed(value, rules.namespace);
+  const component = completed(value, rules.namespace ?? rules.usual);
   return isComponent(component) ? { where, component } : refused(["document: is no component"]);
 }
 
@@ -74,11 +76,13 @@ function isKind(kind: unknown): kind is ComponentKind {
   return typeof kind === "string" && Object.hasOwn(componentKinds, kind);
 }
 
-function namespaceProblems(value: Fields, wanted: string | undefined): readonly string[] {
+function namespaceProblems(value: Fields, { namespace: wanted, usual }: Rules): readonly string[] {
   if (!isRecord(value["metadata"])) return [];
   const { namespace } = value["metadata"];
   if (namespace === undefined) {
-    return wanted === undefined ? ["metadata.namespace: is required, here or with -n"] : [];
+    return (wanted ?? usual) === undefined
+      ? ["metadata.namespace: is required, here or with -n"]
+      : [];
   }
   if (typeof namespace !== "string" || wanted === undefined || namespace === wanted) return [];
   return [`metadata.namespace: is ${namespace}, but the command line says ${wanted}`];

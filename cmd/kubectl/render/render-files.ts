@@ -20,13 +20,17 @@ export interface Components {
   readonly notes: readonly string[];
 }
 
-/** Reads and checks the components of files; `-` is standard input. Throws InputError with the problems of all files. */
+/**
+ * Reads and checks the components of files; `-` is standard input. `usual` is the namespace of those that name none, when the command line names none
+ * either. Throws InputError with the problems of all files.
+ */
 export function componentReader(
   { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
   signal: AbortSignal,
+  usual?: string,
 ): (paths: readonly string[], flag: string) => Promise<Components> {
   const check = componentCheck();
-  const rules = { namespace: flags.namespace ?? undefined, check };
+  const rules = { namespace: flags.namespace ?? undefined, usual, check };
   const readOne = async (path: string, flag: string) => {
     const isStdin = path === "-";
     const stream = isStdin ? { stream: terminal.stdin } : {};

@@ -13,6 +13,7 @@ export type Answer = (request: {
   readonly path: string;
   readonly accept: string;
   readonly body: unknown;
+  readonly query?: URLSearchParams;
 }) => { readonly status?: number; readonly body: unknown } | undefined;
 
 /** A hub that serves recorded objects over plain HTTP, for golden files and for answers that no real hub gives. */
@@ -30,7 +31,7 @@ export async function startStubHub(
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const { method = "GET", url = "/", headers } = request;
-    const { pathname: path } = new URL(url, "http://hub");
+    const { pathname: path, searchParams: query } = new URL(url, "http://hub");
     requests.push(`${method} ${path}`);
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
@@ -39,7 +40,7 @@ export async function startStubHub(
       const body: unknown = text === "" ? undefined : JSON.parse(text);
       const { accept = "" } = headers;
       const { status = 200, body: said } =
-        answer({ method, path, accept, body }) ?? recorded(path, objects);
+        answer({ method, path, accept, body, query }) ?? recorded(path, objects);
       response.writeHead(status, { "content-type": "application/json" });
       // Logs are text.
       response.end(typeof said === "string" ? said : JSON.stringify(said));

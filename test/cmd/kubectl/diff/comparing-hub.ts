@@ -6,7 +6,7 @@ import { isRecord } from "../../../../api/fields.ts";
 import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../../api/kubernetes.ts";
 import { tableResource } from "../../../../api/resources.ts";
 import { component } from "../fleet-facts.ts";
-import { startStubHub, type StubHub } from "../stub-hub.ts";
+import { startStubHub, type Answer, type StubHub } from "../stub-hub.ts";
 
 /** What no output may have. */
 export const secretValue = "c3VwZXItc2VjcmV0";
@@ -51,10 +51,17 @@ export interface ComparingHub extends StubHub {
   readonly releaseDir: string;
 }
 
+interface Options {
+  /** The component; absent: one that is installed. */
+  readonly installed?: KubeObject;
+  /** Asked before all others. */
+  readonly answer?: Answer;
+}
+
 /** Starts a hub on which `changed` stands in place of what the release has; `undefined` for an object that is gone. */
 export async function startComparingHub(
   changed: Readonly<Record<string, object | undefined>>,
-  installed: KubeObject = local,
+  { installed = local, answer = () => undefined }: Options = {},
 ): Promise<ComparingHub> {
   const folder = await mkdtemp(join(tmpdir(), "knfleet-thin-release-"));
   const part = join(folder, "knative-eventing", "1.23.0");
@@ -71,13 +78,13 @@ export async function startComparingHub(
       return [[pathOf(manifest), stored({ ...manifest, ...changed[id] })] as const];
     }),
   );
-  const hub = await startStubHub(
-    [installed, ...namespaces, ...live.values()],
-    ({ method, path, body }) => {
-      if (method !== "PATCH") return undefined;
-      return { body: merged(live.get(path), body) };
-    },
-  );
+  const hub = await startStubHub([installed, ...namespaces, ...live.values()], (request) => {
+    const { method, path, body } = request;
+    const said = answer(request);
+    if (said !== undefined || method === "GET") return said;
+    if (method !== "PATCH") return { body };
+    return { body: merged(live.get(path) ?? unstored, body) };
+  });
   return {
     ...hub,
     releaseDir: folder,
@@ -92,6 +99,8 @@ const namespaces = ["kube-system", namespace].map((name): KubeObject => {
   const metadata = { name, uid: `12345678-${name}`, resourceVersion: "1" };
   return { apiVersion: "v1", kind: "Namespace", metadata };
 });
+
+const unstored = { metadata: { uid: "new", resourceVersion: "1" } };
 
 function pathOf(manifest: Manifest): string {
   const { apiVersion, kind, metadata } = manifest;
@@ -113,7 +122,7 @@ function stored(manifest: Manifest): KubeObject {
       resourceVersion: "5",
       managedFields: [{ manager: "kubectl-edit", operation: "Update" }],
     },
-    status: { seen: true },
+    status: { seen: true, ...(isRecord(manifest["status"]) ? manifest["status"] : {}) },
   };
 }
 

@@ -92,7 +92,7 @@ describe("diff", () => {
   test("of an installation that this version may not install names the reason, with exit code 3", async () => {
     const status = { observedGeneration: 1, version: "1.20.0", conditions: [] };
     const old = component({ kind: "KnativeEventing", cluster: null, wanted: "1.23", status });
-    await using far = await startComparingHub({}, old);
+    await using far = await startComparingHub({}, { installed: old });
     const { stderr, exitCode } = await runText(argsOf(far, []), { env: far.env });
     expect(stderr).toContain("VersionNotEligible: KnativeEventing team-a/knative-eventing");
     expect(exitCode).toBe(3);

@@ -1,0 +1,253 @@
+import {
+  anchorAnnotations,
+  anchorLabels,
+  componentUidLabel,
+  guardAnnotations,
+  guardLabels,
+} from "../../../api/anchor.ts";
+import {
+  componentKinds,
+  type ClusterProfileRef,
+  type Component,
+  type ComponentKind,
+} from "../../../api/component.ts";
+import { describe, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { decodeInventory } from "../../../controller/apply/inventory.ts";
+import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
+import { targetIdOf } from "../../../controller/duplicate.ts";
+import {
+  argumentsOf,
+  isStuck,
+  kubectlOn,
+  objectOf,
+  shellWord,
+  type Commands,
+  type OrphanItem,
+} from "./orphan.ts";
+import type { Traces } from "./traces.ts";
+
+/** What is known besides the cluster's own word. */
+export interface Known {
+  /** Null for the hub itself. */
+  readonly cluster: ClusterProfileRef | null;
+  /** All components of the hub. */
+  readonly components: readonly Component[];
+  /** Undefined when it may not be read: then no anchor is taken for another hub's. */
+  readonly hubId: string | undefined;
+  readonly commands: Commands;
+  readonly nowMs: number;
+}
+
+/** What is left over on one cluster. */
+export function clusterFindings(traces: Traces, known: Known): readonly OrphanItem[] {
+  const held = [...traces.anchors, ...traces.marked].filter(({ metadata }) =>
+    isStuck(metadata, known.nowMs),
+  );
+  return [
+    ...traces.anchors.flatMap((anchor) => anchorFinding(anchor, traces, known)),
+    ...unanchored(traces, known),
+    ...traces.guarded.flatMap((namespace) => guardedFinding(namespace, known)),
+    ...held.map((object) => heldFinding(object, known)),
+  ];
+}
+
+/** Whose an anchor is, as far as it says. */
+interface Belonging {
+  readonly kind: ComponentKind | null;
+  readonly name: string | null;
+  readonly uid: string | null;
+}
+
+function belongingOf({ metadata }: KubeObject): Belonging {
+  const { annotations = {}, labels = {} } = metadata;
+  const [, word = ""] =
+    /^(knativeserving|knativeeventing)-.+-root-owner$/.exec(metadata.name) ?? [];
+  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  return {
+    kind: kinds.find((kind) => kind.toLowerCase() === word) ?? null,
+    name:
+      annotations[anchorAnnotations.componentName] ?? labels[anchorLabels.componentName] ?? null,
+    uid: annotations[anchorAnnotations.componentUid] ?? null,
+  };
+}
+
+function anchorFinding(anchor: KubeObject, traces: Traces, known: Known): readonly OrphanItem[] {
+  const belonging = belongingOf(anchor);
+  const hub = anchor.metadata.annotations?.[anchorAnnotations.hubId];
+  const base = { ...baseOf(anchor, known), component: belonging, objects: countOf(anchor, traces) };
+  if (hub !== undefined && known.hubId !== undefined && hub !== known.hubId) {
+    const message = `belongs to the hub ${hub.slice(0, 8)}, which is not this one`;
+    const next = [`${knfleetOn(known)} get -o yaml ${argumentsOf(base.object)}`];
+    return [{ ...base, finding: "AnotherHub", message, next }];
+  }
+  const owner = ownerAmong(known, belonging);
+  const problem = problemOf(belonging, owner, known);
+  if (problem !== undefined) {
+    return [
+      { ...base, finding: "Orphan", message: problem, next: removalSteps(anchor, base, known) },
+    ];
+  }
+  if (owner === undefined || !isOldPlace(anchor, owner, traces)) return [];
+  const message = `${nameOf(owner)} has another anchor in its present namespace`;
+  return [{ ...base, finding: "OldNamespace", message, next: removalSteps(anchor, base, known) }];
+}
+
+/** The component that an anchor means: by its uid, or where the upstream operator made it by its name. */
+function ownerAmong(
+  { components, cluster }: Known,
+  { kind, name, uid }: Belonging,
+): Component | undefined {
+  if (uid !== null) return components.find(({ metadata }) => metadata.uid === uid);
+  const namesakes = components.filter((one) => one.kind === kind && one.metadata.name === name);
+  return namesakes.find((one) => targetIdOf(one) === idOf(cluster)) ?? namesakes[0];
+}
+
+/** Why no component of the hub accounts for an anchor; undefined when one does. */
+function problemOf(
+  { kind, name, uid }: Belonging,
+  owner: Component | undefined,
+  { cluster, components }: Known,
+): string | undefined {
+  if (owner !== undefined) {
+    if (targetIdOf(owner) === idOf(cluster)) return undefined;
+    const place = targetIdOf(owner) === "" ? "the hub" : targetIdOf(owner);
+    return `${nameOf(owner)} is for another cluster now: ${place}`;
+  }
+  const namesake = components.find(
+    (one) => one.kind === kind && one.metadata.name === name && targetIdOf(one) === idOf(cluster),
+  );
+  const what = `${kind ?? "component"} ${name ?? ""}`.trim();
+  if (namesake !== undefined && uid !== null) {
+    return `belongs to an earlier ${what}, which ${nameOf(namesake)} has followed`;
+  }
+  return `the hub has no ${what} for this cluster${uid === null ? "" : ` (uid ${uid})`}`;
+}
+
+/** Upstream 2349 moved installations to fixed namespaces: the other one is the old one. Spec: cli.md D12. */
+function isOldPlace(anchor: KubeObject, owner: Component, { anchors }: Traces): boolean {
+  const { uid, namespace } = owner.metadata;
+  const same = anchors.filter((other) => {
+    const theirs = belongingOf(other);
+    return (
+      theirs.kind === owner.kind &&
+      (theirs.uid ?? uid) === uid &&
+      theirs.name === owner.metadata.name
+    );
+  });
+  if (same.length < 2) return false;
+  const { label } = componentKinds[owner.kind];
+  const isUpstreams = belongingOf(anchor).uid === null;
+  return anchor.metadata.namespace !== (isUpstreams ? label : namespace);
+}
+
+function removalSteps(
+  { metadata }: KubeObject,
+  { object }: Pick<OrphanItem, "object">,
+  known: Known,
+): readonly string[] {
+  const kubectl = knfleetOn(known);
+  const key = argumentsOf(object);
+  return [
+    `look at it: ${kubectl} get -o yaml ${key}`,
+    "to keep what it owns, create its component again on the hub; knfleet takes over an anchor that says the same name and no uid",
+    // Spec: anchor-guard.md 2.
+    `to remove it with all that it owns: ${kubectl} annotate ${key} ${guardAnnotations.confirmDeletion}=${shellWord(metadata.uid)}`,
+    `and then: ${kubectl} delete ${key}`,
+  ];
+}
+
+/** Objects of installations of which neither anchor nor component is there, by the uid that they carry. */
+function unanchored({ anchors, marked }: Traces, known: Known): readonly OrphanItem[] {
+  const rooted = new Set(anchors.map((anchor) => belongingOf(anchor).uid));
+  const here = known.components.filter((one) => targetIdOf(one) === idOf(known.cluster));
+  const lost = marked.filter(({ metadata }) => {
+    const uid = metadata.labels?.[componentUidLabel] ?? "";
+    return uid !== "" && !rooted.has(uid) && !here.some((one) => one.metadata.uid === uid);
+  });
+  const groups = Map.groupBy(lost, ({ metadata }) => metadata.labels?.[componentUidLabel] ?? "");
+  return [...groups].flatMap(([uid, objects]) => {
+    const [first] = objects;
+    if (first === undefined) return [];
+    const kinds = Map.groupBy(objects, ({ kind }) => kind);
+    const counts = [...kinds].map(([kind, all]) => `${all.length} ${kind}`).join(", ");
+    const kubectl = knfleetOn(known);
+    const types = [...kinds.keys()].map((kind) => kind.toLowerCase()).join(",");
+    const label = `${componentUidLabel}=${shellWord(uid)}`;
+    return [
+      {
+        ...baseOf(first, known),
+        finding: "Unanchored" as const,
+        component: { kind: null, name: null, uid },
+        objects: objects.length,
+        message: `${counts} of component ${uid}, which is not on the hub and has no anchor here`,
+        next: [
+          `look at them: ${kubectl} get ${types} -A -l ${label}`,
+          `to remove them: ${kubectl} delete ${types} -A -l ${label}`,
+        ],
+      },
+    ];
+  });
+}
+
+function guardedFinding(namespace: KubeObject, known: Known): readonly OrphanItem[] {
+  const { labels = {}, annotations = {}, name } = namespace.metadata;
+  const uid = annotations[anchorAnnotations.componentUid];
+  if (known.hubId === undefined || labels[guardLabels.namespace] !== known.hubId) return [];
+  const isUsed = known.components.some(
+    (one) =>
+      targetIdOf(one) === idOf(known.cluster) &&
+      (one.metadata.uid === uid || one.metadata.namespace === name),
+  );
+  if (isUsed) return [];
+  return [
+    {
+      ...baseOf(namespace, known),
+      finding: "GuardedNamespace",
+      component: { kind: null, name: null, uid: uid ?? null },
+      objects: 0,
+      message: "still guarded, though the hub has no component that is installed there",
+      next: [
+        `let it go: ${knfleetOn(known)} label namespace ${shellWord(name)} ${guardLabels.namespace}-`,
+      ],
+    },
+  ];
+}
+
+function heldFinding(object: KubeObject, known: Known): OrphanItem {
+  const { deletionTimestamp = "", finalizers = [] } = object.metadata;
+  const base = baseOf(object, known);
+  return {
+    ...base,
+    finding: "StuckDeletion",
+    component: null,
+    objects: 0,
+    message: `deleted at ${deletionTimestamp}, held by ${finalizers.join(", ")}`,
+    next: [
+      `find out who has to act: ${knfleetOn(known)} get -o yaml ${argumentsOf(base.object)}`,
+      "a finalizer whose controller is gone for good has to be taken out by hand",
+    ],
+  };
+}
+
+function baseOf(object: KubeObject, { cluster }: Known): Pick<OrphanItem, "cluster" | "object"> {
+  return { cluster, object: objectOf(keyOf(object)) };
+}
+
+function countOf(anchor: KubeObject, { marked }: Traces): number {
+  const entries = decodeInventory(inventoryTextOf(anchor))?.entries;
+  if (entries !== undefined) return entries.length;
+  const uid = anchor.metadata.annotations?.[anchorAnnotations.componentUid];
+  return marked.filter(({ metadata }) => metadata.labels?.[componentUidLabel] === uid).length;
+}
+
+function knfleetOn({ cluster, commands }: Known): string {
+  return kubectlOn(cluster, commands);
+}
+
+function idOf(cluster: ClusterProfileRef | null): string {
+  return cluster === null ? "" : `${cluster.namespace}/${cluster.name}`;
+}
+
+function nameOf({ kind, metadata: { namespace, name } }: Component): string {
+  return describe({ kind, namespace, name });
+}
