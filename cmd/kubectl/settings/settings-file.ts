@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { isRecord } from "../../../api/fields.ts";
 import type { RawFlags } from "../flags.ts";
 import { UsageError } from "../usage-error.ts";
-import { settings } from "./settings.ts";
+import { settings, type Setting } from "./known-settings.ts";
 
 const largest = 64 * 1024;
 const othersMayWrite = 0o002;
@@ -68,7 +68,7 @@ function parsed(text: string, path: string): unknown {
 
 interface Place {
   readonly name: string;
-  readonly is: "text" | "switch" | "path" | "paths";
+  readonly is: Setting["is"];
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectionOptions, commonOptions } from "../../../../cmd/kubectl/common-options.ts";
-import { settings, variableOf, withSettings } from "../../../../cmd/kubectl/settings/settings.ts";
+import { settings, variableOf } from "../../../../cmd/kubectl/settings/known-settings.ts";
+import { withSettings } from "../../../../cmd/kubectl/settings/settings.ts";
 import { recordedObjects } from "../recorded-hub.ts";
 import { runText } from "../run-text.ts";
 import { startStubHub } from "../stub-hub.ts";
