@@ -24,6 +24,15 @@ async function written(name: string, content: string | Uint8Array): Promise<stri
   return path;
 }
 
+function tgz(files: Readonly<Record<string, string>>): Buffer {
+  const own = Object.entries(files).map(([path, text]) => ({ path, text }));
+  return gzipSync(tarOf(own, new Date(0)));
+}
+
+function get(...args: readonly string[]) {
+  return runText(["get", ...args, ...selected, "--bundle", broken]);
+}
+
 describe("a bundle", () => {
   test("is the same as a file and as the folder that it was unpacked into, and can be gathered again", async () => {
     const path = join(folder, "again.tgz");
@@ -43,13 +52,6 @@ describe("a bundle", () => {
 
   test("is refused in words when it is none, is damaged, or would not fit into memory", async () => {
     const index = await readFile(join(broken, "bundle.json"), "utf8");
-    const tgz = (files: Readonly<Record<string, string>>): Buffer =>
-      gzipSync(
-        tarOf(
-          Object.entries(files).map(([name, text]) => ({ path: name, text })),
-          new Date(0),
-        ),
-      );
     const paths = [
       join(folder, "nowhere.tgz"),
       await written("text.tgz", "hello"),
@@ -82,8 +84,6 @@ describe("a bundle", () => {
   });
 
   test("serves get with selectors and names, and says what it has not", async () => {
-    const get = (...args: readonly string[]) =>
-      runText(["get", ...args, ...selected, "--bundle", broken]);
     expect((await get("deploy", "imc-dispatcher", "-o", "name")).stdout).toBe(
       "fleet/spoke-2/team-a/deployment.apps/imc-dispatcher\n",
     );

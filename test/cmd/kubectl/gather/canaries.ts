@@ -1,7 +1,7 @@
 import type { Fleet } from "../../../fleet/fleet.ts";
 
 /** Texts that nobody may see, each in another place. */
-export const canaries = {
+const canaries = {
   password: "canary-password-7c1e94ab02",
   url: "canary-url-login-55d0aa17c9",
   event: "canary-event-bearer-3fa9c06b",
