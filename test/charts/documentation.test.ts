@@ -10,6 +10,14 @@ import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { blocksOf } from "../demo/page.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { Helm } from "./helm.ts";
+import {
+  commandsOf,
+  exceptionFor,
+  followed,
+  notRun,
+  pages as commandPages,
+  runnable,
+} from "./page-commands.ts";
 
 // Programs start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -25,7 +33,7 @@ const paths = [
 ];
 const examples = ["docs/install.md", "docs/providers.md"].flatMap((path) =>
   blocksOf(read(path))
-    .filter(({ language }) => language === "yaml")
+    .filter(({ language, text }) => language === "yaml" && text.includes("\nmulticluster:"))
     .map(({ text }) => ({ name: text.split("\n")[0]?.replace("# ", "") ?? "", text })),
 );
 let helm: Helm;
@@ -81,6 +89,38 @@ test("docs name commands of kubectl knfleet that there are, and no others", () =
   );
   expect(named.length).toBeGreaterThan(20);
   expect(new Set(named).difference(new Set([...known, "help"]))).toEqual(new Set());
+});
+
+describe("the commands in docs", () => {
+  test("are run by a test, or on the list with a reason, which holds nothing else", () => {
+    const commands = commandPages.flatMap(commandsOf);
+    const used = new Set(commands.map(exceptionFor));
+    expect(notRun.filter((one) => !used.has(one))).toEqual([]);
+    expect(commands.length).toBeGreaterThan(2 * notRun.length);
+    const typed = new Set(
+      followed.flatMap(({ page, heading }) => runnable(page, heading)).map(({ text }) => text),
+    );
+    const rest = commands.filter((one) => exceptionFor(one) === undefined && !typed.has(one.text));
+    expect(rest).toEqual([]);
+    for (const { by } of notRun) expect(by === undefined || existsSync(join(root, by))).toBe(true);
+  });
+
+  test.each(commandPages)("%s has none in a block that is not marked as a shell's", (page) => {
+    const others = blocksOf(read(page)).filter(({ language }) => language !== "sh");
+    const hidden = others.filter(({ text }) => /^(?:kubectl|helm|npm|npx|node) /m.test(text));
+    expect(hidden).toEqual([]);
+  });
+});
+
+test("values that docs name are values of the chart", () => {
+  const sections = Object.keys(Object(parse(read("charts/knfleet/values.yaml"))));
+  const values: unknown = parse(read("charts/knfleet/values.yaml"));
+  const named = commandPages.flatMap((page) =>
+    [...read(page).matchAll(/`([a-z]\w*(?:\.\w+)+)(?:=[^`]*)?`/g)].map(([, path = ""]) => path),
+  );
+  const ours = named.filter((path) => sections.includes(path.split(".")[0] ?? ""));
+  expect(ours.length).toBeGreaterThan(15);
+  expect(ours.filter((path) => valueAt(values, ...path.split(".")) === undefined)).toEqual([]);
 });
 
 test.each(paths)("%s links to nothing that is not there", (path) => {

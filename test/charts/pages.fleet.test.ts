@@ -1,85 +1,205 @@
-import { execFile } from "node:child_process";
-import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { parse, stringify } from "yaml";
 
-import { type Block, blocksOf, fileNameOf } from "../demo/page.ts";
+import { blocksOf, fileNameOf } from "../demo/page.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import type { Cluster } from "../fleet/fleet.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { chartFolder } from "./helm.ts";
+import { followed, type PageCommand, runnable } from "./page-commands.ts";
+import { Player } from "./player.ts";
+import { Reader } from "./reader.ts";
+import { writeUpstreamChart } from "./upstream-chart.ts";
 
-vi.setConfig({ testTimeout: 600_000 });
+vi.setConfig({ testTimeout: 900_000 });
 
-const fleet = useFleet({ spokes: 0 });
-const docs = resolve(import.meta.dirname, "../../docs");
-const published = "oci://ghcr.io/knfleet/charts/knfleet";
+const fleet = useFleet({ hub: { egress: true }, spokes: 1 });
+const root = resolve(import.meta.dirname, "../..");
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+const eventing = {
+  apiVersion: "operator.knative.dev/v1beta1",
+  kind: "KnativeEventing",
+  metadata: { namespace: "knative-eventing", name: "knative-eventing" },
+};
+const typed = new Set<string>();
+const opened = new AsyncDisposableStack();
 let hub: Cluster;
-let env: NodeJS.ProcessEnv;
+let reader: Reader;
+let player: Player;
 
 beforeAll(async () => {
   hub = fleet().hub;
-  const binary = await ensureBinaries(["helm", "kubectl"]);
-  const programs = join(hub.folder, "programs");
-  await mkdir(programs, { recursive: true });
-  await symlink(binary("kubectl"), join(programs, "kubectl"));
-  // The chart is taken from here instead of the registry.
-  const helm = `#!/bin/sh
-for word; do shift; [ "$word" = ${published} ] && word=${chartFolder}; set -- "$@" "$word"; done
-exec ${binary("helm")} "$@"
-`;
-  await writeFile(join(programs, "helm"), helm);
-  await chmod(join(programs, "helm"), 0o755);
-  const PATH = `${programs}:${process.env["PATH"] ?? ""}`;
-  env = { PATH, HOME: hub.folder, KUBECONFIG: hub.adminKubeconfigPath };
-  // The fleet brings ours along; a hub has none.
+  reader = await Reader.start([hub, fleet().spoke(0)], ["docs", "charts"]);
+  player = opened.use(new Player(hub));
+  // The fleet brings ours along; a hub has none, and a spoke no role.
   for (const name of await definitions()) await hub.admin.remove({ ...crdType, name });
-  await waitFor("the definitions to be gone", isBare, { timeoutMs: 60_000 });
+  await waitFor("the definitions to be gone", isBare);
+  for (const block of blocksOf(await readFile(resolve(root, "docs/install.md"), "utf8"))) {
+    const name = fileNameOf(block);
+    if (name !== undefined) await reader.save(name, filledIn(block.text));
+  }
 });
+
+afterAll(() => opened.disposeAsync());
+
+/** A file with the addresses of the real spoke in place of the example's. */
+function filledIn(text: string): string {
+  const { server, caPem } = fleet().spoke(0);
+  return text
+    .replace("https://spoke-1.example.com:6443", server)
+    .replace("LS0tLS1CRUdJTi...", Buffer.from(caPem).toString("base64"));
+}
 
 async function isBare(): Promise<boolean> {
   return (await definitions()).length === 0;
 }
 
 async function definitions(): Promise<readonly string[]> {
-  const crds = await hub.admin.list(crdType);
-  const names = crds.map(({ metadata }) => metadata.name);
+  const names = (await hub.admin.list(crdType)).map(({ metadata }) => metadata.name);
   return names.filter((name) => name.endsWith(".operator.knative.dev"));
 }
 
-async function pageOf(name: string): Promise<readonly Block[]> {
-  return blocksOf(await readFile(join(docs, name), "utf8"));
-}
-
-/** Runs the commands of a page as they stand there. */
-async function follow({ text }: Block): Promise<void> {
-  await promisify(execFile)("sh", ["-eu", "-c", text], { env, cwd: hub.folder });
-}
-
-async function commandsOf(name: string): Promise<readonly Block[]> {
-  return (await pageOf(name)).filter(({ language }) => language === "sh");
-}
-
-test("the commands of docs/install.md, upgrade.md and uninstall.md do what they say", async () => {
-  for (const block of await pageOf("install.md")) {
-    const file = fileNameOf(block);
-    if (file !== undefined) await writeFile(join(hub.folder, file), block.text);
-    if (block.language === "sh") await follow(block);
+/** Types a command as it stands there, and lets the pods follow, also while it waits for them. */
+async function follow(command: PageCommand | undefined): Promise<string> {
+  if (command === undefined) throw new Error("A command is missing");
+  typed.add(identityOf(command));
+  let printed = "";
+  for (const line of linesOf(filledInNames(command.text))) {
+    printed += await reader.type(line);
+    await player.follow();
   }
+  return printed;
+}
+
+function identityOf({ page, text }: PageCommand): string {
+  return `${page}: ${text}`;
+}
+
+/** The lines of a block, those that go on with a backslash together. */
+function linesOf(text: string): readonly string[] {
+  return text.replaceAll("\\\n", " ").split("\n");
+}
+
+function filledInNames(text: string): string {
+  return text
+    .replaceAll(/\bNAMESPACE\b/g, "fleet")
+    .replaceAll(/\bNAME\b/g, "spoke-1")
+    .replaceAll(/\bSPOKE\b/g, "spoke-1");
+}
+
+/** The same for several, of which there must be some; returns what they printed. */
+async function followAll(commands: readonly PageCommand[]): Promise<string> {
+  expect(commands.length).toBeGreaterThan(0);
+  let printed = "";
+  for (const command of commands) printed += await follow(command);
+  return printed;
+}
+
+test("docs/install.md leads to a KnativeServing that is ready on a spoke, and README.md to the same", async () => {
+  await followAll(runnable("docs/install.md"));
   expect(await definitions()).toHaveLength(2);
-  const [upgrade, takeOver, ...furtherUpgrades] = await commandsOf("upgrade.md");
-  const [uninstall, leave, clear, ...furtherEnds] = await commandsOf("uninstall.md");
-  expect([...furtherUpgrades, ...furtherEnds]).toEqual([]);
-  for (const block of [upgrade, uninstall, takeOver, leave]) {
-    if (block === undefined) throw new Error("A command is missing");
-    await follow(block);
-    expect(await definitions()).toHaveLength(2);
-  }
-  if (clear === undefined) throw new Error("A command is missing");
+  await followAll(runnable("README.md", "Install"));
+  const said = await reader.type("kubectl knfleet status -A");
+  expect(said).toMatch(/knative-serving.*spoke-1.*1\.23/);
+});
+
+test("the commands of docs/troubleshooting.md answer", async () => {
+  const said = await followAll(runnable("docs/troubleshooting.md"));
+  expect(said).toContain("ControlPlaneHealthy");
+  await followAll(runnable("README.md", "Documentation"));
+});
+
+test("docs/upgrade.md and docs/uninstall.md do what they say", async () => {
+  await followAll(runnable("docs/upgrade.md"));
+  const [uninstall, leave, clear, ...more] = runnable("docs/uninstall.md");
+  expect(more).toEqual([]);
+  await follow(uninstall);
+  expect(await definitions()).toHaveLength(2);
+  await reader.type("helm install knfleet oci://ghcr.io/knfleet/charts/knfleet -n knfleet-system");
+  await follow(leave);
+  expect(await definitions()).toHaveLength(2);
   await follow(clear);
   expect(await definitions()).toEqual([]);
-}, 600_000);
+});
+
+test("docs/migrate.md: the release of upstream's chart becomes ours, with its values, its definitions and its components", async () => {
+  const chart = await writeUpstreamChart(reader.folder);
+  await reader.save("upstream.yaml", stringify(await upstreamValues()));
+  const place = "--namespace knative-operator --create-namespace";
+  await reader.type(`helm install knative-operator ${chart} ${place} --values upstream.yaml`);
+  const ref = { namespace: "fleet", name: "spoke-1" };
+  const spec = { version: "1.23", clusterProfileRef: ref };
+  const { metadata } = await waitFor("the definitions to be served", () =>
+    hub.admin.create({ ...eventing, spec }),
+  );
+  const [stop, values, install, uninstall, forget, ...more] = runnable("docs/migrate.md", "There");
+  expect(more).toEqual([]);
+  await follow(stop);
+  const theirs: unknown = parse(await follow(values));
+  const multicluster = valueAt(theirs, "knative_operator", "multicluster");
+  const credentialsNamespace = "fleet-credentials";
+  const moved = { multicluster: { ...Object(multicluster), credentialsNamespace } };
+  await reader.save("values.yaml", stringify(moved));
+  await follow(install);
+  for (const command of [uninstall, forget]) {
+    await follow(command);
+    expect(await definitions()).toHaveLength(2);
+    const key = { ...eventing, ...eventing.metadata };
+    expect((await hub.admin.get(key))?.metadata.uid).toBe(metadata.uid);
+  }
+  for (const name of await definitions()) {
+    expect(await hub.admin.get({ ...crdType, name })).toMatchObject({
+      metadata: { annotations: { "meta.helm.sh/release-name": "knfleet" } },
+      // Upstream's has a webhook for this, which is away now.
+      spec: { conversion: { strategy: "None" } },
+    });
+  }
+  const left = await hub.admin.list({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    namespace: "knative-operator",
+  });
+  expect(left).toEqual([]);
+});
+
+/** What somebody had set for upstream's chart: the official plugin, from an image. */
+async function upstreamValues(): Promise<object> {
+  const plugin = (await ensureBinaries(["secretreader"]))("secretreader");
+  const { token } = await hub.serviceAccountToken({
+    namespace: credentialNamespace,
+    name: "exec-plugins",
+    namespaceRules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
+  });
+  const KUBECONFIG = await hub.writeKubeconfig("plugin.kubeconfig", {
+    identity: { token },
+    namespace: credentialNamespace,
+  });
+  const execConfig = {
+    apiVersion: "client.authentication.k8s.io/v1",
+    command: plugin,
+    env: [{ name: "KUBECONFIG", value: KUBECONFIG }],
+    provideClusterInfo: true,
+  };
+  return {
+    knative_operator: {
+      kubernetes_min_version: "v1.25.0",
+      multicluster: {
+        enabled: true,
+        remoteDeploymentsPollInterval: "30s",
+        plugins: [{ name: "reader", image: "example.org/a:1", mountPath: dirname(plugin) }],
+        accessProvidersConfig: { providers: [{ name: "secretreader", execConfig }] },
+      },
+    },
+  };
+}
+
+test("the rest of README.md can be typed, and then no command is left that nobody ran", async () => {
+  await followAll(runnable("README.md", "Try it by hand"));
+  const all = followed.flatMap(({ page, heading }) => runnable(page, heading)).map(identityOf);
+  expect(all.filter((command) => !typed.has(command))).toEqual([]);
+});

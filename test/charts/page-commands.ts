@@ -1,0 +1,171 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** What a page asks its reader to type: a fenced block of a shell, or a command within a sentence or a table. */
+export interface PageCommand {
+  readonly page: string;
+  /** Of the section that it is in. */
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** The pages by which somebody installs, upgrades, removes and mends knfleet. */
+export const pages = [
+  "README.md",
+  "charts/knfleet/README.md",
+  "docs/install.md",
+  "docs/providers.md",
+  "docs/migrate.md",
+  "docs/upgrade.md",
+  "docs/uninstall.md",
+  "docs/security.md",
+  "docs/troubleshooting.md",
+  "docs/examples/README.md",
+] as const;
+
+export type Page = (typeof pages)[number];
+
+/** A command that the test of the pages does not run, and why. */
+export interface NotRun {
+  readonly page: Page;
+  /** How it begins. */
+  readonly begins: string;
+  readonly why: string;
+  /** The test that runs it instead. */
+  readonly by?: string;
+}
+
+const noKubelet = "the pods of the test fleet have no kubelet that could give their log";
+
+export const notRun: readonly NotRun[] = [
+  {
+    page: "README.md",
+    begins: "npm run demo ",
+    why: "`npm test` is what runs the tests",
+    by: "test/demo/demo.fleet.test.ts",
+  },
+  {
+    page: "README.md",
+    begins: "npm run releases",
+    why: "loads release files, and starts a controller that runs on",
+    by: "test/e2e/install.fleet.test.ts",
+  },
+  {
+    page: "charts/knfleet/README.md",
+    begins: "helm install knfleet",
+    why: "as in docs/install.md, but without values",
+    by: "test/charts/documentation.test.ts",
+  },
+  {
+    page: "docs/providers.md",
+    begins: "clusteradm init",
+    why: "needs Open Cluster Management, whose agents run in containers",
+  },
+  {
+    page: "docs/providers.md",
+    begins: "kubectl apply -f managed-service-account.yaml",
+    why: "the same",
+  },
+  {
+    page: "docs/migrate.md",
+    begins: "hub=$(",
+    why: "needs what upstream's operator made",
+    by: "test/controller/apply/migrate.fleet.test.ts",
+  },
+  {
+    page: "docs/migrate.md",
+    begins: "namespace=knative-eventing",
+    why: "the same",
+    by: "test/controller/apply/migrate.fleet.test.ts",
+  },
+  {
+    page: "docs/security.md",
+    begins: "cosign verify",
+    why: "needs a published image, and programs of others",
+  },
+  {
+    page: "docs/troubleshooting.md",
+    begins: "kubectl logs --namespace knfleet-system --selector",
+    why: noKubelet,
+  },
+  {
+    page: "docs/troubleshooting.md",
+    begins: "kubectl logs -n knfleet-system deployment",
+    why: noKubelet,
+  },
+  {
+    page: "docs/examples/README.md",
+    begins: "kubectl apply",
+    why: "a fleet of its own",
+    by: "test/charts/examples.fleet.test.ts",
+  },
+  {
+    page: "docs/examples/README.md",
+    begins: "for name in",
+    why: "the same",
+    by: "test/charts/examples.fleet.test.ts",
+  },
+];
+
+/** What `pages.fleet.test.ts` types: pages, or sections of them. */
+export const followed: readonly { readonly page: Page; readonly heading?: string }[] = [
+  { page: "docs/install.md" },
+  { page: "README.md", heading: "Install" },
+  { page: "docs/troubleshooting.md" },
+  { page: "README.md", heading: "Documentation" },
+  { page: "docs/upgrade.md" },
+  { page: "docs/uninstall.md" },
+  { page: "docs/migrate.md", heading: "There" },
+  { page: "README.md", heading: "Try it by hand" },
+];
+
+/** Words between backticks that name a program or a flag, and are no command. */
+const names: ReadonlySet<string> = new Set([
+  "helm template",
+  "helm uninstall",
+  "helm upgrade --values",
+  "kubectl --context spoke-1",
+  "kubectl knfleet",
+]);
+
+/** The commands of a page, in order. */
+export function commandsOf(page: Page): readonly PageCommand[] {
+  const found: PageCommand[] = [];
+  let heading = "";
+  let block:
+    | { readonly indent: string; readonly isShell: boolean; readonly lines: string[] }
+    | undefined;
+  for (const line of readFileSync(join(root, page), "utf8").split("\n")) {
+    const fence = /^( *)```(\w*)$/.exec(line);
+    if (fence !== null) {
+      if (block?.isShell === true) found.push({ page, heading, text: block.lines.join("\n") });
+      const [, indent = "", language = ""] = fence;
+      block = block === undefined ? { indent, isShell: language === "sh", lines: [] } : undefined;
+    } else if (block !== undefined) {
+      block.lines.push(line.slice(block.indent.length));
+    } else {
+      heading = /^#+ (.*)/.exec(line)?.[1] ?? heading;
+      const words = Array.from(
+        line.matchAll(/`((?:kubectl|helm) [^`]+)`/g),
+        ([, text = ""]) => text,
+      );
+      found.push(
+        ...words.filter((text) => !names.has(text)).map((text) => ({ page, heading, text })),
+      );
+    }
+  }
+  return found;
+}
+
+/** The commands of a page that are run, in order; of a section, when one is named. */
+export function runnable(page: Page, heading?: string): readonly PageCommand[] {
+  const all = commandsOf(page).filter((command) => exceptionFor(command) === undefined);
+  return heading === undefined ? all : all.filter((command) => command.heading === heading);
+}
+
+/** The entry for a command that is not run here; undefined when it is. */
+export function exceptionFor({ page, text }: PageCommand): NotRun | undefined {
+  return notRun.find((one) => one.page === page && text.startsWith(one.begins));
+}
