@@ -10,6 +10,7 @@ import { diffEntry } from "./diff/diff-entry.ts";
 import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
 import { gatherEntry } from "./gather/gather-entry.ts";
+import { filenameOption } from "./filename-option.ts";
 import { getEntry } from "./get/get-entry.ts";
 import { kubeconfigEntry } from "./kubeconfig/kubeconfig-entry.ts";
 import { logsEntry } from "./logs/logs-entry.ts";
@@ -67,6 +68,7 @@ const statusEntry = (): CommandEntry => ({
   options: [
     new Option("--no-live", "only the hub's view: no spoke is reached"),
     new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+    filenameOption(),
     new Option("-w, --watch", "go on and print rows that change; --timeout ends it"),
   ],
   kind: "FleetStatus",
@@ -85,7 +87,7 @@ const deploymentsEntry = (): CommandEntry => ({
     ["kubectl knfleet deployments -A", "of the whole fleet"],
     ["kubectl knfleet deployments ks -A -o wide", "of all KnativeServing, with images"],
   ],
-  options: [],
+  options: [filenameOption()],
   kind: "DeploymentList",
   readsBundles: true,
   completes: "installations",

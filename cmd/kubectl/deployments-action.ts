@@ -1,22 +1,25 @@
-import { askedOf, limitsOf, print, selectionOf, timesOf, type ActionInput } from "./action.ts";
+import { askedOf, limitsOf, print, timesOf, type ActionInput } from "./action.ts";
 import { clientVersion } from "./client-version.ts";
 import { deployments, deploymentsExitCode } from "./deployments.ts";
 import type { ExitCode } from "./exit-codes.ts";
+import type { FilenameFlag } from "./filename-option.ts";
 import { objectName } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { deploymentsTable } from "./print/deployments-table.ts";
 import { deploymentNotes } from "./print/notes.ts";
 import { openProgress } from "./print/progress.ts";
 import { sortedBy } from "./print/sorted.ts";
+import { askedSelection } from "./selection-file.ts";
 
 /** `kubectl knfleet deployments`. */
 export async function runDeployments(
-  { args, flags, terminal }: ActionInput<unknown>,
+  input: ActionInput<FilenameFlag>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
+  const { flags, terminal } = input;
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const selection = selectionOf(args, flags, access);
+  const selection = await askedSelection(input, access, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const list = sortedBy(
     await deployments(

@@ -62,7 +62,11 @@ export async function deployments(
   const listed = await listInstallations(access, selection, signal);
   const components = inTrouble(listed, selection);
   const readings = await readClusters(components, { access, limits }, signal);
-  const found = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
+  const found = listed.map(({ kind, metadata: { namespace, name } }) => ({
+    kind,
+    namespace,
+    name,
+  }));
   return deploymentListOf(components, readings, {
     missing: missingNames(selection, found),
     generatedAt: timestampOf(now()),

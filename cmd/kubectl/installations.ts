@@ -36,7 +36,9 @@ export async function listInstallations(
   }
   const wanted = lists
     .flatMap((list) => list ?? [])
-    .filter(({ kind, metadata }) => isWanted(selection, { kind, name: metadata.name }));
+    .filter(({ kind, metadata: { namespace, name } }) =>
+      isWanted(selection, { kind, namespace, name }),
+    );
   return await onSelectedClusters(wanted, { access, selection }, deadline);
 }
 

@@ -4,6 +4,8 @@ import { UsageError } from "./usage-error.ts";
 /** One installation asked for by name; without a kind either kind matches. */
 export interface WantedName {
   readonly kind?: ComponentKind;
+  /** Absent: that of the selection. */
+  readonly namespace?: string;
   readonly name: string;
 }
 
@@ -92,23 +94,40 @@ function mayBe(wanted: WantedName, kind: ComponentKind): boolean {
   return wanted.kind === undefined || wanted.kind === kind;
 }
 
+function isThere(wanted: WantedName, namespace: string | undefined): boolean {
+  return wanted.namespace === undefined || wanted.namespace === (namespace ?? wanted.namespace);
+}
+
 /** Whether an installation is one of those asked for. */
 export function isWanted(
   selection: Selection,
-  key: { readonly kind: ComponentKind; readonly name: string },
+  key: { readonly kind: ComponentKind; readonly name: string; readonly namespace?: string },
 ): boolean {
   if (!selection.kinds.includes(key.kind)) return false;
   if (selection.names.length === 0) return true;
-  return selection.names.some((wanted) => wanted.name === key.name && mayBe(wanted, key.kind));
+  return selection.names.some(
+    (wanted) =>
+      wanted.name === key.name && mayBe(wanted, key.kind) && isThere(wanted, key.namespace),
+  );
 }
 
 /** The names asked for that no installation has, written as `knativeservings.operator.knative.dev "NAME"`. */
 export function missingNames(
   selection: Selection,
-  found: readonly { readonly kind: ComponentKind; readonly name: string }[],
+  found: readonly {
+    readonly kind: ComponentKind;
+    readonly namespace?: string;
+    readonly name: string;
+  }[],
 ): readonly string[] {
   return selection.names
-    .filter((wanted) => !found.some((key) => key.name === wanted.name && mayBe(wanted, key.kind)))
+    .filter(
+      (wanted) =>
+        !found.some(
+          (key) =>
+            key.name === wanted.name && mayBe(wanted, key.kind) && isThere(wanted, key.namespace),
+        ),
+    )
     .map(({ kind, name }) => {
       const type =
         kind === undefined ? "installation" : `${componentKinds[kind].plural}.operator.knative.dev`;

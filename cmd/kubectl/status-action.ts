@@ -1,15 +1,8 @@
-import {
-  askedOf,
-  limitsOf,
-  print,
-  selectionOf,
-  tableText,
-  timesOf,
-  type ActionInput,
-} from "./action.ts";
+import { askedOf, limitsOf, print, tableText, timesOf, type ActionInput } from "./action.ts";
 import { clientVersion } from "./client-version.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import type { ExitCode } from "./exit-codes.ts";
+import type { FilenameFlag } from "./filename-option.ts";
 import { oneOf } from "./flags.ts";
 import { nameOf } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
@@ -19,12 +12,13 @@ import { openProgress } from "./print/progress.ts";
 import { sortedBy } from "./print/sorted.ts";
 import { statusDetailText } from "./print/status-detail-text.ts";
 import { statusTable } from "./print/status-table.ts";
+import { askedSelection } from "./selection-file.ts";
 import type { Selection } from "./selection.ts";
 import type { StatusItem } from "./status-item.ts";
 import { status, statusExitCode, type FleetStatus } from "./status.ts";
 
 /** Flags of `status` alone. */
-export interface StatusFlags {
+export interface StatusFlags extends FilenameFlag {
   readonly live?: boolean;
   readonly failOn?: string;
   readonly watch?: boolean;
@@ -34,12 +28,12 @@ type Input = ActionInput<StatusFlags>;
 
 /** `kubectl knfleet status`. */
 export async function runStatus(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
+  const { flags, options, terminal } = input;
   const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
   const { env } = terminal;
   const spokes = options.live ?? true;
   await using access = await openClusterAccess(flags, { env, spokes }, signal);
-  const selection = selectionOf(args, flags, access);
+  const selection = await askedSelection(input, access, signal);
   const context = { access, selection };
   const report = await readFleet(input, context, signal);
   await printReport(report, input, selection);

@@ -58,7 +58,7 @@ export async function status(
   const items = components.map((component) =>
     statusItemOf(component, readings.get(clusterIdOf(component))),
   );
-  const found = items.map(({ kind, name }) => ({ kind, name }));
+  const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
   const detailed = await withDetail(items, { components, readings, selection, access }, signal);
   const asked = detailed.filter((item) => isAsked(item, selection));
   return fleetStatusOf(asked, missingNames(selection, found), {

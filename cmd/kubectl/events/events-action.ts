@@ -1,17 +1,10 @@
-import {
-  askedOf,
-  limitsOf,
-  print,
-  selectionOf,
-  tableText,
-  timesOf,
-  type ActionInput,
-} from "../action.ts";
+import { askedOf, limitsOf, print, tableText, timesOf, type ActionInput } from "../action.ts";
 import type { TimeText } from "../age.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { parseDurationMs } from "../duration.ts";
 import type { ExitCode } from "../exit-codes.ts";
+import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
@@ -20,6 +13,7 @@ import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import type { ReportError } from "../report.ts";
+import { askedSelection } from "../selection-file.ts";
 import type { Selection } from "../selection.ts";
 import { UsageError } from "../usage-error.ts";
 import {
@@ -33,7 +27,7 @@ import {
 import { watchEvents } from "./watch-events.ts";
 
 /** Flags of `events` alone. */
-export interface EventsFlags {
+export interface EventsFlags extends FilenameFlag {
   readonly types?: string;
   readonly since?: string;
   readonly live?: boolean;
@@ -45,13 +39,13 @@ export async function runEvents(
   input: ActionInput<EventsFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
+  const { flags, options, terminal } = input;
   const { live = true } = options;
   const filter = filterOf(options);
   if (options.watch === true) checkWatch(flags);
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
-  const selection = selectionOf(args, flags, access);
+  const selection = await askedSelection(input, access, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const found = await events(

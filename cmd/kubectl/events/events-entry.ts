@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { filenameOption } from "../filename-option.ts";
 
 /** `events` on the command line. */
 export function eventsEntry(): CommandEntry {
@@ -18,6 +19,7 @@ export function eventsEntry(): CommandEntry {
       ["kubectl knfleet events -A --since 10m -o json", "of the last minutes, for scripts"],
     ],
     options: [
+      filenameOption(),
       new Option("--types <types>", "only these, such as Warning or Normal,Warning"),
       new Option("--since <duration>", "not older than this"),
       new Option("--no-live", "only the hub's: no spoke is reached"),

@@ -65,7 +65,11 @@ export async function events(
   );
   const items = newestLast([...onHub, ...onSpokes]).filter((item) => isAsked(item, filter, now()));
   const errors = unreadErrors(readings);
-  const found = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
+  const found = listed.map(({ kind, metadata: { namespace, name } }) => ({
+    kind,
+    namespace,
+    name,
+  }));
   return {
     apiVersion: reportApiVersion,
     kind: "EventList",

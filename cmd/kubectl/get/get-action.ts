@@ -1,19 +1,21 @@
 import { isRecord } from "../../../api/fields.ts";
-import { limitsOf, print, selectionOf, tableText, type ActionInput } from "../action.ts";
+import { limitsOf, print, tableText, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { stringAt } from "../fields.ts";
+import type { FilenameFlag } from "../filename-option.ts";
 import { textOf } from "../jsonpath/evaluate-jsonpath.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
+import { askedSelection } from "../selection-file.ts";
 import { UsageError } from "../usage-error.ts";
 import { getExitCode, getObjects, type ObjectBlock, type ObjectItem, type Wanted } from "./get.ts";
 
 /** Flags of `get` alone. */
-export interface GetFlags {
+export interface GetFlags extends FilenameFlag {
   readonly spokeNamespace?: string;
   readonly allSpokeNamespaces?: boolean;
   readonly spokeSelector?: string;
@@ -22,14 +24,12 @@ export interface GetFlags {
 }
 
 /** `kubectl knfleet get`. */
-export async function runGet(
-  { args, flags, options, terminal }: ActionInput<GetFlags>,
-  signal: AbortSignal,
-): Promise<ExitCode> {
+export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal): Promise<ExitCode> {
+  const { args, flags, options, terminal } = input;
   const wanted = { ...wantedOf(args, options), pageSize: flags.chunkSize };
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const selection = selectionOf([], flags, access);
+  const selection = await askedSelection({ ...input, args: [] }, access, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const { list, blocks } = await getObjects(

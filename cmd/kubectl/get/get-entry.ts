@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { filenameOption } from "../filename-option.ts";
 
 /** `get` on the command line. */
 export function getEntry(): CommandEntry {
@@ -16,6 +17,7 @@ export function getEntry(): CommandEntry {
       ["kubectl knfleet get cm config-features -A -o json", "one object of every cluster"],
     ],
     options: [
+      filenameOption(),
       new Option("--spoke-namespace <name>", "namespace on the clusters"),
       new Option("--all-spoke-namespaces", "all namespaces of the clusters"),
       new Option("--spoke-selector <labels>", "objects with these labels"),

@@ -1,21 +1,23 @@
-import { limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { limitsOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { parseDurationMs } from "../duration.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
+import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
+import { askedSelection } from "../selection-file.ts";
 import { UsageError } from "../usage-error.ts";
 import { followLogs } from "./follow-logs.ts";
 import { logText } from "./log-text.ts";
 import { logsExitCode, readLogs, type LogFilter } from "./read-logs.ts";
 
 /** Flags of `logs` alone. */
-export interface LogsFlags {
+export interface LogsFlags extends FilenameFlag {
   readonly follow?: boolean;
   readonly since?: string;
   readonly tail?: string;
@@ -33,7 +35,7 @@ export async function runLogs(
   input: ActionInput<LogsFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
+  const { flags, options, terminal } = input;
   const { env, now, stderr } = terminal;
   const filter = filterOf(options, now());
   const { live = true, follow = false } = options;
@@ -43,7 +45,7 @@ export async function runLogs(
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const found = await readLogs(
-    { selection: selectionOf(args, flags, access), filter },
+    { selection: await askedSelection(input, access, signal), filter },
     { access, limits, live, now, cliVersion: clientVersion },
     signal,
   ).finally(progress.end);
@@ -82,8 +84,8 @@ async function runFollow(
   }: { readonly access: ClusterAccess; readonly filter: LogFilter; readonly live: boolean },
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { args, flags, terminal } = input;
-  const selection = selectionOf(args, flags, access);
+  const { flags, terminal } = input;
+  const selection = await askedSelection(input, access, signal);
   const components = inTrouble(await listInstallations(access, selection, signal), selection);
   if (components.length === 0) {
     terminal.stderr.write("error: There is nothing to follow: no installation matches\n");

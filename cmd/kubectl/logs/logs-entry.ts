@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { filenameOption } from "../filename-option.ts";
 
 /** `logs` on the command line. */
 export function logsEntry(): CommandEntry {
@@ -17,6 +18,7 @@ export function logsEntry(): CommandEntry {
       ["kubectl knfleet logs ks -A -f -o json", "one object a line, for scripts"],
     ],
     options: [
+      filenameOption("--filename <file>"),
       new Option("-f, --follow", "go on with what comes; --timeout ends it"),
       new Option("--since <duration>", "not older than this"),
       new Option(

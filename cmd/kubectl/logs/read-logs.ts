@@ -78,7 +78,11 @@ export async function readLogs(
   const items = inOrder(streams);
   const unread = unreadErrors(readings);
   const errors = [...read.flatMap((one) => one.errors), ...unread];
-  const found = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
+  const found = listed.map(({ kind, metadata: { namespace, name } }) => ({
+    kind,
+    namespace,
+    name,
+  }));
   return {
     apiVersion: reportApiVersion,
     kind: "LogList",

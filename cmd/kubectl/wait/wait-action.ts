@@ -1,10 +1,11 @@
 import type { Component } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
-import { print, selectionOf, type ActionInput } from "../action.ts";
+import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { parseDurationMs } from "../duration.ts";
 import type { ExitCode } from "../exit-codes.ts";
+import type { FilenameFlag } from "../filename-option.ts";
 import { hubChanges } from "../hub-changes.ts";
 import { nameOf } from "../installation-name.ts";
 import { listInstallations } from "../installations.ts";
@@ -13,6 +14,7 @@ import { clusterNames } from "../print/cluster-name.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { reportApiVersion } from "../report.ts";
+import { askedSelection } from "../selection-file.ts";
 import type { Selection } from "../selection.ts";
 import { goalOf, minimumOf, type Goal } from "./goal.ts";
 import {
@@ -24,7 +26,7 @@ import {
 } from "./wait.ts";
 
 /** Flags of `wait` alone. */
-export interface WaitFlags {
+export interface WaitFlags extends FilenameFlag {
   readonly for?: string;
   readonly min?: string;
   readonly stable?: string;
@@ -39,13 +41,13 @@ export async function runWait(
   input: ActionInput<WaitFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
+  const { flags, options, terminal } = input;
   const goal = goalOf(options.for ?? "ready");
   minimumOf(options.min ?? "100%", 0);
   const stableMs = parseDurationMs(options.stable ?? "2s", "--stable");
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const selection = selectionOf(args, flags, access);
+  const selection = await askedSelection(input, access, signal);
   const clock = AbortSignal.timeout(timeoutMs);
   const { items, summary } = await untilDone(
     { goal, options, stableMs, access, selection },

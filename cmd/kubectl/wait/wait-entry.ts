@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { filenameOption } from "../filename-option.ts";
 
 /** `wait` on the command line. */
 export function waitEntry(): CommandEntry {
@@ -18,6 +19,7 @@ export function waitEntry(): CommandEntry {
       ["kubectl knfleet wait ks/knative-serving --for=deleted", "a removal"],
     ],
     options: [
+      filenameOption(),
       new Option("--for <condition>", "ready|resolved|deleted|version=VERSION (default ready)"),
       new Option("--min <count>", "so many of them, or so many percent (default 100%)"),
       new Option("--stable <duration>", "it has to be true for so long (default 2s)"),

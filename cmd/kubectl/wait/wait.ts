@@ -34,11 +34,11 @@ export function waitItems(
   const present = components.map((component) => itemOf(goal, component));
   const gone = before.filter((item) => !present.some((one) => isSame(one, item)));
   const missing = selection.names
-    .map(({ kind, name }) => ({ kind: kind ?? null, name }))
+    .map(({ kind, namespace, name }) => ({ kind: kind ?? null, namespace, name }))
     .filter((wanted) => ![...present, ...gone].some((item) => answers(item, wanted)))
-    .map(({ kind, name }) => ({
+    .map(({ kind, namespace, name }) => ({
       ...absent(goal),
-      namespace: selection.namespace ?? null,
+      namespace: namespace ?? selection.namespace ?? null,
       name,
       kind,
     }));
@@ -68,8 +68,12 @@ function isSame(one: WaitItem, other: WaitItem): boolean {
   return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
 }
 
-function answers(item: WaitItem, wanted: Pick<WaitItem, "kind" | "name">): boolean {
-  return item.name === wanted.name && (wanted.kind === null || item.kind === wanted.kind);
+function answers(
+  item: WaitItem,
+  { kind, namespace, name }: Pick<WaitItem, "kind" | "name"> & { readonly namespace?: string },
+): boolean {
+  const isPlace = namespace === undefined || item.namespace === namespace;
+  return isPlace && item.name === name && (kind === null || item.kind === kind);
 }
 
 /** The exit code that an outcome stands for. */
