@@ -79,6 +79,8 @@ export class Neighbours {
     const known = [...all()];
     for (const root of roots) assertApart(wanted, component.kind, holdingOf(root, known));
     if (identity === undefined) return;
+    // A ClusterProfile may lead elsewhere by now.
+    for (const claims of this.#claims.values()) claims.delete(component.metadata.uid);
     const claims = this.#claims.get(identity) ?? new Map<string, Claim>();
     this.#claims.set(identity, claims);
     for (const [uid, claim] of claims) {

@@ -177,6 +177,14 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all: [second] })).resolves.toBeUndefined();
   });
 
+  test("the second one has room when the first one goes elsewhere", async () => {
+    const neighbours = new Neighbours();
+    const all = [first, second];
+    await tried(first, { neighbours, all });
+    await tried(first, { neighbours, all, uid: "another" });
+    await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
+  });
+
   test("both have room on two clusters, and where they have nothing in common", async () => {
     const neighbours = new Neighbours();
     const all = [first, second];
