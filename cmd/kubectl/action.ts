@@ -70,10 +70,10 @@ function isNarrowed({ names, labelSelector, cluster, on, failed, reason }: Selec
 
 /** The limits that the flags set. */
 export function limitsOf(
-  { concurrency, spokeTimeoutMs }: Flags,
+  { concurrency, spokeTimeoutMs, failFast }: Flags,
   onProgress: ReadLimits["onProgress"],
 ): ReadLimits {
-  return { concurrency, spokeTimeoutMs, onProgress };
+  return { concurrency, spokeTimeoutMs, failFast, onProgress };
 }
 
 /** How a table of this command line shows times. */

@@ -6,6 +6,8 @@ import { UsageError } from "./usage-error.ts";
 interface Agreement {
   /** `--yes` was given: nobody is asked. */
   readonly yes: boolean;
+  /** False: `--no-input` was given. */
+  readonly input: boolean;
   /** What to type where nobody can be asked. */
   readonly command: string;
 }
@@ -13,11 +15,11 @@ interface Agreement {
 /** Asks before something is changed. Throws UsageError when nobody is there to answer, or when the answer is not yes. */
 export async function agreed(
   question: string,
-  { yes, command }: Agreement,
+  { yes, input, command }: Agreement,
   { stdin, stderr, env }: Terminal,
 ): Promise<void> {
   if (yes) return;
-  const isInteractive = stderr.isTTY === true && (env["CI"] ?? "") === "";
+  const isInteractive = input && stderr.isTTY === true && (env["CI"] ?? "") === "";
   if (!isInteractive || stdin === undefined) {
     throw new UsageError(`${question} Nobody is there to agree`, [command]);
   }

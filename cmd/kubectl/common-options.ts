@@ -30,6 +30,9 @@ export function commonOptions(): readonly Option[] {
     new Option("--absolute-time", "times in UTC instead of ages"),
     new Option("--color <when>", "auto|always|never; NO_COLOR is honoured"),
     new Option("-q, --quiet", "nothing on standard error but errors"),
+    new Option("--output-version <version>", "of the documents of -o json and yaml: v1"),
+    new Option("--fail-fast", "the first cluster that cannot be read ends the reading of others"),
+    new Option("--no-input", "ask nothing: what has to be agreed to is refused without --yes"),
     new Option("-v, --v <level>", "6: requests on standard error; 9: with bodies, without secrets"),
     new Option(
       "--clusterprofile-provider-file <file>",

@@ -24,6 +24,9 @@ export interface RawFlags extends RawHubFlags {
   readonly color?: string;
   readonly quiet?: boolean;
   readonly v?: string;
+  readonly input?: boolean;
+  readonly failFast?: boolean;
+  readonly outputVersion?: string;
   readonly clusterprofileProviderFile?: string;
   readonly pluginNamespace?: string;
   readonly pluginRoot?: readonly string[];
@@ -59,6 +62,10 @@ export interface Flags {
   readonly headers: boolean;
   readonly color: ColourMode;
   readonly quiet: boolean;
+  /** False: nobody is asked anything. */
+  readonly input: boolean;
+  /** True: the first cluster that cannot be read ends the reading. */
+  readonly failFast: boolean;
   /** From 6 on requests are shown, from 9 on with their bodies. */
   readonly verbosity: number;
   /** Is told of every request. */
@@ -103,6 +110,26 @@ function filtersOf(
   };
 }
 
+/** How a command behaves towards who sits in front of it. */
+function mannersOf(
+  raw: RawFlags,
+): Pick<
+  Flags,
+  "sortBy" | "absoluteTime" | "headers" | "color" | "quiet" | "input" | "failFast" | "verbosity"
+> {
+  checkOutputVersion(raw.outputVersion ?? "v1");
+  return {
+    sortBy: nonEmpty(raw.sortBy),
+    absoluteTime: raw.absoluteTime ?? false,
+    headers: raw.headers ?? true,
+    color: oneOf(raw.color ?? "auto", ["auto", "always", "never"], "--color"),
+    quiet: raw.quiet ?? false,
+    input: raw.input ?? true,
+    failFast: raw.failFast ?? false,
+    verbosity: verbosityOf(raw.v ?? "0"),
+  };
+}
+
 /** Checks the flags and fills in defaults. Throws UsageError that names the flag. */
 export function readFlags(
   raw: RawFlags,
@@ -115,12 +142,7 @@ export function readFlags(
     output: format,
     template,
     outputGiven: raw.output !== undefined,
-    sortBy: nonEmpty(raw.sortBy),
-    absoluteTime: raw.absoluteTime ?? false,
-    headers: raw.headers ?? true,
-    color: oneOf(raw.color ?? "auto", ["auto", "always", "never"], "--color"),
-    quiet: raw.quiet ?? false,
-    verbosity: verbosityOf(raw.v ?? "0"),
+    ...mannersOf(raw),
     providerFile: nonEmpty(raw.clusterprofileProviderFile ?? env["KNFLEET_PROVIDER_FILE"]),
     pluginNamespace: nonEmpty(raw.pluginNamespace ?? env["KNFLEET_PLUGIN_NAMESPACE"]),
     pluginRoots: foldersOf(raw.pluginRoot ?? [], "--plugin-root"),
@@ -149,6 +171,12 @@ export function oneOf<Word extends string>(
   const word = words.find((candidate) => candidate === value);
   if (word !== undefined) return word;
   throw new UsageError(`Invalid value "${value}" for ${flag}: want ${words.join(", ")}`);
+}
+
+/** Documents have one version as yet; who asks for it will get it from later programs, too. */
+function checkOutputVersion(text: string): void {
+  const { version } = /^(?:knfleet\.dev\/)?(?<version>.+)$/.exec(text)?.groups ?? {};
+  oneOf(version ?? text, ["v1"], "--output-version");
 }
 
 function verbosityOf(text: string): number {

@@ -20,6 +20,8 @@ export interface ReadLimits {
   readonly concurrency: number;
   /** Time for one cluster, from reading its profile to its last answer. */
   readonly spokeTimeoutMs: number;
+  /** The first cluster that cannot be read ends the reading of all others. */
+  readonly failFast?: boolean;
   /** Called whenever a cluster is begun or done, with those that are being read. */
   readonly onProgress?: (done: number, total: number, running: Running) => void;
 }
@@ -74,12 +76,15 @@ export async function readEach<Facts>(
   );
   let done = 0;
   const running = new Map<string, number>();
+  const failed = new AbortController();
+  const both = AbortSignal.any([signal, failed.signal]);
   const readings = await mapLimited([...targets], limits.concurrency, async ([id, ref]) => {
     const timeoutMs = limits.spokeTimeoutMs;
     const name = id === "" ? "<hub>" : id;
     running.set(name, performance.now());
     limits.onProgress?.(done, targets.size, running);
-    const reading = await readCluster({ id, ref }, { access, timeoutMs, read }, signal);
+    const reading = await readCluster({ id, ref }, { access, timeoutMs, read }, both);
+    if (limits.failFast === true && reading.kind === "unread") failed.abort();
     done += 1;
     running.delete(name);
     limits.onProgress?.(done, targets.size, running);

@@ -32,6 +32,7 @@ export async function walkByJob(
     `This makes a Job in namespace ${namespace} like the Deployment ${name}, and deletes it again.`,
     {
       yes: input.options.yes === true,
+      input: input.flags.input,
       command: "kubectl knfleet diagnose --from controller --yes",
     },
     input.terminal,

@@ -191,7 +191,7 @@ function checkReplace(path: string, { merge = false, yes = false }: KubeconfigFl
 async function askFor(
   changes: readonly ContextChange[],
   path: string,
-  { options, terminal }: ActionInput<KubeconfigFlags>,
+  { flags: { input }, options, terminal }: ActionInput<KubeconfigFlags>,
 ): Promise<void> {
   const counts = (["added", "changed"] as const).flatMap((change) => {
     const count = changes.filter((one) => one.change === change).length;
@@ -199,7 +199,7 @@ async function askFor(
   });
   const question = `Contexts in ${path}: ${counts.join(", ")}.`;
   const command = "the same command with --yes, or with --dry-run to see the names";
-  await agreed(question, { yes: options.yes === true, command }, terminal);
+  await agreed(question, { yes: options.yes === true, input, command }, terminal);
 }
 
 function changesText(changes: readonly ContextChange[], flags: Flags, terminal: Terminal): string {

@@ -1,0 +1,72 @@
+import { Readable } from "node:stream";
+
+import { describe, expect, test } from "vitest";
+
+import { agreed } from "../../../cmd/kubectl/agreed.ts";
+import { recordedObjects } from "./recorded-hub.ts";
+import { runText } from "./run-text.ts";
+import { startStubHub } from "./stub-hub.ts";
+
+describe("--fail-fast", () => {
+  // Without a provider file the spokes, which come first, cannot be read.
+  const line = ["deployments", "-A", "--concurrency", "1"];
+
+  test("ends the reading with the first cluster that cannot be read", async () => {
+    await using hub = await startStubHub(recordedObjects);
+    const { stdout, stderr, exitCode } = await runText([...line, "--fail-fast"], { env: hub.env });
+    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 3 });
+    expect(stderr).toContain("<hub>: Interrupted");
+    expect(hub.requests.filter((request) => request.includes("/deployments"))).toEqual([]);
+  });
+
+  test("left out, one spoke fails no other", async () => {
+    await using hub = await startStubHub(recordedObjects);
+    const { stdout, exitCode } = await runText(line, { env: hub.env });
+    expect(stdout).toContain("eventing-controller");
+    expect(exitCode).toBe(3);
+  });
+});
+
+describe("--no-input", () => {
+  const said: string[] = [];
+  const terminal = () => ({
+    args: [],
+    env: {},
+    stdin: Readable.from(["y\n"]),
+    stdout: { write: () => true },
+    stderr: { isTTY: true, write: (text: string) => said.push(text) },
+    now: () => new Date(),
+  });
+  const asked = { yes: false, command: "x --yes" };
+
+  test("refuses what has to be agreed to, and asks nothing", async () => {
+    const question = agreed("This makes a Job.", { ...asked, input: false }, terminal());
+    await expect(question).rejects.toThrow(/Nobody is there to agree/);
+    expect(said).toEqual([]);
+  });
+
+  test("left out, a person on a terminal is asked", async () => {
+    await agreed("This makes a Job.", { ...asked, input: true }, terminal());
+    expect(said).toEqual(["This makes a Job. Go on? [y/N] "]);
+  });
+
+  test("does not stand in the way of --yes", async () => {
+    const question = agreed("This makes a Job.", { ...asked, yes: true, input: false }, terminal());
+    await expect(question).resolves.toBeUndefined();
+  });
+});
+
+describe("--output-version", () => {
+  test.each(["v1", "knfleet.dev/v1"])("knows %s", async (version) => {
+    const args = ["version", "--client", "-o", "json", "--output-version", version];
+    const { stdout, exitCode } = await runText(args);
+    expect(JSON.parse(stdout)).toMatchObject({ apiVersion: "knfleet.dev/v1" });
+    expect(exitCode).toBe(0);
+  });
+
+  test.each(["v2", ""])("refuses %j", async (version) => {
+    const { stderr, exitCode } = await runText(["version", "--output-version", version]);
+    expect(stderr).toContain("--output-version: want v1");
+    expect(exitCode).toBe(2);
+  });
+});
