@@ -9,7 +9,7 @@ import {
 } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { create, installed, ready } from "./installation.ts";
+import { condition, create, installed, ready } from "./installation.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -122,6 +122,35 @@ describe("D-16, D-53: an object of any kind and scope is back", () => {
       ]);
     }
   });
+});
+
+test("an object that is deleted while a finalizer holds it is named, and back when it is let go", async () => {
+  const name = "eventing-controller";
+  const key = { apiVersion: "v1", kind: "ServiceAccount", namespace: "knative-eventing", name };
+  const before = await admin().get(key);
+  await admin().patch(key, { metadata: { finalizers: ["example.com/hold"] } });
+  await admin().remove(key);
+  const message =
+    /waiting for its deletion: ServiceAccount knative-eventing\/eventing-controller: /;
+  await condition(scene().hub, "KnativeEventing", ["InstallSucceeded", { message }]);
+  await admin().patch(key, { metadata: { finalizers: null } });
+  const { metadata } = await again(key, before?.metadata.uid);
+  expect(metadata.labels).toEqual(before?.metadata.labels);
+  await ready(scene().hub, "KnativeEventing");
+});
+
+test("the finalizer that somebody takes off a component is back, and nothing is written to its cluster for that", async () => {
+  const { hub, fleet } = scene();
+  const [component] = components;
+  if (component === undefined) throw new Error("There is no component");
+  const since = new Date();
+  await hub.admin.patch(keyOf(component), { metadata: { finalizers: null } });
+  await waitFor("the finalizer to be back", async () => {
+    const { finalizers = [] } = (await hub.admin.get(keyOf(component)))?.metadata ?? {};
+    return finalizers.includes("knativeeventings.operator.knative.dev");
+  });
+  await ready(hub, "KnativeEventing");
+  expect(await writesTo(fleet.spoke(0), since)).toEqual([]);
 });
 
 test("a deleted CRD is back with its objects", async () => {
