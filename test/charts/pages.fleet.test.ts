@@ -70,7 +70,7 @@ async function follow(command: PageCommand | undefined): Promise<string> {
   typed.add(identityOf(command));
   let printed = "";
   for (const line of linesOf(filledInNames(command.text))) {
-    printed += await reader.type(line);
+    printed += await reader.typePatiently(line);
     await player.follow();
   }
   return printed;

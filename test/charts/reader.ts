@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { inspect, promisify } from "node:util";
 
 import { userKubeconfig } from "../demo/user-kubeconfig.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import type { Cluster } from "../fleet/cluster.ts";
+import { waitFor } from "../fleet/wait-for.ts";
 import { chartFolder } from "./helm.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -53,6 +54,18 @@ exec ${binary("helm")} "$@"`,
     await writeFile(join(this.folder, name), text);
   }
 
+  /** The same, once more where a busy hub did not answer the webhook in time, which takes back nothing. */
+  async typePatiently(commands: string): Promise<string> {
+    return waitFor(
+      commands,
+      () => this.type(commands).catch((error: unknown) => (isLate(error) ? undefined : { error })),
+      { timeoutMs: 120_000 },
+    ).then((answer) => {
+      if (typeof answer === "string") return answer;
+      throw answer.error;
+    });
+  }
+
   /** Types commands into a shell; what they printed, or an error with it. */
   async type(commands: string): Promise<string> {
     if (commands.startsWith("export ")) this.#exports += `${commands}\n`;
@@ -64,6 +77,10 @@ exec ${binary("helm")} "$@"`,
       throw new Error(`Failed: ${commands}`, { cause: error });
     }
   }
+}
+
+function isLate(error: unknown): boolean {
+  return /failed calling webhook/.test(inspect(error));
 }
 
 async function writeProgram(path: string, text: string): Promise<void> {
