@@ -151,6 +151,9 @@ class Stage implements AsyncDisposable {
       const struck = await this.#death(phase);
       this.#deaths.push({ point, struck });
       if (struck === undefined) {
+        // Disarmed: a late write that still comes to the number must kill nobody in the next phase.
+        this.#blind.push(...blindDeletes(log));
+        log.restart();
         const unreached = points.slice(index + 1);
         this.#deaths.push(...unreached.map((later) => ({ point: later, struck })));
         return followedAt === undefined ? 0 : performance.now() - followedAt;
