@@ -69,7 +69,7 @@ export class Neighbours {
     const { component, target, manifests } = newcomer;
     const [roots, identity] = await Promise.all([
       rootsOn(target.client, signal),
-      this.#identityOf(target, signal),
+      hasRival(component, all()) ? this.#identityOf(target, signal) : undefined,
     ]);
     const ownId = identityOf(rootKeyOf({ component, target }));
     // Whose it is, is judged when it is read.
@@ -103,6 +103,17 @@ export class Neighbours {
     if (namespace !== undefined) this.#identities.set(client, namespace.metadata.uid);
     return namespace?.metadata.uid;
   }
+}
+
+/** Whether somebody may be about to write the same objects; what is installed shows in its root. One request less for everybody else. */
+function hasRival(component: Component, all: Iterable<Component>): boolean {
+  const { kind, metadata } = component;
+  return [...all].some(
+    (other) =>
+      other.metadata.uid !== metadata.uid &&
+      other.status?.version === undefined &&
+      (other.kind === kind || other.metadata.namespace === metadata.namespace),
+  );
 }
 
 async function rootsOn(

@@ -25,12 +25,14 @@ interface Cluster {
   readonly roots?: readonly KubeObject[];
   /** Answer to all questions. */
   readonly refusal?: ApiError;
+  /** Told of each question who it is. */
+  readonly onAsked?: () => void;
 }
 
 /** Where a component goes: a cluster that answers as it is told. */
 function targetOf(
   { metadata: { namespace }, spec }: Component,
-  { uid = "cluster", roots = [], refusal }: Cluster = {},
+  { uid = "cluster", roots = [], refusal, onAsked = () => undefined }: Cluster = {},
 ): Target {
   const asked = async <T>(answer: T): Promise<T> => {
     if (refusal !== undefined) throw refusal;
@@ -42,7 +44,10 @@ function targetOf(
     metadata: { name: "kube-system", uid, resourceVersion: "1" },
   };
   const answers: Pick<KubeClient, "get" | "list"> = {
-    get: () => asked(identity),
+    get: () => {
+      onAsked();
+      return asked(identity);
+    },
     list: () => asked({ items: roots, resourceVersion: "1" }),
   };
   const profile = spec?.clusterProfileRef;
@@ -183,6 +188,17 @@ describe("of two newcomers at the same time", () => {
     await tried(first, { neighbours, all });
     await tried(first, { neighbours, all, uid: "another" });
     await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
+  });
+
+  test("who has no rival asks no cluster who it is", async () => {
+    let asked = 0;
+    const onAsked = (): void => void (asked += 1);
+    const installed = { ...second, status: { version: "1.23.0" } };
+    const other = component("KnativeServing", "elsewhere");
+    await tried(first, { all: [first, installed, other], onAsked });
+    expect(asked).toBe(0);
+    await tried(first, { all: [first, second], onAsked });
+    expect(asked).toBe(1);
   });
 
   test("both have room on two clusters, and where they have nothing in common", async () => {
