@@ -80,9 +80,18 @@ function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[
   const worst = items.find(({ severity }) => severity === "error");
   const noFile = items.some(({ live }) => live.reason === "NoProviderFile");
   return [
-    ...(worst === undefined ? [] : [`next: ${nextStep(worst, asked.command)}`]),
+    ...(worst === undefined ? [] : stepsOf(worst, asked)),
     ...(noFile ? [`next: to see what the clusters say, ${providerFileHint}`] : []),
   ];
+}
+
+/** What helps most against the worst finding, and what tells more about it. */
+function stepsOf(worst: StatusItem, { command }: Asked): readonly string[] {
+  const { kind, namespace, name } = worst;
+  const type = kind === "KnativeServing" ? "ks" : "ke";
+  return [nextStep(worst, command), `${command} diagnose ${type}/${name} -n ${namespace}`].map(
+    (step) => `next: ${step}`,
+  );
 }
 
 function emptyNotes({ command, namespace, narrowed }: Asked): readonly string[] {
