@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import { canIEntry } from "./can-i/can-i-entry.ts";
+import { checkEntry } from "./check/check-entry.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { completionEntry } from "./completion/completion-entry.ts";
 import { connectEntry } from "./connect/connect-entry.ts";
@@ -9,8 +10,8 @@ import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
 import { diffEntry } from "./diff/diff-entry.ts";
 import { eventsEntry } from "./events/events-entry.ts";
 import { explainEntry } from "./explain/explain-entry.ts";
-import { gatherEntry } from "./gather/gather-entry.ts";
 import { filenameOption } from "./filename-option.ts";
+import { gatherEntry } from "./gather/gather-entry.ts";
 import { getEntry } from "./get/get-entry.ts";
 import { kubeconfigEntry } from "./kubeconfig/kubeconfig-entry.ts";
 import { logsEntry } from "./logs/logs-entry.ts";
@@ -35,6 +36,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   diffEntry(),
   planEntry(),
   orphansEntry(),
+  checkEntry(),
   waitEntry(),
   eventsEntry(),
   logsEntry(),

@@ -12,7 +12,7 @@ export const outputFormats = [
 ] as const;
 
 /** Formats that only some commands have. */
-export type ExtraFormat = "clusterrole" | "dot" | "html" | "mermaid";
+export type ExtraFormat = "clusterrole" | "dot" | "html" | "mermaid" | "junit" | "short";
 
 export type OutputFormat = (typeof outputFormats)[number] | ExtraFormat;
 

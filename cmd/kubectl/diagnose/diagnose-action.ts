@@ -77,7 +77,7 @@ async function walksFrom(
 }
 
 /** What a walk needs to know of the command line. */
-function contextOf({ flags, options, terminal }: Input, vantage: OpenVantage): WalkContext {
+export function contextOf({ flags, options, terminal }: Input, vantage: OpenVantage): WalkContext {
   const text = options.execTimeout;
   return {
     hub: vantage.hub,

@@ -1,0 +1,83 @@
+import { limitsOf, print, type ActionInput } from "../action.ts";
+import { clientVersion } from "../client-version.ts";
+import { contextOf } from "../diagnose/diagnose-action.ts";
+import { openVantage } from "../diagnose/open-vantage.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { oneOf } from "../flags.ts";
+import { openClusterAccess } from "../open-cluster-access.ts";
+import { plainText } from "../print/plain-text.ts";
+import { openProgress } from "../print/progress.ts";
+import { sortedBy } from "../print/sorted.ts";
+import { componentReader, renderSettings } from "../render/render-files.ts";
+import { usageInstead } from "../render/usage-instead.ts";
+import type { CheckReport } from "./check-item.ts";
+import { checkTable, junitText, shortText } from "./check-text.ts";
+import { check, checkExitCode } from "./check.ts";
+import { radarOf } from "./expiry.ts";
+
+/** Flags of `check` alone. */
+export interface CheckFlags {
+  readonly filename?: readonly string[];
+  readonly warnWithin?: string;
+  readonly failOn?: string;
+  readonly execTimeout?: string;
+  readonly releaseDir?: string;
+  readonly manifestsFrom?: string;
+}
+
+/** `kubectl knfleet check`. */
+export async function runCheck(
+  input: ActionInput<CheckFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  const { env, now, stdout, stderr } = terminal;
+  const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
+  const radar = radarOf(options.warnWithin, now().getTime());
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  await using here = await openVantage(flags, { env });
+  const documents = await documentsOf(input, access.namespace, signal);
+  const settings =
+    documents === undefined ? undefined : await usageInstead(renderSettings(input, signal));
+  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const limits = limitsOf(flags, progress.update);
+  const place = flags.namespace === null ? { namespace: undefined } : {};
+  const report = await check(
+    { documents, flags: { ...flags, ...place }, cliVersion: clientVersion },
+    { context: contextOf(input, here), access, limits, radar, settings },
+    signal,
+  ).finally(progress.end);
+  const document = sortedBy(report, flags.sortBy);
+  if (flags.output === "short") stdout.write(shortText(document));
+  else if (flags.output === "junit") stdout.write(junitText(document));
+  else {
+    const table = (wide: boolean) => checkTable(document, wide);
+    await print({ document, table, notes: notesOf(document) }, flags, terminal);
+  }
+  return checkExitCode(report, failOn);
+}
+
+async function documentsOf(input: ActionInput<CheckFlags>, namespace: string, signal: AbortSignal) {
+  const { filename } = input.options;
+  if (filename === undefined) return undefined;
+  const { components } = await usageInstead(
+    componentReader(input, signal, namespace)(filename, "-f"),
+  );
+  return components;
+}
+
+const shownSteps = 5;
+
+function notesOf({ items, summary }: CheckReport): readonly string[] {
+  const { ok, warnings, errors, skipped } = summary;
+  const wrong = items.filter(({ state, next }) => state === "FAIL" && next.length > 0);
+  const steps = wrong
+    .slice(0, shownSteps)
+    .flatMap(({ check: id, next }) =>
+      next.slice(0, 2).map((step) => `next (${id}): ${plainText(step)}`),
+    );
+  return [
+    `${ok} OK, ${warnings} WARN, ${errors} FAIL, ${skipped} SKIPPED. Nothing was changed.`,
+    ...steps,
+  ];
+}

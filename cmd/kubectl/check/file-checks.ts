@@ -1,0 +1,74 @@
+import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { describe } from "../../../api/kubernetes.ts";
+import { targetIdOf } from "../../../controller/duplicate.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import { comparableOf } from "../compare/comparable.ts";
+import { componentsOf } from "../diagnose/component-hops.ts";
+import { askHub } from "../plan/hub-dry-run.ts";
+import type { ComponentDocument } from "../render/component-documents.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+import { checkItem, type CheckItem } from "./check-item.ts";
+import type { Versions } from "./cluster-checks.ts";
+
+export interface FileCheckDeps {
+  readonly access: ClusterAccess;
+  readonly settings: RenderSettings;
+  readonly versions: Versions;
+}
+
+/** Whether a component that is not applied yet would be taken and installed. Nothing is stored. */
+export async function checkDocument(
+  { component, where }: ComponentDocument,
+  { access, settings, versions }: FileCheckDeps,
+  signal: AbortSignal,
+): Promise<readonly CheckItem[]> {
+  const subject = titleOf(component);
+  const cluster = component.spec?.clusterProfileRef ?? null;
+  const base = { subject, cluster };
+  const answer = await askHub(component, access.hub, signal);
+  const { action, message } = answer;
+  const made = await comparableOf(answer.component, settings, versions.get(targetIdOf(component)));
+  const isMade = !(made instanceof FleetError);
+  const stored = action === "none" ? "is there already" : "would be stored";
+  return [
+    checkItem({
+      ...base,
+      check: "hub takes it",
+      state: action === "refused" ? "FAIL" : "OK",
+      message: message ?? `${where}: ${stored}`,
+    }),
+    checkItem({
+      ...base,
+      check: "version",
+      state: isMade ? "OK" : "FAIL",
+      code: isMade ? null : (made.code ?? made.reason),
+      message: isMade ? `${made.version}, ${made.manifests.length} objects` : made.sentence,
+    }),
+    await twinItem(component, { access, base }, signal),
+  ];
+}
+
+async function twinItem(
+  component: Component,
+  { access, base }: Pick<FileCheckDeps, "access"> & { readonly base: Base },
+  signal: AbortSignal,
+): Promise<CheckItem> {
+  const all = (await componentsOf(component.kind, access.hub, signal)) ?? [];
+  const twin = all.find(
+    (other) => targetIdOf(other) === targetIdOf(component) && titleOf(other) !== titleOf(component),
+  );
+  const check = "one per cluster";
+  if (twin === undefined) {
+    const message = `no other ${component.kind} is for its cluster`;
+    return checkItem({ ...base, check, state: "OK", message });
+  }
+  const message = `${titleOf(twin)} is for the same cluster`;
+  return checkItem({ ...base, check, state: "FAIL", code: "KNF1013", message });
+}
+
+type Base = Pick<CheckItem, "subject" | "cluster">;
+
+function titleOf({ kind, metadata: { namespace, name } }: Component): string {
+  return describe({ kind, namespace, name });
+}
