@@ -204,12 +204,21 @@ export class Dispatcher implements AsyncDisposable {
         (either) => reconcile({ component, installation }, { ...work.deps, onChange }, either),
         signal,
       );
+      this.#lookAgain(key, installation);
       installation.isComplete = next.kind === "done";
       this.#awaitAudit(key, component, installation);
       return next;
     } catch (error) {
       return this.#afterFailure(key, error);
     }
+  }
+
+  /** What somebody did to the status while the last words about an attempt were told. */
+  #lookAgain(key: string, { latest }: Installation): void {
+    const stored = this.#options.components.get(key);
+    if (latest === undefined || stored === undefined || newerOf(latest, stored) === latest) return;
+    const isTheSame = canonicalJson(stored.status) === canonicalJson(latest.status);
+    if (!isTheSame) this.#add(stored);
   }
 
   /** What is not complete yet is looked at anyway. */

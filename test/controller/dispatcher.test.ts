@@ -1,0 +1,136 @@
+import { expect, test } from "vitest";
+
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { Component } from "../../api/component.ts";
+import { Preparations } from "../../controller/apply/prepare.ts";
+import { ClusterVersions } from "../../controller/cluster-versions.ts";
+import { keyTextOf } from "../../controller/component-key.ts";
+import { Dispatcher } from "../../controller/dispatcher.ts";
+import { Guards } from "../../controller/guard/guards.ts";
+import { Neighbours } from "../../controller/neighbours.ts";
+import { BoundedCache } from "../../controller/render/bounded-cache.ts";
+import type { Rendered } from "../../controller/render/rendered.ts";
+import { asComponent } from "../../controller/stored-component.ts";
+import type { Happening } from "../../controller/transitions.ts";
+import { serving } from "../support/component.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { MemoryHub } from "../support/memory-hub.ts";
+import { metricsOf } from "../support/metrics.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const kind = "KnativeServing";
+const name = "knative-serving";
+
+function unexpected(): never {
+  throw new Error("Nobody is to be asked");
+}
+
+/** A hub with one component that may not use its cluster, which nobody is to ask anything, and Events that are taken when a test says so. */
+function hubWithOne() {
+  const memory = new MemoryHub();
+  memory.edit(kind, name, serving({ spec: { clusterProfileRef: { namespace: "b", name: "c" } } }));
+  const stored = (): Component => asComponent(memory.find(kind, name)) ?? unexpected();
+  const client: KubeClient = {
+    get: (...args) => memory.get(...args),
+    replace: (...args) => memory.replace(...args),
+    server: "https://hub.test",
+    list: unexpected,
+    watch: unexpected,
+    create: unexpected,
+    apply: unexpected,
+    patch: unexpected,
+    remove: unexpected,
+    removeCollection: unexpected,
+    request: unexpected,
+  };
+  const clock = new FakeClock();
+  const log = silentLog;
+  const told: { readonly happening: Happening; readonly taken: () => void }[] = [];
+  const record = (_component: Component, happening: Happening): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    told.push({ happening, taken: resolve });
+    return promise;
+  };
+  const components = {
+    get: (key: string) => (key === keyTextOf(stored()) ? stored() : undefined),
+    all: () => [stored()],
+  };
+  const observer = metricsOf();
+  const dispatcher = new Dispatcher({
+    clock,
+    log,
+    components,
+    random: Math.random,
+    observer,
+    concurrency: 1,
+    auditMs: 0,
+  });
+  const deps = {
+    hub: client,
+    hubAsTarget: client,
+    hubId: "hub",
+    clock,
+    log,
+    components,
+    spokes: { acquire: unexpected, state: () => undefined },
+    references: { policy: { mode: "Same", grants: [] } },
+    releases: {
+      dir: "",
+      versionsOf: () => [],
+      load: unexpected,
+      rendered: new BoundedCache<Rendered>(1),
+    },
+    rendering: { environment: {}, manifestText: unexpected },
+    versions: new ClusterVersions(),
+    neighbours: new Neighbours(),
+    preparations: new Preparations(),
+    events: { record },
+    metrics: observer,
+    guards: new Guards({
+      clock,
+      log,
+      hubId: "hub",
+      protection: "None",
+      crds: false,
+      onChange: unexpected,
+      onHappening: unexpected,
+    }),
+    guardsCrds: false,
+    pollMs: 3_600_000,
+  } as const;
+  return { memory, clock, told, dispatcher, stored, deps };
+}
+
+test("T-04 a component that may not use its cluster is told so, and nobody is asked anything", async () => {
+  const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
+  await using _dispatcher = dispatcher;
+  dispatcher.start({ deps, mayWrite: () => true });
+  dispatcher.componentChanged(stored(), undefined);
+  await clock.advance(0);
+  const refusal = stored().status?.conditions?.find(({ type }) => type === "Ready");
+  expect(refusal).toMatchObject({ status: "False", reason: "ReferenceNotPermitted" });
+  expect(stored().metadata["finalizers"]).toBeUndefined();
+  expect(told.map(({ happening }) => happening.reason)).toContain("ReferenceNotPermitted");
+  for (const { taken } of told) taken();
+  expect(memory.requests).toBe(1);
+});
+
+test("a status that somebody wipes while the Events about it are told is written again", async () => {
+  const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
+  await using _dispatcher = dispatcher;
+  dispatcher.start({ deps, mayWrite: () => true });
+  const first = stored();
+  dispatcher.componentChanged(first, undefined);
+  await clock.advance(0);
+  const written = stored();
+  expect(written.status?.conditions).toBeDefined();
+  dispatcher.componentChanged(written, first);
+  memory.edit(kind, name, { ...written, status: {} });
+  dispatcher.componentChanged(stored(), written);
+  // Only now the work is over.
+  for (const { taken } of told) taken();
+  await clock.advance(0);
+  for (const { taken } of told) taken();
+  await clock.advance(1_000);
+  expect(stored().status?.conditions).toEqual(written.status?.conditions);
+});
