@@ -1,5 +1,6 @@
 import { ApiError } from "../../../access/api-error.ts";
 import { foreignText } from "../../../access/foreign-text.ts";
+import { collectionPath } from "../../../access/kube-path.ts";
 import { guardLabels } from "../../../api/anchor.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { describe, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
@@ -50,11 +51,16 @@ export async function dryRun(
   const body = sentBody(object, live, { place, scaled });
   const ref = { ...object.key, resource: object.resource };
   try {
+    if (live === undefined) {
+      // What a dry run creates has no resourceVersion, so that it cannot be taken for a stored object.
+      const path = collectionPath(ref, { dryRun: "All", fieldManager });
+      await client.request("POST", path, body, signal);
+      return { kind: "stored", object: body };
+    }
     const options = { fieldManager, force: true, dryRun: true };
     const answer = await client.apply(ref, body, options, signal);
     const { apiVersion, kind } = object.key;
     const stored: Manifest = { ...answer, apiVersion, kind };
-    if (live === undefined) return { kind: "stored", object: stored };
     const isTaken = pathsToRelease(live, { manager: fieldManager, isScaled: scaled }).length > 0;
     return { kind: "stored", object: isTaken ? keptFields(stored, live, scaled) : stored };
   } catch (error) {

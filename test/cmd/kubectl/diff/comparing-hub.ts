@@ -83,7 +83,7 @@ export async function startComparingHub(
     const said = answer(request);
     if (said !== undefined || method === "GET") return said;
     if (method !== "PATCH") return { body };
-    return { body: merged(live.get(path) ?? unstored, body) };
+    return { body: merged(live.get(path), body) };
   });
   return {
     ...hub,
@@ -99,8 +99,6 @@ const namespaces = ["kube-system", namespace].map((name): KubeObject => {
   const metadata = { name, uid: `12345678-${name}`, resourceVersion: "1" };
   return { apiVersion: "v1", kind: "Namespace", metadata };
 });
-
-const unstored = { metadata: { uid: "new", resourceVersion: "1" } };
 
 function pathOf(manifest: Manifest): string {
   const { apiVersion, kind, metadata } = manifest;

@@ -125,7 +125,7 @@ describe("plan", () => {
       },
     });
     await planned(file('{version: "1.23"}'), { on: seen });
-    expect(new Set(asked)).toEqual(new Set(["PUT All", "PATCH All"]));
+    expect(new Set(asked)).toEqual(new Set(["PUT All", "PATCH All", "POST All"]));
   });
 
   test.each([
