@@ -4,6 +4,7 @@ import type { ActionInput } from "./action.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { normalizedArgs, switchesOf } from "./normalized-args.ts";
+import { isForReading, isPaging, PagedOutput, withOutput } from "./paged-output.ts";
 import { createProgram, greeting } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -26,7 +27,10 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<n
   }
   let exitCode: number = exitCodes.fine;
   let chosen: Chosen | undefined;
-  const program = createProgram(terminal, async (entry, asked) => {
+  const paged = new PagedOutput(terminal);
+  const isPaged = isPaging(terminal);
+  const help = isPaged ? paged : terminal.stdout;
+  const run = async (entry: CommandEntry, asked: ActionInput<object>): Promise<number> => {
     chosen = { entry, input: asked };
     await checkTemplates(asked);
     const { bundle } = asked.flags;
@@ -36,12 +40,17 @@ export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<n
         : await (await import("./bundle/on-bundle.ts")).onBundle(bundle, asked, entry);
     const deadline = deadlineOf({ entry, input }, signal);
     const action = await entry.load();
-    exitCode = await action(input, deadline);
+    const shown =
+      isPaged && isForReading(entry, input)
+        ? { ...input, terminal: withOutput(terminal, paged) }
+        : input;
+    exitCode = await action(shown, deadline);
     return exitCode;
-  });
+  };
+  const program = createProgram(terminal, run, help);
   try {
     const args = normalizedArgs(terminal.args, switchesOf(optionsOf(program)));
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync([...args], { from: "user" }).finally(() => paged.show());
   } catch (error) {
     exitCode = await explain(error, { terminal, chosen }, signal);
   }

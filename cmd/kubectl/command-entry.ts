@@ -18,6 +18,8 @@ export interface CommandEntry {
   readonly formats?: readonly ExtraFormat[];
   /** What completion offers for arguments; absent: nothing. */
   readonly completes?: "installations" | "clusters" | "reasons" | "kinds" | "commands" | "shells";
+  /** On a terminal a pager shows what it prints: always, or when one object was named. */
+  readonly pages?: "always" | "one";
   /** The command keeps `--timeout` itself; absent: it is ended after that time. */
   readonly ownTimeout?: true;
   /** The command works on a bundle, too (`--bundle`); absent: it needs the fleet itself, or no cluster at all. */

@@ -8,7 +8,7 @@ import { readFlags, type Flags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
 import { isFormat } from "./output-format.ts";
 import { withSettings } from "./settings/settings.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Output, Terminal } from "./terminal.ts";
 
 const description =
   "Knative Serving and Eventing on a whole fleet of clusters: what the hub says, checked against what the spokes say.";
@@ -25,12 +25,16 @@ const programExamples: Examples = [
 type Run = (entry: CommandEntry, input: ActionInput<object>) => Promise<number>;
 
 /** The parser with all commands; actions are loaded only when chosen. Parsing throws CommanderError and UsageError. */
-export function createProgram(terminal: Terminal, run: Run): Command {
+export function createProgram(
+  terminal: Terminal,
+  run: Run,
+  help: Output = terminal.stdout,
+): Command {
   const program = new Command("kubectl knfleet")
     .description(description)
     .usage("COMMAND [flags]")
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.stdout.write(text), writeErr: () => {} })
+    .configureOutput({ writeOut: (text) => help.write(text), writeErr: () => {} })
     .configureHelp({ formatHelp: formatHelp(programExamples) })
     .helpOption("-h, --help", "examples, flags and exit codes")
     .helpCommand("help [command]", "Help for a command");

@@ -15,6 +15,7 @@ export function runPlugin(): Promise<void> {
       stdout,
       stderr,
       now: () => new Date(),
+      page: async (text: string) => (await import("./pager.ts")).page(text, env),
       // Opened only by a command that reads it.
       get stdin() {
         return process.stdin;

@@ -18,4 +18,6 @@ export interface Terminal {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly now: () => Date;
+  /** Shows a text in a pager; false when there is none. Absent: there is nobody to read. */
+  readonly page?: (text: string) => Promise<boolean>;
 }

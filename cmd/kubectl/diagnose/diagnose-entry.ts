@@ -37,6 +37,7 @@ export function diagnoseEntry(): CommandEntry {
       new Option("--report-file <file>", "write a short report there, too").hideHelp(),
     ],
     kind: "Diagnosis",
+    pages: "one",
     readsBundles: true,
     completes: "installations",
     load: async () => (await import("./diagnose-action.ts")).runDiagnose,

@@ -15,6 +15,7 @@ export function explainEntry(): CommandEntry {
     ],
     options: [],
     kind: "Explanation",
+    pages: "always",
     completes: "reasons",
     load: async () => (await import("./explain-action.ts")).runExplain,
   };
