@@ -51,7 +51,7 @@ async function lock(file: string): Promise<AsyncDisposable> {
 }
 
 /** Throws UsageError for a file that is there and is not its owner's alone. */
-export async function checkPrivate(file: string): Promise<void> {
+async function checkPrivate(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
   if (!found.isFile()) throw new UsageError(`${file} is no plain file`);

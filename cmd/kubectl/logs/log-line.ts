@@ -24,7 +24,7 @@ export interface LogSource extends Pick<LogItem, "namespace" | "pod" | "containe
 const timed = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?(.*)$/s;
 
 /** Divides a line of the API server into time and text. */
-export function divided(line: string): { readonly time: string | null; readonly text: string } {
+function divided(line: string): { readonly time: string | null; readonly text: string } {
   const [, time, text = ""] = timed.exec(line) ?? [];
   return time === undefined ? { time: null, text: line } : { time, text };
 }

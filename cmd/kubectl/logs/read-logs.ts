@@ -105,7 +105,7 @@ function factsOf<Facts>(reading: { readonly kind: string; readonly facts?: Facts
 }
 
 /** Counts the containers that are read, on all clusters. */
-export class StreamBudget {
+class StreamBudget {
   #left: number;
 
   constructor(streams: number) {
