@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
 import { isRecord } from "../../../api/fields.ts";
+import { itemsAt, stringAt } from "../fields.ts";
 import { messageOf } from "../message-of.ts";
 import { reportApiVersion } from "../report.ts";
 import { UsageError } from "../usage-error.ts";
@@ -94,12 +95,14 @@ function isBundle(value: unknown): value is Bundle {
 }
 
 function isCluster(value: unknown): value is BundledCluster {
-  return (
-    isRecord(value) &&
-    typeof value["folder"] === "string" &&
-    "cluster" in value &&
-    "unread" in value
-  );
+  if (!isRecord(value)) return false;
+  const { cluster, folder, unread } = value;
+  const isNamed = cluster === null || typeof cluster === "string";
+  return isNamed && typeof folder === "string" && (unread === null || isReason(unread));
+}
+
+function isReason(value: unknown): boolean {
+  return ["state", "reason", "message"].every((field) => stringAt(value, field) !== null);
 }
 
 function clusterOf(
@@ -116,12 +119,12 @@ function clusterOf(
 }
 
 function isTable(value: unknown): value is RecordedTable {
-  if (!isRecord(value) || !isRecord(value["kind"])) return false;
+  if (!isRecord(value)) return false;
   const { kind, rows, columns, unread } = value;
-  const { apiVersion, plural, words } = kind;
-  const isKind =
-    typeof apiVersion === "string" && typeof plural === "string" && Array.isArray(words);
-  return isKind && [rows, columns, unread].every(Array.isArray) && rowsAreObjects(rows);
+  const isKind = ["apiVersion", "kind", "plural"].every((field) => stringAt(kind, field) !== null);
+  const words = [...itemsAt(kind, "words"), ...itemsAt(kind, "categories")];
+  if (!isKind || words.some((word) => typeof word !== "string")) return false;
+  return [rows, columns, unread].every(Array.isArray) && rowsAreObjects(rows);
 }
 
 function rowsAreObjects(rows: unknown): boolean {

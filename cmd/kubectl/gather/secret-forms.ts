@@ -36,7 +36,7 @@ function base64sOf(text: string): readonly string[] {
 
 const pem = /-----BEGIN ([A-Z ]+)-----([\s\S]*?)-----END [A-Z ]+-----/g;
 const named =
-  /(?:token|password|passwd|secret|api[_-]?key|key-data|keydata)["']?\s*[:=]\s*["']?([^\s"',}]+)/gi;
+  /(?:auth|token|password|passwd|secret|api[_-]?key|key-data|keydata)["']?\s*[:=]\s*["']?([^\s"',}]+)/gi;
 const logins = /:\/\/([^/@\s"']+)@/g;
 
 /** The needles of a secret text: of a key its lines, of a file such as a kubeconfig what its fields hold, else the text itself. */
@@ -64,5 +64,7 @@ function linesOf(body: string): readonly Needle[] {
 
 function decoded(value: string): string {
   const text = Buffer.from(value, "base64").toString("utf8");
-  return text.includes("-----BEGIN ") ? text : "";
+  // A key, or the login of a registry.
+  const [, password = ""] = /^[\x20-\x7e]+:([\x20-\x7e]+)$/.exec(text) ?? [];
+  return text.includes("-----BEGIN ") ? text : password;
 }

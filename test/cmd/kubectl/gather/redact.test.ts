@@ -77,6 +77,15 @@ describe("a secret of the run (T-80)", () => {
     expect(finder.isIn("apiVersion: v1")).toBe(false);
   });
 
+  test("is the login of a registry", () => {
+    const auth = Buffer.from("robot:registry-password-4711").toString("base64");
+    const finder = knowing(JSON.stringify({ auths: { "r.example.com": { auth } } })).finder();
+    expect([auth, "registry-password-4711"].map((text) => finder.isIn(`a ${text} b`))).toEqual([
+      true,
+      true,
+    ]);
+  });
+
   test("is the password of a basic login", () => {
     const known = new KnownSecrets();
     const pair = Buffer.from("jane:a-long-password-77").toString("base64");

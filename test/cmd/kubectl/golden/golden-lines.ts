@@ -30,7 +30,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | Elsewhere>> = {
   plan: { file: "plan/plan.test.ts", why: "asks API servers for dry runs" },
   check: { file: "check/check.test.ts", why: "asks API servers what they allow" },
   orphans: { file: "orphans/orphans.test.ts", why: "looks for what no component names" },
-  logs: { file: "logs/logs.test.ts", why: "bundles have no logs" },
+  logs: { file: "logs/logs.test.ts", why: "does not read bundles" },
   connect: { file: "connect/shell-start.test.ts", why: "starts programs" },
   kubeconfig: { file: "kubeconfig/kubeconfig-file.test.ts", why: "writes a file" },
   credential: { file: "credential/exec-request.test.ts", why: "answers kubectl" },
