@@ -1,9 +1,12 @@
+import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import { buildDist, type DistFolder } from "../build/dist-folder.ts";
+import { rowsOf, runKnfleet } from "../cmd/kubectl/run-knfleet.ts";
 import {
   change,
   condition,
@@ -49,8 +52,8 @@ let helm: Helm;
 let hub: Cluster;
 let profile: Profile;
 let pods: ChartedPods;
+let dist: DistFolder;
 let values: Values;
-let since = new Date();
 let pluginKubeconfig = "";
 
 const crdKey = {
@@ -60,10 +63,11 @@ const crdKey = {
 };
 
 beforeAll(async () => {
-  since = new Date();
   hub = fleet().hub;
   helm = opened.use(await Helm.open(hub.adminKubeconfigPath));
-  pods = new ChartedPods(hub, { namespace, name: "knfleet" });
+  // What the image holds, and not the sources.
+  dist = opened.use(await buildDist());
+  pods = new ChartedPods(hub, { namespace, name: "knfleet", app: dist.path("") });
   profile = await fleet().addProfile(fleet().spoke(0), { plugin: "secretreader" });
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   await hub.admin.apply({
@@ -185,6 +189,7 @@ test("pods are made in a namespace that is restricted", async () => {
 });
 
 test("what runs in the pods does the main job and answers reviews, with the rights of the chart and no others", async () => {
+  const since = await asNew();
   await pluginIdentity();
   opened.use(await pods.webhook());
   const first = opened.use(await pods.controller());
@@ -206,6 +211,14 @@ test("what runs in the pods does the main job and answers reviews, with the righ
   const unused = reports.flatMap((report) => report.unused);
   expect(unused.filter((right) => !afterConflict.includes(right))).toEqual([]);
 }, 600_000);
+
+/** Takes away what the pods of the older chart left, and says since when the rights of this chart have to do, as for a first start. */
+async function asNew(): Promise<Date> {
+  const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: "knfleet-controller" };
+  const secret = { apiVersion: "v1", kind: "Secret", name: "knfleet-webhook-certificates" };
+  for (const key of [lease, secret]) await hub.admin.remove({ ...key, namespace });
+  return new Date();
+}
 
 /** Lets the plugin come to the hub as the controller's pod does. */
 async function pluginIdentity(): Promise<void> {
@@ -229,6 +242,7 @@ async function present(): Promise<KubeObject> {
 async function installations(first: ControllerProcess): Promise<void> {
   await present();
   await ready(hub, kind, 180_000);
+  await seen();
   // A component that cannot be installed, and one that is looked at again: what is said twice is counted up.
   const nowhere = { namespace: "fleet", name: "nowhere" };
   await created({ kind: "KnativeServing", on: nowhere });
@@ -241,6 +255,17 @@ async function installations(first: ControllerProcess): Promise<void> {
   await flap();
   await Promise.all([remove(hub, kind), giveUp("KnativeServing")]);
   await Promise.all([gone(hub, kind, 180_000), gone(hub, "KnativeServing", 180_000)]);
+}
+
+/** The bundled plugin sees the component, on the hub and by the ClusterProfile on the spoke. */
+async function seen(): Promise<void> {
+  const providerFile = join(hub.folder, "providers-of-the-chart.json");
+  const providers = valueAt(values, "multicluster", "accessProvidersConfig");
+  await writeFile(providerFile, JSON.stringify(providers));
+  const words = ["status", "-A", "--clusterprofile-provider-file", providerFile];
+  const files = [dist.path("kubectl-knfleet.js"), "--kubeconfig", hub.adminKubeconfigPath];
+  const ran = await runKnfleet([...files, ...words], { command: process.execPath });
+  expect(rowsOf(ran.stdout)).toMatchObject([{ KIND: kind, HUB: "Ready", LIVE: "Ready" }]);
 }
 
 /** Removes a component whose cluster will never be there. */
