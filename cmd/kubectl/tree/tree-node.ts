@@ -17,7 +17,7 @@ export interface TreeNode {
 }
 
 /** Whether a node and all below it are well. */
-export function isWell({ state, children }: TreeNode): boolean {
+function isWell({ state, children }: TreeNode): boolean {
   return state === "OK" && children.every(isWell);
 }
 
