@@ -33,33 +33,33 @@ function say(place: string, msg: string): string {
 export function testLogs(fleet: () => Fleet, scene: () => FleetScene): void {
   let hub: StubKubelet;
   let spoke: StubKubelet;
-  beforeAll(async () => {
-    const { admin } = fleet().hub;
-    hub = await startStubKubelet(fleet().hub);
-    spoke = await startStubKubelet(fleet().spoke("spoke-1"));
-    await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-    await admin.apply(controller);
-    await waitFor("the controller's pod", async () => {
-      const pods = await admin.list({ apiVersion: "v1", kind: "Pod", namespace });
-      return pods.some(({ status }) => isRecord(status) && status["phase"] === "Running");
-    });
-    hub.write("knfleet-controller", say("team-a", "Reconciled"));
-    hub.write("knfleet-controller", say("team-c", "of another one"));
-    spoke.write("activator", "\u001b[2Jactivator is here");
-    spoke.write("controller", "controller is here");
-  });
-  afterAll(async () => {
-    await fleet().hub.admin.remove({ apiVersion: "v1", kind: "Namespace", name: namespace });
-    await hub[Symbol.asyncDispose]();
-    await spoke[Symbol.asyncDispose]();
-  });
-
   function env(): Readonly<Record<string, string>> {
     const { kubeconfig: KUBECONFIG, providerFile: KNFLEET_PROVIDER_FILE } = scene();
     return { KUBECONFIG, KNFLEET_PROVIDER_FILE };
   }
 
   describe("logs", () => {
+    beforeAll(async () => {
+      const { admin } = fleet().hub;
+      hub = await startStubKubelet(fleet().hub);
+      spoke = await startStubKubelet(fleet().spoke("spoke-1"));
+      await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+      await admin.apply(controller);
+      await waitFor("the controller's pod", async () => {
+        const pods = await admin.list({ apiVersion: "v1", kind: "Pod", namespace });
+        return pods.some(({ status }) => isRecord(status) && status["phase"] === "Running");
+      });
+      hub.write("knfleet-controller", say("team-a", "Reconciled"));
+      hub.write("knfleet-controller", say("team-c", "of another one"));
+      spoke.write("activator", "\u001b[2Jactivator is here");
+      spoke.write("controller", "controller is here");
+    });
+    afterAll(async () => {
+      await fleet().hub.admin.remove({ apiVersion: "v1", kind: "Namespace", name: namespace });
+      await hub[Symbol.asyncDispose]();
+      await spoke[Symbol.asyncDispose]();
+    });
+
     test("of the controller about this installation and of its Deployments stand on one time line", async () => {
       const ran = await runKnfleet(["logs", "ks/knative-serving"], { env: env() });
       expect(ran).toMatchObject({ exitCode: 0, stderr: "" });

@@ -12,6 +12,26 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
+/** What it prints until the newest Event is there; then it is interrupted. */
+async function watched(...args: readonly string[]): Promise<string> {
+  const stop = new AbortController();
+  let stdout = "";
+  const terminal = {
+    args: ["events", "-A", "--no-live", "-w", ...args],
+    env: hub.env,
+    stdout: {
+      write: (text: string) => {
+        stdout += text;
+        if (stdout.includes("Contested")) stop.abort();
+      },
+    },
+    stderr: { write: () => true },
+    now: () => now,
+  };
+  expect(await runCli(terminal, stop.signal)).toBe(130);
+  return stdout;
+}
+
 describe("events -w", () => {
   test.each([
     { args: ["-o", "name"], says: "With -w there is no -o name" },
@@ -27,26 +47,6 @@ describe("events -w", () => {
     expect(ran).toMatchObject({ exitCode: 1, stdout: "" });
     expect(ran.stderr).toContain('"nothing" not found');
   });
-
-  /** What it prints until the newest Event is there; then it is interrupted. */
-  async function watched(...args: readonly string[]): Promise<string> {
-    const stop = new AbortController();
-    let stdout = "";
-    const terminal = {
-      args: ["events", "-A", "--no-live", "-w", ...args],
-      env: hub.env,
-      stdout: {
-        write: (text: string) => {
-          stdout += text;
-          if (stdout.includes("Contested")) stop.abort();
-        },
-      },
-      stderr: { write: () => true },
-      now: () => now,
-    };
-    expect(await runCli(terminal, stop.signal)).toBe(130);
-    return stdout;
-  }
 
   test("prints one object a line, and nothing that moves the cursor", async () => {
     const items = (await watched("-o", "json"))
