@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { existsSync, mkdirSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { join } from "node:path";
 
@@ -16,6 +17,17 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
   // In a folder of one's own: what lies in the machine's folder for temporary files could be somebody else's code.
   const { XDG_CACHE_HOME: cache = "", HOME: home = "" } = process.env;
   const base = cache === "" ? home && join(home, ".cache") : cache;
-  if (base !== "") nodeModule.enableCompileCache(join(base, "knfleet", "node"));
+  const folders = [base, join(base, "knfleet"), join(base, "knfleet", "node")] as const;
+  if (base !== "" && folders.every(isFolder)) nodeModule.enableCompileCache(folders[2]);
   await (await import("./kubectl/run-plugin.ts")).runPlugin();
+}
+
+/** Makes the last folder of the path alone: Node itself would make a home that is not there, and tries for ever below /proc. */
+function isFolder(path: string): boolean {
+  try {
+    if (!existsSync(path)) mkdirSync(path, 0o700);
+    return true;
+  } catch {
+    return false;
+  }
 }

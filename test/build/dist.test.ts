@@ -62,6 +62,22 @@ describe("the programs of dist/, with an empty environment", () => {
     expect(stdout).toContain("ClusterBusy");
   });
 
+  test("kubectl knfleet keeps what it compiled in the user's cache, and does without one", async () => {
+    const start = (cache: string) => {
+      const words = [dist.path("kubectl-knfleet.js"), "--help"];
+      const env = { XDG_CACHE_HOME: cache };
+      return run(process.execPath, words, { env, timeout: 60_000 });
+    };
+    const cache = dist.path("../cache");
+    await start(cache);
+    expect(await readdir(join(cache, "knfleet/node"))).toHaveLength(1);
+    await writeFile(dist.path("../no-cache"), "");
+    // Below /proc nothing can be made, and Node would try for ever.
+    for (const wrong of ["/proc/none", "/nonexistent/home", dist.path("../no-cache")]) {
+      expect((await start(wrong)).stdout).toContain("kubectl knfleet status");
+    }
+  });
+
   test("kubectl knfleet renders a component", async () => {
     const file = dist.path("../eventing.json");
     await writeFile(file, JSON.stringify(eventing));
