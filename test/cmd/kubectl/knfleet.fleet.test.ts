@@ -197,7 +197,9 @@ describe("version", () => {
     const { stdout, stderr, exitCode } = await knfleet("version", "--spoke-timeout", "50s");
     const [head = "", table = ""] = stdout.split("\n\n");
     // Other tests may have left a controller on the hub.
-    expect(head).toMatch(/^Client Version: \S+\n(?:Controller Version: .+\n)*Hub Version: v1\.36\.3$/);
+    expect(head).toMatch(
+      /^Client Version: \S+\n(?:Controller Version: .+\n)*Hub Version: v1\.36\.3$/,
+    );
     expect(rowsOf(table)).toContainEqual(
       expect.objectContaining({
         CLUSTER: "spoke-1",
