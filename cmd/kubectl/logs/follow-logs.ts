@@ -166,7 +166,11 @@ async function followOne(
   }: Pick<New, "id" | "client" | "shared"> & { readonly state: Followed },
   signal: AbortSignal,
 ): Promise<void> {
+  const { tail } = shared.filter;
   try {
+    if (state.lastTime === undefined && source.isWanted !== undefined && tail !== undefined) {
+      await tellLast(source, { id, client, state, shared }, signal);
+    }
     for await (const line of client.logs?.(refOf(source, state, shared.filter), signal) ?? []) {
       if (isOld(line, state)) continue;
       const item = itemOf(line, id, source);
@@ -175,6 +179,29 @@ async function followOne(
   } catch (error) {
     if (!signal.aborted) shared.sink.trouble(sourceError(error, source, id));
   }
+}
+
+/** Of a controller's lines the last that are about the components, wherever they are; the server cannot tell. */
+async function tellLast(
+  source: LogSource,
+  {
+    id,
+    client,
+    state,
+    shared,
+  }: Pick<New, "id" | "client" | "shared"> & { readonly state: Followed },
+  signal: AbortSignal,
+): Promise<void> {
+  const { tail = 0 } = shared.filter;
+  const ref = { ...refOf(source, state, shared.filter), follow: false };
+  const last: LogItem[] = [];
+  for await (const line of client.logs?.(ref, signal) ?? []) {
+    if (isOld(line, state)) continue;
+    const item = itemOf(line, id, source);
+    if (item !== undefined) last.push(item);
+    if (last.length > tail) last.shift();
+  }
+  for (const item of last) shared.sink.line(item);
 }
 
 function refOf(

@@ -13,6 +13,8 @@ export interface StubKubelet extends AsyncDisposable {
   cut(): void;
   /** How many follow now. */
   readonly followers: number;
+  /** How many have followed, over and over. */
+  readonly followed: number;
 }
 
 interface Written {
@@ -25,6 +27,7 @@ interface Written {
 export async function startStubKubelet(cluster: Cluster): Promise<StubKubelet> {
   const written: Written[] = [];
   const followers = new Map<ServerResponse, string>();
+  let followed = 0;
   const { certificatePem: cert, keyPem: key } = createSelfSigned({
     commonName: "kubelet",
     usage: "server",
@@ -46,6 +49,7 @@ export async function startStubKubelet(cluster: Cluster): Promise<StubKubelet> {
     }
     if (searchParams.get("follow") !== "true") return response.end();
     followers.set(response, pod);
+    followed += 1;
     response.on("close", () => followers.delete(response));
     return undefined;
   });
@@ -66,6 +70,9 @@ export async function startStubKubelet(cluster: Cluster): Promise<StubKubelet> {
     },
     get followers() {
       return followers.size;
+    },
+    get followed() {
+      return followed;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

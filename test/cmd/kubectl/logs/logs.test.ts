@@ -2,6 +2,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { runCli } from "../../../../cmd/kubectl/cli.ts";
+import { now } from "../fleet-facts.ts";
 import { runText } from "../run-text.ts";
 import { startStubHub, type StubHub } from "../stub-hub.ts";
 import { loggedAnswers, loggedToken, loggingObjects } from "./recorded-logs.ts";
@@ -59,6 +61,25 @@ describe("logs", () => {
     const { exitCode, stdout, stderr } = await ran(...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(says);
+  });
+
+  test("with -f begin with the last lines about the installation", async () => {
+    const stop = new AbortController();
+    let stdout = "";
+    const terminal = {
+      args: ["logs", "ke", "--no-live", "--container=controller", "-f", "--tail=1"],
+      env: hub.env,
+      stdout: {
+        write: (text: string) => {
+          stdout += text;
+          if (stdout.includes("12:00:01.234")) stop.abort();
+        },
+      },
+      stderr: { write: () => true },
+      now: () => now,
+    };
+    expect(await runCli(terminal, stop.signal)).toBe(130);
+    expect(stdout).toMatch(/^<hub> knfleet-controller-7c9f-x1 controller 12:00:01\.234 [^\n]*\n$/);
   });
 
   test("of more containers than --max-streams are incomplete, and say so", async () => {
