@@ -9,6 +9,9 @@ export const indexFile = "bundle.json";
 /** File of a bundle with the walks to every installation, as `diagnose -o json` prints them. */
 export const diagnosisFile = "diagnosis.json";
 
+/** File of a bundle with the last log lines, as `logs -o json` prints them. */
+export const logsFile = "logs.json";
+
 /** One cluster of a bundle. */
 export interface BundledCluster {
   /** `namespace/name` of the ClusterProfile; null for the hub. */

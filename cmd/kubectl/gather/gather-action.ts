@@ -1,17 +1,19 @@
 import { limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
-import { diagnosisFile, type Bundle, type RecordedCluster } from "../bundle/bundle.ts";
+import { diagnosisFile, logsFile, type Bundle, type RecordedCluster } from "../bundle/bundle.ts";
 import { recordedFleet } from "../bundle/read-bundle.ts";
 import { recordedAccess } from "../bundle/recorded-access.ts";
 import type { ArchiveFile } from "../bundle/tar.ts";
 import { clientVersion } from "../client-version.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { failureReason } from "../failure.ts";
+import type { LogDeps } from "../logs/read-logs.ts";
 import { messageOf } from "../message-of.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openProgress } from "../print/progress.ts";
 import { statusHtml } from "../print/status-html.ts";
-import { allKinds } from "../selection.ts";
+import { allKinds, type Selection } from "../selection.ts";
 import { status } from "../status.ts";
+import { UsageError } from "../usage-error.ts";
 import { bundleOf } from "./bundle-files.ts";
 import { bundleNotes, bundleTable } from "./gather-text.ts";
 import { gather, namesIn, withRows } from "./gather.ts";
@@ -24,6 +26,7 @@ import { checkFiles, writeBundle } from "./write-bundle.ts";
 export interface GatherFlags {
   readonly dryRun?: boolean;
   readonly live?: boolean;
+  readonly tail?: string;
   /** Value of `-o` that is no format. */
   readonly file?: string;
 }
@@ -109,6 +112,7 @@ async function collected(
   const { args, flags, options, terminal } = input;
   const { env, stderr } = terminal;
   const spokes = options.live ?? true;
+  const tail = flags.recorded === undefined ? tailOf(options.tail ?? "500") : 0;
   const onCredential = known.credential.bind(known);
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -117,16 +121,52 @@ async function collected(
   const progress = openProgress(flags.quiet ? undefined : stderr);
   const spokeTimeoutMs = flags.spokeTimeoutGiven ? flags.spokeTimeoutMs : defaultSpokeTimeoutMs;
   const limits = { ...limitsOf(flags, progress.update), spokeTimeoutMs };
-  const [clusters, walks] = await Promise.all([
+  const { now } = terminal;
+  const [clusters, walks, logs] = await Promise.all([
     gather({ access, selection, limits }, deadline),
-    spokes ? walksOf(input, onCredential, deadline) : { documents: {}, errors: [] },
+    spokes ? walksOf(input, onCredential, deadline) : nothing,
+    logsOf(
+      { access, limits, live: spokes, now, cliVersion: clientVersion },
+      { tail, selection },
+      deadline,
+    ),
   ]).finally(progress.end);
-  return { clusters, namespace: access.namespace, walks };
+  const documents = { ...walks.documents, ...logs.documents };
+  const errors = [...walks.errors, ...logs.errors];
+  return { clusters, namespace: access.namespace, walks: { documents, errors } };
 }
 
 interface Walks {
   readonly documents: Readonly<Record<string, unknown>>;
   readonly errors: Bundle["errors"];
+}
+
+const nothing: Walks = { documents: {}, errors: [] };
+
+function tailOf(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new UsageError(`Invalid value "${text}" for --tail: want a number, or 0 for no logs`);
+}
+
+// A fleet has thousands of containers; who needs the logs of all gathers them cluster by cluster.
+const maxStreams = 200;
+
+/** The last lines of the containers' logs, with what could not be read of them; a bundle without them is a bundle. */
+async function logsOf(
+  deps: LogDeps,
+  { tail, selection }: { readonly tail: number; readonly selection: Selection },
+  signal: AbortSignal,
+): Promise<Walks> {
+  if (tail === 0) return nothing;
+  const { readLogs } = await import("../logs/read-logs.ts");
+  const filter = { sinceTime: undefined, tail, container: undefined, maxStreams };
+  try {
+    const list = await readLogs({ selection, filter }, deps, signal);
+    return { documents: { [logsFile]: list }, errors: [] };
+  } catch (error) {
+    const message = `The logs were not read: ${messageOf(error)}`;
+    return { documents: {}, errors: [{ reason: failureReason(error), message, cluster: null }] };
+  }
 }
 
 /** The walks to all of the installations; a bundle without them is a bundle. */

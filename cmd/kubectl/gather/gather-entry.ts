@@ -8,7 +8,7 @@ export function gatherEntry(): CommandEntry {
     name: "gather",
     args: "[TYPE[/NAME] | NAME...]",
     summary: "Write a bundle for support: hub and spokes, without secrets",
-    text: "Reads the selected installations, their ClusterProfiles, the namespaces that they are in on hub and spokes, and walks to every one as\ndiagnose does; and writes all of it into one tar.gz that only you may read. Of Secrets there are only the names of keys, sizes, and hashes\nby which equal values of one bundle are seen; tokens, keys, certificates and logins in URLs are taken out everywhere. Before it is\nwritten, the bundle is searched for every credential that the run has met. Other commands read it with --bundle. A spoke has a minute,\nthe whole command ten, unless --spoke-timeout and --timeout say otherwise.",
+    text: "Reads the selected installations, their ClusterProfiles, the namespaces that they are in on hub and spokes, the logs of controllers and Knative's own Deployments,\nand walks to every one as diagnose does; and writes all of it into one tar.gz that only you may read. Of Secrets there are only the names of keys, sizes, and hashes\nby which equal values of one bundle are seen; tokens, keys, certificates and logins in URLs are taken out everywhere. Before it is\nwritten, the bundle is searched for every credential that the run has met. Other commands read it with --bundle. A spoke has a minute,\nthe whole command ten, unless --spoke-timeout and --timeout say otherwise.",
     examples: [
       ["kubectl knfleet gather -A", "of the whole fleet, into a file named by the time"],
       ["kubectl knfleet gather ks/knative-serving -n team-a -o case-17.tgz", "of one installation"],
@@ -20,6 +20,10 @@ export function gatherEntry(): CommandEntry {
     ],
     options: [
       new Option("--dry-run", "read everything and list the files, but write nothing"),
+      new Option(
+        "--tail <lines>",
+        "of each container the last so many log lines (default 500); 0: no logs",
+      ),
       new Option("--no-live", "only the hub's: no spoke is reached"),
     ],
     kind: "Bundle",

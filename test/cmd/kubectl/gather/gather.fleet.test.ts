@@ -72,6 +72,7 @@ describe("gather", () => {
     expect(mode & 0o777).toBe(0o600);
     const files = await filesOf(path);
     expect(files.get(`${folderOf(files, "fleet/spoke-1")}/configmaps.json`)).toContain("copies");
+    expect(JSON.parse(files.get("logs.json") ?? "")).toMatchObject({ kind: "LogList" });
     const secrets = [...tokens, ...allCanaries];
     const forms = secrets.flatMap((text) =>
       formsOf({ text, prefixes: !text.startsWith("canary") }),
