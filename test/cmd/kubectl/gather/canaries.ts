@@ -11,10 +11,10 @@ const canaries = {
 } as const;
 
 /** A value that two Secrets share. */
-const shared = "canary-shared-value-e0c4a7195d";
+export const secretValue = "canary-shared-value-e0c4a7195d";
 
 /** All of them. */
-export const allCanaries: readonly string[] = [...Object.values(canaries), shared];
+export const allCanaries: readonly string[] = [...Object.values(canaries), secretValue];
 
 function place(name: string) {
   return { metadata: { namespace: "team-a", name } };
@@ -27,8 +27,12 @@ export async function hideCanaries(fleet: Fleet): Promise<void> {
   const { password, url, event, variable, yaml, applied } = canaries;
   const secret = { apiVersion: "v1", kind: "Secret" };
   const config = { apiVersion: "v1", kind: "ConfigMap" };
-  await hub.apply({ ...secret, ...place("shared"), stringData: { one: shared } });
-  await spoke.apply({ ...secret, ...place("shared"), stringData: { other: shared, password } });
+  await hub.apply({ ...secret, ...place("shared"), stringData: { one: secretValue } });
+  await spoke.apply({
+    ...secret,
+    ...place("shared"),
+    stringData: { other: secretValue, password },
+  });
   await spoke.apply({
     ...config,
     ...place("copies"),

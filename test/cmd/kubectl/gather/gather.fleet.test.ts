@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { env } from "node:process";
 import { gunzipSync } from "node:zlib";
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { filesOfTar } from "../../../../cmd/kubectl/bundle/tar.ts";
 import { formsOf } from "../../../../cmd/kubectl/gather/secret-forms.ts";
@@ -14,10 +14,12 @@ import { sceneNames } from "../golden/golden-lines.ts";
 import { recordScene } from "../golden/record-scene.ts";
 import { setFineScene, setUpstreamScene } from "../golden/scenes.ts";
 import { rowsOf, runKnfleet, type Ran } from "../run-knfleet.ts";
-import { allCanaries, hideCanaries } from "./canaries.ts";
+import { startStubKubelet, type StubKubelet } from "../stub-kubelet.ts";
+import { allCanaries, hideCanaries, secretValue } from "./canaries.ts";
 
 const fleet = useFleet({ spokes: 2 });
 let scene: FleetScene;
+let kubelet: StubKubelet;
 const tokens: string[] = [wrongToken];
 
 beforeAll(async () => {
@@ -34,7 +36,12 @@ beforeAll(async () => {
   await hideCanaries(fleet());
   const profile = await fleet().addProfile(fleet().spoke("spoke-1"), { plugin: "secretreader" });
   tokens.push(profile.token);
+  kubelet = await startStubKubelet(fleet().spoke("spoke-1"));
+  for (const text of allCanaries) kubelet.write("activator", `password: ${text}`);
+  for (const text of [...tokens.slice(1), secretValue]) kubelet.write("activator", `it is ${text}`);
 });
+
+afterAll(() => kubelet[Symbol.asyncDispose]());
 
 function knfleet(...args: readonly string[]): Promise<Ran> {
   return runKnfleet(args, {
@@ -73,6 +80,7 @@ describe("gather", () => {
     const files = await filesOf(path);
     expect(files.get(`${folderOf(files, "fleet/spoke-1")}/configmaps.json`)).toContain("copies");
     expect(JSON.parse(files.get("logs.json") ?? "")).toMatchObject({ kind: "LogList" });
+    expect(files.get("logs.json")).toContain("password: [redacted]");
     const secrets = [...tokens, ...allCanaries];
     const forms = secrets.flatMap((text) =>
       formsOf({ text, prefixes: !text.startsWith("canary") }),
