@@ -27,12 +27,16 @@ const content = {
 const names = Object.keys(content).toSorted();
 const signal = new AbortController().signal;
 
+let surroundings: string;
 let root: string;
 let dir: string;
 let mirror: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), "knfleet-releases-"));
+  // What stands beside a project is read, too: nothing may stand beside this one.
+  surroundings = await mkdtemp(join(tmpdir(), "knfleet-releases-"));
+  root = join(surroundings, "project");
+  await mkdir(root);
   dir = join(root, "filled");
   mirror = join(root, "mirror");
   await writeLock("http://127.0.0.1:9");
@@ -40,7 +44,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await rm(root, { recursive: true });
+  await rm(surroundings, { recursive: true });
 });
 
 async function put(path: string, text: string): Promise<void> {
