@@ -32,10 +32,10 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
     "The cluster is older than `KUBERNETES_MIN_VERSION` of the controller, v1.34.0 by default. Nothing was changed on it.",
   ApplyFailed: "The cluster refused objects. In the condition: reason `Error`.",
   AnchorConflict:
-    "The installation on the cluster belongs to another hub or to another component. Nothing of it is touched.",
+    "The installation on the cluster, or an object that a new one would write, belongs to another hub or to another component. Nothing is touched.",
   AnchorUnprotected: "Nothing would protect the anchor of a new installation, so it is not made.",
   DuplicateComponent:
-    "An older component of the same kind is for the same cluster. The younger one touches nothing there, also when it is deleted.",
+    "An older component of the same kind is for the same cluster, perhaps through another ClusterProfile. The younger one touches nothing there, also when it is deleted.",
   ClusterBusy: "The namespace or objects on the cluster are still being deleted.",
   DeploymentsNotReady:
     "Deployments are not available yet, or not any more. In the condition: reason `NotReady`.",
