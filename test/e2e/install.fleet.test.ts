@@ -133,8 +133,11 @@ describe("two components on two spokes", () => {
     expect(perObject.get(anchorId)).toBe(2);
     perObject.delete(anchorId);
     expect([...perObject].filter(([, count]) => count > 1)).toEqual([]);
-    const asked = requests.filter(({ verb }) => verb !== "watch");
-    expect(asked.length).toBeLessThanOrEqual(1.15 * objects);
+    // How often a CR is refused depends on how soon the server serves its CRD.
+    const asked = requests.filter(
+      ({ verb, code }) => verb !== "watch" && !(verb === "patch" && code === 404),
+    );
+    expect(asked.length).toBeLessThanOrEqual(1.1 * objects);
   });
 
   test("a second reconcile writes nothing, also by a controller that starts anew", async () => {

@@ -54,7 +54,9 @@ describe.each([
 
     expect(changes).toMatchObject({ parked: [], failed: [], pruned: [], unchanged: 0 });
     const sent = await sentTo(spoke, since);
-    expect(sent.length / rendered.manifests.length).toBeLessThanOrEqual(1.15);
+    // How often a CR is refused depends on how soon the server serves its CRD.
+    const asked = sent.filter(({ verb, code }) => !(verb === "patch" && code === 404));
+    expect(asked.length / rendered.manifests.length).toBeLessThanOrEqual(1.1);
     const accepted = sent.filter(({ verb, code }) => verb === "patch" && code < 300);
     const names = accepted.map(({ uri }) => uri.replace(/\?.*/, ""));
     // The root alone is written twice: created with the intent, then patched.
