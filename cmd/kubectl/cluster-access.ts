@@ -2,6 +2,7 @@ import type { Credential } from "../../access/credential.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { ResolvedAccess } from "../../access/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import type { HubProviderFile } from "./hub-provider-file.ts";
 
 /** A way to one spoke for the time of one command. */
 export interface SpokeAccess extends AsyncDisposable {
@@ -18,6 +19,20 @@ export interface SpokeWays {
   credential(access: ResolvedAccess, signal: AbortSignal): Promise<Credential>;
 }
 
+/** How a command reaches the spokes. */
+export interface SpokesAccess {
+  /** Connects to the cluster of a profile; throws FleetError. Undefined when there is no provider file. */
+  readonly reach:
+    | ((profile: ClusterProfile, signal: AbortSignal) => Promise<SpokeAccess>)
+    | undefined;
+  /** Undefined when there is no provider file, and for a recorded fleet. */
+  readonly ways?: SpokeWays;
+  /** A file that was read from the hub, and what its readers see. */
+  readonly fromHub?: Pick<HubProviderFile, "file" | "environment">;
+  /** Why there is no provider file, where somebody looked for one. */
+  readonly missing?: string;
+}
+
 /** How a command reaches the hub and, with a provider file, the spokes: the same credential path as the controller's. */
 export interface ClusterAccess extends AsyncDisposable {
   readonly hub: KubeClient;
@@ -25,10 +40,6 @@ export interface ClusterAccess extends AsyncDisposable {
   readonly namespace: string;
   /** Time for one request to the hub. */
   readonly hubTimeoutMs: number;
-  /** Connects to the cluster of a profile; throws FleetError. Undefined when no provider file was named. */
-  readonly reach:
-    | ((profile: ClusterProfile, signal: AbortSignal) => Promise<SpokeAccess>)
-    | undefined;
-  /** Undefined when no provider file was named. */
-  readonly ways?: SpokeWays | undefined;
+  /** The way to the spokes. Asks the hub for the provider file, once, when none was named; after an abort there is no way. */
+  readonly spokes: () => Promise<SpokesAccess>;
 }

@@ -26,5 +26,7 @@ export interface CommandEntry {
   readonly readsBundles?: true;
   /** `-o` that is no format names the file to write; the action finds it in its options as `file`. */
   readonly writesFile?: true;
+  /** Programs run it, and nobody reads along. */
+  readonly isForPrograms?: true;
   readonly load: () => Promise<Action<object>>;
 }

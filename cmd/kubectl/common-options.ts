@@ -36,7 +36,7 @@ export function commonOptions(): readonly Option[] {
     new Option("-v, --v <level>", "6: requests on standard error; 9: with bodies, without secrets"),
     new Option(
       "--clusterprofile-provider-file <file>",
-      "access providers, as the controller's; needed to reach spokes (env KNFLEET_PROVIDER_FILE)",
+      "access providers, as the controller's (default: those in the hub's ConfigMap; env KNFLEET_PROVIDER_FILE)",
     ),
     new Option(
       "--plugin-namespace <name>",

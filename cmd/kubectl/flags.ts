@@ -70,6 +70,8 @@ export interface Flags {
   readonly verbosity: number;
   /** Is told of every request. */
   readonly onRequest?: RequestObserver;
+  /** Is told in one line what the user should know of how it was done; absent: nobody is to be told. */
+  readonly onNote?: (line: string) => void;
   readonly providerFile: string | undefined;
   readonly pluginNamespace: string | undefined;
   /** Folders below which exec plugins have to be; empty: anywhere. */

@@ -1,9 +1,8 @@
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
-import { FleetError } from "../../api/errors.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
-import { ownReasons } from "./own-reasons.ts";
 import { readProfile } from "./profiles.ts";
+import { noProviderFile, UnreadError } from "./spoke-reading.ts";
 
 /** A cluster that a command stays connected to. */
 export interface LastingSpoke {
@@ -15,13 +14,13 @@ export interface LastingSpoke {
 /** Connects to the cluster of a ClusterProfile, or to the hub when there is none. Throws FleetError, and what KubeClient throws. */
 export async function openLastingSpoke(
   ref: ClusterProfileRef | undefined,
-  { hub, reach }: Pick<ClusterAccess, "hub" | "reach">,
+  { hub, spokes }: Pick<ClusterAccess, "hub" | "spokes">,
   signal: AbortSignal,
 ): Promise<LastingSpoke> {
   if (ref === undefined) return { client: hub, close: () => undefined };
-  if (reach === undefined) {
-    throw new FleetError("AccessProviderNotConfigured", ownReasons.NoProviderFile);
-  }
+  const { reach, missing } = await spokes();
+  signal.throwIfAborted();
+  if (reach === undefined) throw new UnreadError(noProviderFile(missing));
   const spoke = await reach(await readProfile(ref, hub, signal), signal);
   return {
     client: spoke.client,

@@ -5,7 +5,7 @@ import type { KubeClient } from "../../access/kube-client.ts";
 import type { KubeconfigSource } from "../../access/kubeconfig.ts";
 import type { RequestObserver } from "../../access/request-record.ts";
 import { clientVersion } from "./client-version.ts";
-import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
+import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import type { Flags } from "./flags.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -19,17 +19,16 @@ interface OpenOptions {
 }
 
 /**
- * Opens the way to the hub and, when a provider file was named, to the spokes. Reads files, asks no server yet. Throws
- * FleetError `ConfigInvalid` for a kubeconfig or provider file that cannot be used.
+ * Opens the way to the hub and to the spokes: with the provider file that was named, else with the one that the hub has. Reads files, asks no server yet.
+ * Throws FleetError `ConfigInvalid` for a kubeconfig or provider file that cannot be used.
  */
 export async function openClusterAccess(
   flags: Flags,
   { env, spokes, onCredential }: OpenOptions,
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
-  const { providerFile, pluginNamespace, pluginRoots, recorded } = flags;
-  if (recorded !== undefined) {
-    return (await import("./bundle/recorded-access.ts")).recordedAccess(recorded);
+  if (flags.recorded !== undefined) {
+    return (await import("./bundle/recorded-access.ts")).recordedAccess(flags.recorded);
   }
   const { connectHub } = await import("../../access/hub.ts");
   await using files = new AsyncDisposableStack();
@@ -41,21 +40,15 @@ export async function openClusterAccess(
   };
   const hub = await connectHub({ ...source, userAgent, ...watching });
   const { client, namespace } = hub;
-  const opened =
-    spokes && providerFile !== undefined
-      ? await openSpokes(
-          providerFile,
-          { source, pluginNamespace, pluginRoots, userAgent, files, hub: client, ...watching },
-          signal,
-        )
-      : undefined;
+  const opened = spokes
+    ? await spokesOpener(flags, { source, userAgent, files, hub: client, ...watching }, signal)
+    : () => Promise.resolve({ reach: undefined });
   const kept = files.move();
   return {
     hub: client,
     namespace,
     hubTimeoutMs: flags.hub.requestTimeoutMs,
-    reach: opened?.reach,
-    ways: opened?.ways,
+    spokes: opened,
     async [Symbol.asyncDispose]() {
       // Ending a connection to a server that is silent takes seconds, and the process ends anyway.
       void hub[Symbol.asyncDispose]().then(undefined, () => undefined);
@@ -86,8 +79,6 @@ export function hubSource(
 
 interface SpokesOptions {
   readonly source: KubeconfigSource;
-  readonly pluginNamespace: string | undefined;
-  readonly pluginRoots: readonly string[];
   readonly userAgent: string;
   /** Gets the files that have to be removed at the end. */
   readonly files: AsyncDisposableStack;
@@ -97,26 +88,44 @@ interface SpokesOptions {
   readonly onRequest?: RequestObserver;
 }
 
-async function openSpokes(
-  file: string,
-  { source, pluginNamespace, pluginRoots, userAgent, files, ...seen }: SpokesOptions,
+/** A file that was named is read at once; the hub is asked when spokes are to be reached, and no more than once. */
+async function spokesOpener(
+  flags: Flags,
+  { files, source, ...options }: SpokesOptions,
   signal: AbortSignal,
-): Promise<{ readonly reach: ClusterAccess["reach"]; readonly ways: SpokeWays }> {
+): Promise<ClusterAccess["spokes"]> {
+  const { providerFile, pluginNamespace, pluginRoots } = flags;
+  if (providerFile === undefined) {
+    let found: Promise<SpokesAccess> | undefined;
+    const { environment } = source;
+    return () => (found ??= spokesByHub(flags, { environment, ...options }, signal));
+  }
   const { loadProviderFile } = await import("../../access/provider-file.ts");
-  const { connectSpoke, freshCredential } = await import("../../access/spoke-connection.ts");
-  const { accessOf } = await import("../../access/resolved-access.ts");
-  const { selectProvider } = await import("../../access/select-provider.ts");
-  const providers = await loadProviderFile(file, signal);
+  const { namedSpokes } = await import("./reached-spokes.ts");
+  const providers = await loadProviderFile(providerFile, signal);
   const environment = await pluginSurroundings({ source, pluginNamespace, files });
-  // No limit on plugins but the number of spokes read at once: a plugin that hangs must not hold back other spokes.
-  const deps = { environment, userAgent, pluginRoots, ...seen };
-  return {
-    reach: (profile, deadline) => connectSpoke({ profile, providers }, deps, deadline),
-    ways: {
-      resolve: (profile) => accessOf(profile, selectProvider(profile, providers)),
-      credential: (access, deadline) => freshCredential(access, deps, deadline),
-    },
-  };
+  const spokes = namedSpokes(providers, { environment, pluginRoots, ...options });
+  return () => Promise.resolve(spokes);
+}
+
+async function spokesByHub(
+  flags: Flags,
+  options: Omit<SpokesOptions, "files" | "source"> & { readonly environment: Environment },
+  signal: AbortSignal,
+): Promise<SpokesAccess> {
+  const { hubProviderFile } = await import("./hub-provider-file.ts");
+  const { pluginNamespace } = flags;
+  const { environment, hub } = options;
+  const timeoutMs = flags.hub.requestTimeoutMs;
+  const wanted = { pluginNamespace, environment, timeoutMs };
+  const found = await hubProviderFile(hub, wanted, signal).catch((error: unknown) => {
+    if (signal.aborted) return "the command was ended";
+    throw error;
+  });
+  if (typeof found === "string") return { reach: undefined, missing: found };
+  flags.onNote?.(`provider file: ${found.place}`);
+  const { hubSpokes } = await import("./reached-spokes.ts");
+  return hubSpokes(found, options);
 }
 
 // Inside a cluster, and with a single kubeconfig used as it is, plugins find the hub by themselves.
@@ -124,7 +133,7 @@ async function pluginSurroundings({
   source,
   pluginNamespace,
   files,
-}: Pick<SpokesOptions, "source" | "pluginNamespace" | "files">): Promise<Environment> {
+}: Pick<SpokesOptions, "source" | "files"> & Pick<Flags, "pluginNamespace">): Promise<Environment> {
   const { environment, kubeconfig, context, overrides } = source;
   const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const asIs = [context, overrides, pluginNamespace].every((value) => value === undefined);

@@ -5,6 +5,8 @@ export const ownReasons = {
   NoStatus: "No controller has written a status yet",
   NotObserved: "The controller has not seen the latest change of the spec",
   NoProviderFile: "No provider file was named, so spokes cannot be reached",
+  PluginNotRun:
+    "The provider file came from the hub, and what it names is not done on this machine",
   Interrupted: "The command was interrupted, or its time was over, before the cluster had answered",
   NotInBundle: "The bundle has nothing about the cluster",
   Timeout: "The cluster did not answer within --spoke-timeout",

@@ -52,7 +52,8 @@ export function createProgram(
     command.action(async () => {
       const { file, ...given } = fileAsked(program.opts<RawFlags>(), entry);
       const raw = await withSettings(given, terminal.env);
-      const flags = await withRequestLog(readFlags(raw, terminal.env, entry.formats), terminal);
+      const read = readFlags(raw, terminal.env, entry.formats);
+      const flags = withNotes(await withRequestLog(read, terminal), entry, terminal);
       const options = { ...command.opts(), ...(file === undefined ? {} : { file }) };
       await run(entry, { args: command.args, flags, options, terminal });
     });
@@ -75,6 +76,14 @@ async function withRequestLog(flags: Flags, { stderr }: Terminal): Promise<Flags
   if (flags.verbosity < 6) return flags;
   const { requestLog } = await import("./print/request-log.ts");
   return { ...flags, onRequest: requestLog(stderr, flags.verbosity) };
+}
+
+const toBeRead = ["table", "wide"];
+
+/** Who reads with his eyes is told how it was done. */
+function withNotes(flags: Flags, { isForPrograms }: CommandEntry, { stderr }: Terminal): Flags {
+  if (flags.quiet || isForPrograms === true || !toBeRead.includes(flags.output)) return flags;
+  return { ...flags, onNote: (line) => stderr.write(`${line}\n`) };
 }
 
 /** What bare `kubectl knfleet` prints. */

@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
-import type { ClusterAccess } from "./cluster-access.ts";
+import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
 import { ownReasons } from "./own-reasons.ts";
 import type { Running } from "./print/progress.ts";
@@ -8,6 +8,7 @@ import { readProfile } from "./profiles.ts";
 import type { ReportError } from "./report.ts";
 import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
 import {
+  noProviderFile,
   unreadBecause,
   type Reading,
   type SpokeReading,
@@ -74,6 +75,8 @@ export async function readEach<Facts>(
   const targets = new Map(
     components.map((component) => [clusterIdOf(component), component.spec?.clusterProfileRef]),
   );
+  const isRemote = [...targets.values()].some((ref) => ref !== undefined);
+  const spokes = isRemote ? await access.spokes() : { reach: undefined };
   let done = 0;
   const running = new Map<string, number>();
   const failed = new AbortController();
@@ -83,7 +86,7 @@ export async function readEach<Facts>(
     const name = id === "" ? "<hub>" : id;
     running.set(name, performance.now());
     limits.onProgress?.(done, targets.size, running);
-    const reading = await readCluster({ id, ref }, { access, timeoutMs, read }, both);
+    const reading = await readCluster({ id, ref }, { access, spokes, timeoutMs, read }, both);
     if (limits.failFast === true && reading.kind === "unread") failed.abort();
     done += 1;
     running.delete(name);
@@ -108,6 +111,7 @@ export function unreadErrors(
 
 interface ClusterDeps<Facts> {
   readonly access: ClusterAccess;
+  readonly spokes: SpokesAccess;
   readonly timeoutMs: number;
   readonly read: ReadOne<Facts>;
 }
@@ -119,17 +123,19 @@ interface Target {
 
 async function readCluster<Facts>(
   { id, ref }: Target,
-  { access, timeoutMs, read }: ClusterDeps<Facts>,
+  { access, spokes, timeoutMs, read }: ClusterDeps<Facts>,
   signal: AbortSignal,
 ): Promise<Reading<Facts>> {
-  if (ref !== undefined && access.reach === undefined) return noProviderFile;
   if (signal.aborted) return stopped;
+  if (ref !== undefined && spokes.reach === undefined) {
+    return { kind: "unread", ...noProviderFile(spokes.missing) };
+  }
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     const facts =
       ref === undefined
         ? read({ id, client: access.hub, provider: null }, deadline)
-        : readSpoke({ id, ref }, { access, read }, deadline);
+        : readSpoke({ id, ref }, { access, spokes, read }, deadline);
     // The end of a connection may take longer than the spoke's time; nobody waits for it here.
     return { kind: "read", facts: await Promise.race([facts, rejectedBy(deadline)]) };
   } catch (error) {
@@ -159,7 +165,11 @@ function readingAfter(
 
 async function readSpoke<Facts>(
   { id, ref }: { readonly id: string; readonly ref: ClusterProfileRef },
-  { access: { hub, reach }, read }: Pick<ClusterDeps<Facts>, "access" | "read">,
+  {
+    access: { hub },
+    spokes: { reach },
+    read,
+  }: Pick<ClusterDeps<Facts>, "access" | "spokes" | "read">,
   signal: AbortSignal,
 ): Promise<Facts> {
   const profile = await readProfile(ref, hub, signal);
@@ -167,13 +177,6 @@ async function readSpoke<Facts>(
   await using spoke = await reach(profile, signal);
   return await read({ id, client: spoke.client, provider: spoke.provider }, signal);
 }
-
-const noProviderFile: UnreadSpoke = {
-  kind: "unread",
-  state: "Unknown",
-  reason: "NoProviderFile",
-  message: ownReasons.NoProviderFile,
-};
 
 const stopped: UnreadSpoke = {
   kind: "unread",

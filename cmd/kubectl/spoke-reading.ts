@@ -1,7 +1,7 @@
 import { ApiError, ConnectionError } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Code } from "../../api/reasons.ts";
-import type { LiveReason } from "./own-reasons.ts";
+import { ownReasons, type LiveReason } from "./own-reasons.ts";
 import type { SpokeFacts } from "./spoke-facts.ts";
 
 /**
@@ -13,6 +13,13 @@ export interface UnreadSpoke {
   readonly state: "Unreachable" | "Denied" | "NoAccess" | "Unknown";
   readonly reason: LiveReason;
   readonly message: string;
+}
+
+/** What it means for a spoke that there is no provider file. */
+export function noProviderFile(missing: string | undefined): Omit<UnreadSpoke, "kind"> {
+  const why = missing === undefined ? "" : `: ${missing}`;
+  const message = `${ownReasons.NoProviderFile}${why}`;
+  return { state: "Unknown", reason: "NoProviderFile", message };
 }
 
 /** The outcome of reading something from one cluster. */

@@ -1,10 +1,12 @@
 import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The ways to spokes of a command that can do nothing without them. Throws UsageError when no provider file was named. */
-export function waysOf({ ways }: Pick<ClusterAccess, "ways">): SpokeWays {
+/** The ways to spokes of a command that can do nothing without them. Throws UsageError when there is no provider file. */
+export async function waysOf({ spokes }: Pick<ClusterAccess, "spokes">): Promise<SpokeWays> {
+  const { ways, missing } = await spokes();
   if (ways !== undefined) return ways;
-  throw new UsageError("No provider file was named, so no cluster can be reached", [
+  const why = missing === undefined ? "" : `: ${missing}`;
+  throw new UsageError(`No provider file was named, so no cluster can be reached${why}`, [
     "name it with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE",
   ]);
 }

@@ -22,7 +22,7 @@ export function recordedAccess(fleet: RecordedFleet): ClusterAccess {
     hub: recordedClient(fleet.hub),
     namespace: fleet.namespace,
     hubTimeoutMs: 60_000,
-    reach,
+    spokes: () => Promise.resolve({ reach }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

@@ -68,7 +68,7 @@ async function lookUp(
   signal: AbortSignal,
 ): Promise<Found> {
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const ways = waysOf(access);
+  const ways = await waysOf(access);
   const profile = await profileNamed(name, { access, flags }, signal);
   const cluster = profileId(profile);
   const exec = execUserOf(flags, { env, program: runningProgram() })(cluster);

@@ -25,7 +25,7 @@ export async function runCredential(
   }
   const request = execRequestOf(env["KUBERNETES_EXEC_INFO"]);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const ways = waysOf(access);
+  const ways = await waysOf(access);
   const profile = await profileNamed(name, { access, flags }, signal);
   const way = ways.resolve(profile);
   if (request.cluster !== undefined) {

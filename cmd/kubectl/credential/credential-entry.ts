@@ -15,6 +15,7 @@ export function credentialEntry(): CommandEntry {
     ],
     options: [],
     completes: "clusters",
+    isForPrograms: true,
     load: async () => (await import("./credential-action.ts")).runCredential,
   };
 }

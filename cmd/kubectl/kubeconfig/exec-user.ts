@@ -65,8 +65,9 @@ export function execUserOf(
     ...overrideArgs(flags),
   ];
   const spokes = [
-    "--clusterprofile-provider-file",
-    resolve(flags.providerFile ?? ""),
+    ...(flags.providerFile === undefined
+      ? []
+      : ["--clusterprofile-provider-file", resolve(flags.providerFile)]),
     ...given("--plugin-namespace", flags.pluginNamespace),
     ...flags.pluginRoots.flatMap((root) => ["--plugin-root", root]),
   ];

@@ -5,7 +5,7 @@ import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { tableText, type ActionInput } from "../action.ts";
 import { agreed } from "../agreed.ts";
-import type { ClusterAccess } from "../cluster-access.ts";
+import type { ClusterAccess, SpokeWays } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import type { Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
@@ -42,7 +42,11 @@ export async function runKubeconfig(
   const { env, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const found = await profilesFor(args, { access, flags }, signal);
-  const { entries, errors, unhealthy } = entriesOf(found.profiles, { access, flags, env });
+  const { entries, errors, unhealthy } = entriesOf(found.profiles, {
+    ways: await waysOf(access),
+    flags,
+    env,
+  });
   const all = [...found.errors, ...errors];
   signal.throwIfAborted();
   if (entries.length > 0) {
@@ -124,16 +128,15 @@ interface Entries {
 function entriesOf(
   profiles: readonly ClusterProfile[],
   {
-    access,
+    ways,
     flags,
     env,
   }: {
-    readonly access: ClusterAccess;
+    readonly ways: SpokeWays;
     readonly flags: Flags;
     readonly env: Terminal["env"];
   },
 ): Entries {
-  const ways = waysOf(access);
   const execOf = execUserOf(flags, { env, program: lastingProgram(env) });
   const entries: SpokeEntry[] = [];
   const errors: ReportError[] = [];

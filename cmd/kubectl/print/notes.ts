@@ -78,9 +78,14 @@ const providerFileHint =
 
 function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[] {
   const worst = items.find(({ severity }) => severity === "error");
+  const notSeen = ["NoProviderFile", "PluginNotRun"].flatMap((reason) => {
+    const item = items.find(({ live }) => live.reason === reason);
+    return item === undefined ? [] : [item.live.message];
+  });
   const noFile = items.some(({ live }) => live.reason === "NoProviderFile");
   return [
     ...(worst === undefined ? [] : stepsOf(worst, asked)),
+    ...notSeen.flatMap((message) => (message === null ? [] : [plainText(message)])),
     ...(noFile ? [`next: to see what the clusters say, ${providerFileHint}`] : []),
   ];
 }

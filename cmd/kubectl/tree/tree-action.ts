@@ -59,18 +59,25 @@ export async function runTree(
 }
 
 async function wayDeps(
-  { hub }: ClusterAccess,
+  { hub, spokes }: ClusterAccess,
   { flags, env }: { readonly flags: Flags; readonly env: Terminal["env"] },
   signal: AbortSignal,
-): Promise<WayDeps> {
+): Promise<() => Promise<WayDeps>> {
   const { providerFile, pluginNamespace } = flags;
   const kubeconfig = flags.hub.kubeconfig ?? env["KUBECONFIG"];
-  return {
+  const providers =
+    providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal);
+  const named = {
     hub,
-    providers:
-      providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal),
+    providers,
     environment: { ...env, KUBECONFIG: kubeconfig },
     pluginNamespace,
+  };
+  return async () => {
+    const { fromHub } = await spokes();
+    if (fromHub === undefined) return named;
+    const { file, environment } = fromHub;
+    return { hub, providers: file, environment, pluginNamespace: undefined };
   };
 }
 

@@ -33,7 +33,8 @@ export type TreeReport = Report<"Tree", TreeSummary, TreeNode>;
 
 interface TreeDeps {
   readonly access: ClusterAccess;
-  readonly way: WayDeps;
+  /** Asked when there are references to follow. */
+  readonly way: () => Promise<WayDeps>;
   readonly limits: ReadLimits;
   readonly now: () => Date;
   readonly cliVersion: string;
@@ -90,9 +91,11 @@ async function waysOf(
       return ref === undefined ? [] : [[clusterIdOf(component), ref] as const];
     }),
   );
+  if (refs.size === 0) return new Map();
+  const deps = await way();
   const found = await mapLimited([...refs], limits.concurrency, async ([id, ref]) => {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
-    const known = await readWay(ref, way, deadline).catch((error: unknown) => {
+    const known = await readWay(ref, deps, deadline).catch((error: unknown) => {
       if (deadline.aborted) return undefined;
       throw error;
     });

@@ -113,7 +113,7 @@ async function askHub(
   { access, limits, selection, live }: HubDeps,
   signal: AbortSignal,
 ): Promise<HubAnswer> {
-  const { hub, hubTimeoutMs, reach } = access;
+  const { hub, hubTimeoutMs } = access;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   const [answer, controllers, listed] = await Promise.all([
     hub.request("GET", "/version", undefined, deadline),
@@ -121,6 +121,8 @@ async function askHub(
     componentsOf(access, selection, deadline),
   ]);
   const { components } = listed;
+  const isRemote = components.some(({ spec }) => spec?.clusterProfileRef !== undefined);
+  const { reach } = live && isRemote ? await access.spokes() : { reach: undefined };
   // Without a provider file nobody asked for what the spokes say.
   const readable = components.filter(({ spec }) => {
     return live && (reach !== undefined || spec?.clusterProfileRef === undefined);
