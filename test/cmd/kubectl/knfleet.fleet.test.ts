@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { testEventsThatCome } from "./events-that-come.ts";
+import { testFileOfTheHub } from "./file-of-the-hub.ts";
 import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
 import { testLogs } from "./logs-of-spokes.ts";
@@ -303,4 +304,5 @@ testLogs(fleet, () => scene);
 
 testEventsThatCome(fleet, () => scene);
 
+testFileOfTheHub(fleet, () => scene);
 testThroughKubectl(fleet, () => scene);
