@@ -37,9 +37,12 @@ const fileKey = "config.json";
 const namespaceAnnotation = "knfleet.dev/credentials-namespace";
 const namespaceVariable = "POD_NAMESPACE";
 
+/** On everything that the chart makes. */
+const chartLabel = "app.kubernetes.io/part-of=knfleet";
+
 /**
- * Looks for the one ConfigMap with the label of provider files, by one request for all namespaces. Returns a sentence that says why there is none to use;
- * throws only when aborted, and what is a bug.
+ * Looks for the one ConfigMap with the label of provider files in a namespace in which knfleet is installed, by one request for all namespaces and one for
+ * ClusterRoleBindings. Returns a sentence that says why there is none to use; throws only when aborted, and what is a bug.
  */
 export async function hubProviderFile(
   hub: Pick<KubeClient, "list">,
@@ -49,20 +52,45 @@ export async function hubProviderFile(
   try {
     const late = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
     const resource = knownResource("v1", "ConfigMap");
-    const { items } = await hub.list({ resource, labelSelector: providerLabel }, {}, late);
-    const found = items.filter(({ metadata: { labels = {} } }) =>
+    const listing = hub.list({ resource, labelSelector: providerLabel }, {}, late);
+    const [{ items }, homes] = await Promise.all([listing, homesOf(hub, late)]);
+    const labelled = items.filter(({ metadata: { labels = {} } }) =>
       Object.hasOwn(labels, providerLabel),
     );
-    const [map, ...more] = found;
-    if (map === undefined) return `the hub has no ConfigMap with the label ${providerLabel}`;
-    return more.length === 0 ? usable(map, options) : several(found);
+    const [map, ...more] = labelled.filter(({ metadata: { namespace = "" } }) =>
+      homes.has(namespace),
+    );
+    if (map === undefined) return noneOf(labelled);
+    return more.length === 0 ? usable(map, options) : several([map, ...more]);
   } catch (error) {
     signal.throwIfAborted();
     return whyNot(error);
   }
 }
 
+/**
+ * Namespaces that knfleet is installed in. Only administrators make ClusterRoleBindings; a ConfigMap with our label can be made by everybody who has a
+ * namespace, and would say where this person's program reads Secrets.
+ */
+async function homesOf(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
+  const { items } = await hub.list({ resource, labelSelector: chartLabel }, {}, signal);
+  const subjects = items.flatMap((one: KubeObject & { readonly subjects?: unknown }) =>
+    Array.isArray(one.subjects) ? one.subjects : [],
+  );
+  return new Set(subjects.flatMap((one) => textAt(one, "namespace") ?? []));
+}
+
 const shownMaps = 3;
+
+function noneOf(labelled: readonly KubeObject[]): string {
+  const [stranger] = labelled;
+  if (stranger === undefined) return `the hub has no ConfigMap with the label ${providerLabel}`;
+  return `no ClusterRoleBinding with the label ${chartLabel} is for the namespace of ConfigMap ${nameOf(stranger)}`;
+}
 
 function several(maps: readonly KubeObject[]): string {
   const names = maps.map(nameOf).toSorted();
@@ -77,14 +105,14 @@ function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
 
 function whyNot(error: unknown): string {
   if (error instanceof ApiError && error.status === 403) {
-    return "the right to list ConfigMaps in all namespaces of the hub is missing";
+    return "the right to list ConfigMaps in all namespaces of the hub, or ClusterRoleBindings, is missing";
   }
   if (error instanceof ApiError)
-    return `the hub answered ${error.status} when asked for ConfigMaps`;
+    return `the hub answered ${error.status} when asked for its provider file`;
   if (error instanceof ConnectionError) return error.message;
   if (error instanceof FleetError) return error.sentence;
   if (error instanceof DOMException && error.name === "TimeoutError") {
-    return "the hub did not say in time which ConfigMaps it has";
+    return "the hub did not say in time which provider file it has";
   }
   throw error;
 }

@@ -20,6 +20,22 @@ export function testFileOfTheHub(fleet: () => Fleet, scene: () => FleetScene): v
           provideClusterInfo: true,
         },
       }));
+      const binding = {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRoleBinding",
+        name: "knfleet-controller",
+      };
+      const { name: bindingName, ...bindingKind } = binding;
+      await admin.apply({
+        ...bindingKind,
+        metadata: { name: bindingName, labels: { "app.kubernetes.io/part-of": "knfleet" } },
+        roleRef: {
+          apiGroup: "rbac.authorization.k8s.io",
+          kind: "ClusterRole",
+          name: "knfleet-controller",
+        },
+        subjects: [{ kind: "ServiceAccount", name: "knfleet-controller", namespace }],
+      });
       await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
       await admin.apply({
         apiVersion: "v1",
@@ -43,6 +59,7 @@ export function testFileOfTheHub(fleet: () => Fleet, scene: () => FleetScene): v
         expect(exitCode).toBe(1);
       } finally {
         await admin.remove(place);
+        await admin.remove(binding);
       }
     });
   });

@@ -47,6 +47,14 @@ function configMap({ data = {}, ...plan }: MapPlan): KubeObject {
   return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
 }
 
+/** What the chart makes for its controller. */
+const binding: KubeObject = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRoleBinding",
+  metadata: { name: "knfleet-controller", uid: "b", resourceVersion: "7" },
+  subjects: [{ kind: "ServiceAccount", name: "knfleet-controller", namespace: "knfleet-system" }],
+};
+
 const reader: Provider = { name: "secretreader", command: "builtin:secretreader" };
 const byToken = { clusterName: "eu-1" };
 
@@ -94,6 +102,7 @@ describe("the provider file of the hub", () => {
     await using spoke = await startSpoke();
     await using hub = await startStubHub([
       ...fleetOf(spoke.url, "secretreader", byToken),
+      binding,
       configMap({ data: { "config.json": fileOf({ ...reader, env: env ?? [] }) } }),
       secret(place, "eu-1", { token: "t-1" }),
     ]);
@@ -107,6 +116,7 @@ describe("the provider file of the hub", () => {
     await using spoke = await startSpoke();
     await using hub = await startStubHub([
       ...fleetOf(spoke.url, "secretreader", byToken),
+      binding,
       configMap({ data: { "config.json": fileOf(reader) } }),
       secret("knfleet-system", "eu-1", { token: "t-1" }),
     ]);
@@ -128,6 +138,7 @@ describe("the provider file of the hub", () => {
   ])("is not asked for %s", async (_, args) => {
     await using hub = await startStubHub([
       ...fleetOf("http://127.0.0.1:9", "secretreader", byToken),
+      binding,
       configMap({ data: { "config.json": fileOf(reader) } }),
     ]);
     const file = join(dirname(hub.kubeconfig), "providers.json");
@@ -137,7 +148,10 @@ describe("the provider file of the hub", () => {
   });
 
   test("is not asked for when no installation is on another cluster", async () => {
-    await using hub = await startStubHub([configMap({ data: { "config.json": fileOf(reader) } })]);
+    await using hub = await startStubHub([
+      binding,
+      configMap({ data: { "config.json": fileOf(reader) } }),
+    ]);
     await statusOf(hub);
     expect(asked(hub)).toBe(0);
   });
@@ -151,23 +165,32 @@ describe("the provider file of the hub", () => {
     ],
     [
       "is one of several",
-      [[configMap({}), configMap({ namespace: "team-x", name: "mine" })]],
-      `2 ConfigMaps of the hub have the label ${label}: knfleet-system/knfleet-providers, team-x/mine`,
+      [[binding, configMap({}), configMap({ name: "mine" })]],
+      `2 ConfigMaps of the hub have the label ${label}: knfleet-system/knfleet-providers, knfleet-system/mine`,
+    ],
+    [
+      "is in a namespace of somebody who may not install anything (T-16)",
+      [[binding, configMap({ namespace: "team-x", data: { "config.json": fileOf(reader) } })]],
+      "no ClusterRoleBinding with the label app.kubernetes.io/part-of=knfleet is for the namespace of ConfigMap team-x/knfleet-providers",
     ],
     [
       "may not be read",
       [[], answering(403)],
-      "the right to list ConfigMaps in all namespaces of the hub is missing",
+      "the right to list ConfigMaps in all namespaces of the hub, or ClusterRoleBindings, is missing",
     ],
-    ["cannot be had", [[], answering(400)], "the hub answered 400 when asked for ConfigMaps"],
+    [
+      "cannot be had",
+      [[], answering(400)],
+      "the hub answered 400 when asked for its provider file",
+    ],
     [
       "is no JSON",
-      [[configMap({ data: { "config.json": "{" } })]],
+      [[binding, configMap({ data: { "config.json": "{" } })]],
       "The provider file ConfigMap knfleet-system/knfleet-providers (config.json) is not usable",
     ],
     [
       "has another key than the controller reads",
-      [[configMap({ data: { "other.json": fileOf(reader) } })]],
+      [[binding, configMap({ data: { "other.json": fileOf(reader) } })]],
       "ConfigMap knfleet-system/knfleet-providers has no config.json",
     ],
   ])("that %s leaves the clusters unread, and says why", async (_, [maps, answer], why) => {
@@ -191,6 +214,7 @@ describe("the provider file of the hub", () => {
     await using spoke = await startSpoke();
     await using hub = await startStubHub([
       ...fleetOf(spoke.url, "evil", byToken),
+      binding,
       configMap({ data: { "config.json": fileOf({ name: "evil", command: process.execPath }) } }),
     ]);
     const roots = ["--plugin-root", dirname(process.execPath)];
@@ -229,6 +253,7 @@ describe("the provider file of the hub", () => {
       const provider = { name: "files", command: "builtin:kubeconfig-secretreader" };
       await using hub = await startStubHub([
         ...fleetOf(spoke.url, "files", config),
+        binding,
         configMap({ annotations, data: { "config.json": fileOf(provider) } }),
         secret(namespace, "eu-1", { kubeconfig }),
       ]);
