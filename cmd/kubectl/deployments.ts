@@ -1,4 +1,4 @@
-import type { Component, ComponentKind } from "../../api/component.ts";
+import { type Component, type ComponentKind, componentKeyOf } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { inTrouble, listInstallations } from "./installations.ts";
@@ -62,13 +62,8 @@ export async function deployments(
   const listed = await listInstallations(access, selection, signal);
   const components = inTrouble(listed, selection);
   const readings = await readClusters(components, { access, limits }, signal);
-  const found = listed.map(({ kind, metadata: { namespace, name } }) => ({
-    kind,
-    namespace,
-    name,
-  }));
   return deploymentListOf(components, readings, {
-    missing: missingNames(selection, found),
+    missing: missingNames(selection, listed.map(componentKeyOf)),
     generatedAt: timestampOf(now()),
     cliVersion,
   });

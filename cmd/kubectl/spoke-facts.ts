@@ -1,10 +1,10 @@
-import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import { anchorLabels, managedByValue } from "../../api/anchor.ts";
 import { componentKinds } from "../../api/component.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorFactOf, type AnchorFact } from "./anchor-fact.ts";
 import { deploymentFactOf, type DeploymentFact } from "./deployment-fact.ts";
+import { ifDenied } from "./diagnose/if-denied.ts";
 import { stringAt } from "./fields.ts";
 
 /** What one cluster says about the Knative installations on it. */
@@ -27,6 +27,7 @@ export async function readSpokeFacts(
   provider: string | null,
   signal: AbortSignal,
 ): Promise<SpokeFacts> {
+  // The Deployments are what matters; a credential that may read nothing else still gives an answer.
   const [version, deployments, anchors] = await Promise.all([
     client.request("GET", "/version", undefined, signal).catch(ifDenied),
     client.list(
@@ -55,10 +56,4 @@ export async function readSpokeFacts(
     deployments: deployments.items.map(deploymentFactOf),
     anchors: anchors?.items.map(anchorFactOf),
   };
-}
-
-// The Deployments are what matters; a credential that may read nothing else still gives an answer.
-function ifDenied(error: unknown): undefined {
-  if (error instanceof ApiError && error.status === 403) return;
-  throw error;
 }

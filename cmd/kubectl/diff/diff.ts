@@ -1,4 +1,4 @@
-import type { Component } from "../../../api/component.ts";
+import { type Component, componentKeyOf } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
@@ -52,9 +52,8 @@ export async function diff(
     component,
     changes: comparison?.changes ?? [],
   }));
-  const names = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
   const errors = [
-    ...notFoundErrors(missingNames(selection, names)),
+    ...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))),
     ...components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid))),
     ...found.flatMap(({ errors: all }) => all),
   ];

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../access/kube-client.ts";
-import type { Component } from "../../../api/component.ts";
+import { type Component, componentKeyOf } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -65,11 +65,6 @@ export async function events(
   );
   const items = newestLast([...onHub, ...onSpokes]).filter((item) => isAsked(item, filter, now()));
   const errors = unreadErrors(readings);
-  const found = listed.map(({ kind, metadata: { namespace, name } }) => ({
-    kind,
-    namespace,
-    name,
-  }));
   return {
     apiVersion: reportApiVersion,
     kind: "EventList",
@@ -83,7 +78,7 @@ export async function events(
       unread: errors.length,
     },
     items,
-    errors: [...notFoundErrors(missingNames(selection, found)), ...errors],
+    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
   };
 }
 

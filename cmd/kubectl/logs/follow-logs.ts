@@ -129,6 +129,10 @@ interface New {
   readonly shared: Shared;
 }
 
+interface Stream extends Pick<New, "id" | "client" | "shared"> {
+  readonly state: Followed;
+}
+
 function followNew(
   sources: readonly LogSource[],
   { id, client, followed, shared }: New,
@@ -158,12 +162,7 @@ function followNew(
 
 async function followOne(
   source: LogSource,
-  {
-    id,
-    client,
-    state,
-    shared,
-  }: Pick<New, "id" | "client" | "shared"> & { readonly state: Followed },
+  { id, client, state, shared }: Stream,
   signal: AbortSignal,
 ): Promise<void> {
   const { tail } = shared.filter;
@@ -184,12 +183,7 @@ async function followOne(
 /** Of a controller's lines the last that are about the components, wherever they are; the server cannot tell. */
 async function tellLast(
   source: LogSource,
-  {
-    id,
-    client,
-    state,
-    shared,
-  }: Pick<New, "id" | "client" | "shared"> & { readonly state: Followed },
+  { id, client, state, shared }: Stream,
   signal: AbortSignal,
 ): Promise<void> {
   const { tail = 0 } = shared.filter;

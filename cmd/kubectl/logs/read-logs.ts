@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../access/kube-client.ts";
-import type { Component } from "../../../api/component.ts";
+import { type Component, componentKeyOf } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
@@ -78,11 +78,6 @@ export async function readLogs(
   const items = inOrder(streams);
   const unread = unreadErrors(readings);
   const errors = [...read.flatMap((one) => one.errors), ...unread];
-  const found = listed.map(({ kind, metadata: { namespace, name } }) => ({
-    kind,
-    namespace,
-    name,
-  }));
   return {
     apiVersion: reportApiVersion,
     kind: "LogList",
@@ -96,7 +91,7 @@ export async function readLogs(
       unread: unread.length,
     },
     items,
-    errors: [...notFoundErrors(missingNames(selection, found)), ...errors],
+    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
   };
 }
 

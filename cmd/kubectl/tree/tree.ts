@@ -1,4 +1,4 @@
-import type { Component } from "../../../api/component.ts";
+import { type Component, componentKeyOf } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { mapLimited } from "../concurrency.ts";
@@ -61,7 +61,6 @@ export async function tree(
     return treeOf(component, { way: ways.get(id), reading: readings.get(id) });
   });
   const errors = unreadErrors(readings);
-  const found = listed.map(({ kind, metadata: { name } }) => ({ kind, name }));
   return {
     apiVersion: reportApiVersion,
     kind: "Tree",
@@ -75,7 +74,7 @@ export async function tree(
       failed: items.flatMap(flattened).filter(({ state }) => state === "FAIL").length,
     },
     items,
-    errors: [...notFoundErrors(missingNames(selection, found)), ...errors],
+    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
   };
 }
 
