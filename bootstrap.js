@@ -2,8 +2,8 @@
 // happens to have, from 20 on, before anything is installed: plain JavaScript, no dependencies.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { constants } from "node:os";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -63,6 +63,26 @@ async function test(args) {
     // Whoever names some tests may not need a fleet; those that do say what they miss.
     if (code !== 0 && (args.length === 0 || code > 128)) return code;
   }
+  return process.env.KNFLEET_RETRY ? testAndTryAgain(args) : vitest(args);
+}
+
+/** Runs the test files that failed on real clusters once more, on clusters of their own; the count reporter decides which, and counts both runs. */
+async function testAndTryAgain(args) {
+  const folder = mkdtempSync(join(tmpdir(), "knfleet-test-"));
+  const record = join(folder, "failed.json");
+  process.env.KNFLEET_TEST_RECORD = record;
+  try {
+    const code = await vitest(args);
+    const { files } = JSON.parse(textOf(record) ?? '{"files":[]}');
+    if (code !== 1 || files.length === 0) return code;
+    say(`Trying again on fresh clusters: ${files.join(", ")}`);
+    return await vitest(["--project", "fleet", ...files]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function vitest(args) {
   return node([join(modules, "vitest", "vitest.mjs"), "run", ...args], root);
 }
 

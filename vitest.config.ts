@@ -1,5 +1,3 @@
-import { env } from "node:process";
-
 import { defineConfig } from "vitest/config";
 
 const fleetTests = "test/**/*.fleet.test.ts";
@@ -29,8 +27,6 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 60_000 } },
-          // Tries after the first; the reporter names the tests that needed one.
-          retry: Number(env["KNFLEET_RETRY"] ?? 0),
           // A fleet waits as much as it works: two files at a time fill two cores, after the unit tests.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },

@@ -1,24 +1,99 @@
-import type { Reporter, TestCase, TestModule } from "vitest/node";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { env } from "node:process";
 
-/** Prints the count of all tests as one plain line at the end, for CI and for people who skim, and above it what passed only when tried again. */
+import type { Reporter, SerializedError, TestModule } from "vitest/node";
+
+import { listAt, recordAt, textAt } from "../../api/fields.ts";
+
+/** More files than these are no accident of a busy machine. */
+const most = 6;
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** A test file on real clusters that failed, and how: one line for each of its tests that did. */
+interface Failure {
+  readonly file: string;
+  readonly lines: readonly string[];
+}
+
+/**
+ * Prints the count of all tests as one plain line at the end, for CI and for people who skim. Where KNFLEET_TEST_RECORD names a file, the first
+ * run writes there which test files on real clusters are worth a second run, and the second run counts both and names what passed only then.
+ */
 export default class CountReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    const tests = modules.flatMap(({ children }) => [...children.allTests()]);
-    const counts = { passed: 0, failed: 0, skipped: 0 };
-    for (const test of tests) {
-      const { state } = test.result();
-      if (state === "passed" || state === "failed") counts[state] += 1;
-      else counts.skipped += 1;
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const path = env["KNFLEET_TEST_RECORD"];
+    const first = path !== undefined && existsSync(path) ? recordIn(path) : undefined;
+    if (path !== undefined && first === undefined) {
+      const failures = unhandled.length === 0 ? worthTryingAgain(modules) : [];
+      const files = failures.map(({ file }) => file);
+      const others = countsOf(modules.filter(({ relativeModuleId: id }) => !files.includes(id)));
+      writeFileSync(path, JSON.stringify({ files, failures, others }));
     }
-    const flaky = tests.filter((test) => test.diagnostic()?.flaky === true).map(lineOf);
+    if (first !== undefined) tellSecondTry(first.failures, modules);
+    const counts = countsOf(modules, first?.others);
     const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
-    process.stdout.write(flaky.join(""));
     process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
   }
 }
 
-function lineOf(test: TestCase): string {
-  const [error] = test.result().errors ?? [];
-  const why = error === undefined ? "" : `: ${error.message.split("\n", 1).join("")}`;
-  return `Passed only when tried again: ${test.module.relativeModuleId} > ${test.fullName}${why}\n`;
+function tellSecondTry(failures: readonly Failure[], modules: readonly TestModule[]): void {
+  for (const { file, lines } of failures) {
+    const module = modules.find(({ relativeModuleId }) => relativeModuleId === file);
+    const now = module?.state() === "passed" ? "Passed only when tried again" : "Failed twice";
+    process.stdout.write(lines.map((line) => `${now}: ${file}${line}\n`).join(""));
+  }
+}
+
+function countsOf(modules: readonly TestModule[], others?: Counts): Counts {
+  const counts = { passed: 0, failed: 0, skipped: 0, ...others };
+  for (const test of modules.flatMap(({ children }) => [...children.allTests()])) {
+    const { state } = test.result();
+    if (state === "passed" || state === "failed") counts[state] += 1;
+    else counts.skipped += 1;
+  }
+  return counts;
+}
+
+/** The failed files when all of them run on real clusters and are few; else none, because that is no accident. */
+function worthTryingAgain(modules: readonly TestModule[]): readonly Failure[] {
+  const failed = modules.filter((module) => module.state() === "failed");
+  const isAccident =
+    failed.length <= most && failed.every(({ project }) => project.name === "fleet");
+  return isAccident ? failed.map(failureOf) : [];
+}
+
+function failureOf(module: TestModule): Failure {
+  const tests = [...module.children.allTests("failed")].map((test) => {
+    const [error] = test.result().errors ?? [];
+    return ` > ${test.fullName}: ${firstLineOf(error?.message)}`;
+  });
+  const others = module.errors().map((error) => `: ${firstLineOf(error.message)}`);
+  const lines = [...tests, ...others];
+  // What fails in beforeAll fails no test and no module, but the suite.
+  return { file: module.relativeModuleId, lines: lines.length === 0 ? [""] : lines };
+}
+
+function firstLineOf(message = ""): string {
+  return message.split("\n", 1).join("");
+}
+
+function recordIn(path: string): { failures: readonly Failure[]; others: Counts } {
+  const record: unknown = JSON.parse(readFileSync(path, "utf8"));
+  const counts = recordAt(record, "others");
+  const failures = listAt(recordAt(record), "failures").map((failure) => {
+    const lines = listAt(recordAt(failure), "lines").map(String);
+    return { file: textAt(recordAt(failure), "file") ?? "", lines };
+  });
+  const numberOf = (key: keyof Counts): number => Number(counts[key] ?? 0);
+  const others = {
+    passed: numberOf("passed"),
+    failed: numberOf("failed"),
+    skipped: numberOf("skipped"),
+  };
+  return { failures, others };
 }
