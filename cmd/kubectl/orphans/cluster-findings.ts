@@ -30,6 +30,10 @@ import type { Traces } from "./traces.ts";
 export interface Known {
   /** Null for the hub itself. */
   readonly cluster: ClusterProfileRef | null;
+  /** All names of this cluster: `namespace/name` of ClusterProfiles, "" for the hub. */
+  readonly names: ReadonlySet<string>;
+  /** Names of clusters that were read, and wholly: those of them that are not in `names` are other clusters. */
+  readonly read: ReadonlySet<string>;
   /** All components of the hub. */
   readonly components: readonly Component[];
   /** Undefined when it may not be read: then no anchor is taken for another hub's. */
@@ -81,6 +85,9 @@ function anchorFinding(anchor: KubeObject, traces: Traces, known: Known): readon
     return [{ ...base, finding: "AnotherHub", message, next }];
   }
   const owner = ownerAmong(known, belonging);
+  if (owner !== undefined && !isElsewhere(owner, known) && !isHere(owner, known)) {
+    return [{ ...base, finding: "Orphan", ...doubtful(owner, base, known) }];
+  }
   const problem = problemOf(belonging, owner, known);
   if (problem !== undefined) {
     return [
@@ -93,28 +100,54 @@ function anchorFinding(anchor: KubeObject, traces: Traces, known: Known): readon
 }
 
 /** The component that an anchor means: by its uid, or where the upstream operator made it by its name. */
-function ownerAmong(
-  { components, cluster }: Known,
-  { kind, name, uid }: Belonging,
-): Component | undefined {
+function ownerAmong(known: Known, { kind, name, uid }: Belonging): Component | undefined {
+  const { components } = known;
   if (uid !== null) return components.find(({ metadata }) => metadata.uid === uid);
   const namesakes = components.filter((one) => one.kind === kind && one.metadata.name === name);
-  return namesakes.find((one) => targetIdOf(one) === idOf(cluster)) ?? namesakes[0];
+  return namesakes.find((one) => isHere(one, known)) ?? namesakes[0];
+}
+
+/** Whether a component is for this cluster, by whichever of its names. */
+function isHere(component: Component, { names }: Known): boolean {
+  return names.has(targetIdOf(component));
+}
+
+/** Whether a component is for a cluster that is known to be another one. */
+function isElsewhere(component: Component, { names, read }: Known): boolean {
+  const target = targetIdOf(component);
+  return read.has(target) && !names.has(target);
+}
+
+/** Nothing is to be deleted that may be the installation of a component whose cluster was not looked at. */
+function doubtful(
+  owner: Component,
+  { object }: Pick<OrphanItem, "object">,
+  known: Known,
+): Pick<OrphanItem, "message" | "next"> {
+  const target = targetIdOf(owner);
+  const place = target === "" ? "the hub" : target;
+  return {
+    message: `${nameOf(owner)} is for ${place}, which was not read and may be this same cluster`,
+    next: [
+      `look at it: ${knfleetOn(known)} get -o yaml ${argumentsOf(object)}`,
+      `do not delete it before you know that ${place} is another cluster: ${known.commands.knfleet} orphans`,
+    ],
+  };
 }
 
 /** Why no component of the hub accounts for an anchor; undefined when one does. */
 function problemOf(
   { kind, name, uid }: Belonging,
   owner: Component | undefined,
-  { cluster, components }: Known,
+  known: Known,
 ): string | undefined {
   if (owner !== undefined) {
-    if (targetIdOf(owner) === idOf(cluster)) return undefined;
+    if (isHere(owner, known)) return undefined;
     const place = targetIdOf(owner) === "" ? "the hub" : targetIdOf(owner);
     return `${nameOf(owner)} is for another cluster now: ${place}`;
   }
-  const namesake = components.find(
-    (one) => one.kind === kind && one.metadata.name === name && targetIdOf(one) === idOf(cluster),
+  const namesake = known.components.find(
+    (one) => one.kind === kind && one.metadata.name === name && isHere(one, known),
   );
   const what = `${kind ?? "component"} ${name ?? ""}`.trim();
   if (namesake !== undefined && uid !== null) {
@@ -159,7 +192,7 @@ function removalSteps(
 /** Objects of installations of which neither anchor nor component is there, by the uid that they carry. */
 function unanchored({ anchors, marked }: Traces, known: Known): readonly OrphanItem[] {
   const rooted = new Set(anchors.map((anchor) => belongingOf(anchor).uid));
-  const here = known.components.filter((one) => targetIdOf(one) === idOf(known.cluster));
+  const here = known.components.filter((one) => !isElsewhere(one, known));
   const lost = marked.filter(({ metadata }) => {
     const uid = metadata.labels?.[componentUidLabel] ?? "";
     return uid !== "" && !rooted.has(uid) && !here.some((one) => one.metadata.uid === uid);
@@ -195,8 +228,7 @@ function guardedFinding(namespace: KubeObject, known: Known): readonly OrphanIte
   if (known.hubId === undefined || labels[guardLabels.namespace] !== known.hubId) return [];
   const isUsed = known.components.some(
     (one) =>
-      targetIdOf(one) === idOf(known.cluster) &&
-      (one.metadata.uid === uid || one.metadata.namespace === name),
+      !isElsewhere(one, known) && (one.metadata.uid === uid || one.metadata.namespace === name),
   );
   if (isUsed) return [];
   return [
@@ -242,10 +274,6 @@ function countOf(anchor: KubeObject, { marked }: Traces): number {
 
 function knfleetOn({ cluster, commands }: Known): string {
   return kubectlOn(cluster, commands);
-}
-
-function idOf(cluster: ClusterProfileRef | null): string {
-  return cluster === null ? "" : `${cluster.namespace}/${cluster.name}`;
 }
 
 function nameOf({ kind, metadata: { namespace, name } }: Component): string {

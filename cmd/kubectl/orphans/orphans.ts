@@ -4,6 +4,7 @@ import {
   type Component,
 } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
+import { targetIdOf } from "../../../controller/duplicate.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { hubIdOf } from "../compare/hub-id.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
@@ -15,6 +16,7 @@ import { reportApiVersion, type ReportError } from "../report.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";
 import type { Commands, OrphanItem, OrphanList } from "./orphan.ts";
+import { sameClusters } from "./same-clusters.ts";
 import { readTraces, type Traces } from "./traces.ts";
 
 export interface OrphansDeps {
@@ -41,11 +43,17 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   const stands = live ? await standIns(deps, signal) : [];
   const readings = await readEach(stands, { access, limits, read: readOne }, signal);
   const nowMs = now().getTime();
-  const found = [...readings].flatMap(([id, reading]) => {
-    if (reading.kind !== "read") return [];
-    const cluster = clusterOf(id);
-    const known = { cluster, components, hubId, commands, nowMs };
-    return clusterFindings(reading.facts, known);
+  const seen = new Map(
+    [...readings].flatMap(([id, reading]) =>
+      reading.kind === "read" ? [[id, reading.facts] as const] : [],
+    ),
+  );
+  const read = new Set([...seen].flatMap(([id, { denied }]) => (denied.length === 0 ? [id] : [])));
+  const found = sameClusters(seen).flatMap(([names, traces]) => {
+    const targets = new Set(components.map(targetIdOf));
+    const [first = ""] = [...names.intersection(targets), ...names];
+    const known = { cluster: clusterOf(first), names, read, components, hubId, commands, nowMs };
+    return clusterFindings(traces, known);
   });
   const isWhole = flags.cluster === undefined && flags.on === undefined;
   const ofHub = isWhole ? hubFindings(components, commands, nowMs) : [];

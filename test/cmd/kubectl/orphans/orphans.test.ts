@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { clusterFindings, type Known } from "../../../../cmd/kubectl/orphans/cluster-findings.ts";
 import { orphanFindings } from "../../../../cmd/kubectl/orphans/orphan.ts";
+import { sameClusters } from "../../../../cmd/kubectl/orphans/same-clusters.ts";
 import type { Traces } from "../../../../cmd/kubectl/orphans/traces.ts";
 import { component, now } from "../fleet-facts.ts";
 import { runText } from "../run-text.ts";
@@ -62,6 +63,8 @@ function marked(kind: string, owner: string): KubeObject {
 const none: Traces = { anchors: [], marked: [], guarded: [], denied: [] };
 const known: Known = {
   cluster: place,
+  names: new Set(["fleet/eu-1"]),
+  read: new Set(["", "fleet/eu-1", "fleet/us-1"]),
   components: [remote],
   hubId: "this-hub",
   commands: { kubectl: "kubectl", knfleet: "kubectl knfleet" },
@@ -139,6 +142,46 @@ describe("an anchor", () => {
       "look at it: kubectl knfleet connect fleet/eu-1 -- kubectl get -o yaml configmap knativeserving-knative-serving-root-owner -n team-a",
     );
     expect(item?.next[2]).toContain("operator.knative.dev/confirm-deletion=uid-of-anchor");
+  });
+});
+
+describe("a cluster with several ClusterProfiles", () => {
+  const names = new Set(["fleet/eu-1", "other/eu-1"]);
+  const everything = {
+    anchors: [anchor()],
+    marked: [marked("Secret", uid)],
+    guarded: [guarded("this-hub", namespace)],
+  };
+
+  test("has nothing left over of a component that came by the other one", () => {
+    expect(found(everything, { cluster: { namespace: "other", name: "eu-1" }, names })).toEqual([]);
+  });
+
+  test("is known by the objects that were seen by both names", () => {
+    const one = { ...none, anchors: [anchor()] };
+    const two = { ...none, marked: [marked("Secret", uid)] };
+    const both = { ...none, anchors: [anchor()], marked: [marked("Secret", uid)] };
+    const all = new Map([
+      ["a/one", one],
+      ["a/two", two],
+      ["a/empty", none],
+      ["a/both", both],
+      ["a/blank", none],
+    ]);
+    expect(sameClusters(all).map(([ids]) => [...ids])).toEqual([
+      ["a/one", "a/two", "a/both"],
+      ["a/empty"],
+      ["a/blank"],
+    ]);
+  });
+
+  test("of which one was not read has nothing that is to be deleted", () => {
+    const cluster = { namespace: "other", name: "eu-1" };
+    const items = found(everything, { cluster, names: new Set(["other/eu-1"]), read: new Set() });
+    expect(items).toMatchObject([
+      { finding: "Orphan", message: expect.stringContaining("may be this same cluster") },
+    ]);
+    expect(JSON.stringify(items)).not.toMatch(/kubectl (?:delete|annotate|label)/);
   });
 });
 
