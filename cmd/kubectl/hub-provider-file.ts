@@ -13,6 +13,7 @@ import { isRecord, recordAt, textAt } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { providerLabel } from "../../webhook/provider-maps.ts";
+import { chartLabel, installedNamespaces } from "./installed-namespaces.ts";
 
 /** The provider file that the chart keeps on the hub, as this machine may use it. */
 export interface HubProviderFile {
@@ -37,9 +38,6 @@ const fileKey = "config.json";
 const namespaceAnnotation = "knfleet.dev/credentials-namespace";
 const namespaceVariable = "POD_NAMESPACE";
 
-/** On everything that the chart makes. */
-const chartLabel = "app.kubernetes.io/part-of=knfleet";
-
 /**
  * Looks for the one ConfigMap with the label of provider files in a namespace in which knfleet is installed, by one request for all namespaces and one for
  * ClusterRoleBindings. Returns a sentence that says why there is none to use; throws only when aborted, and what is a bug.
@@ -53,7 +51,7 @@ export async function hubProviderFile(
     const late = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
     const resource = knownResource("v1", "ConfigMap");
     const listing = hub.list({ resource, labelSelector: providerLabel }, {}, late);
-    const [{ items }, homes] = await Promise.all([listing, homesOf(hub, late)]);
+    const [{ items }, homes] = await Promise.all([listing, installedNamespaces(hub, late)]);
     const labelled = items.filter(({ metadata: { labels = {} } }) =>
       Object.hasOwn(labels, providerLabel),
     );
@@ -66,22 +64,6 @@ export async function hubProviderFile(
     signal.throwIfAborted();
     return whyNot(error);
   }
-}
-
-/**
- * Namespaces that knfleet is installed in. Only administrators make ClusterRoleBindings; a ConfigMap with our label can be made by everybody who has a
- * namespace, and would say where this person's program reads Secrets.
- */
-async function homesOf(
-  hub: Pick<KubeClient, "list">,
-  signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
-  const { items } = await hub.list({ resource, labelSelector: chartLabel }, {}, signal);
-  const subjects = items.flatMap((one: KubeObject & { readonly subjects?: unknown }) =>
-    Array.isArray(one.subjects) ? one.subjects : [],
-  );
-  return new Set(subjects.flatMap((one) => textAt(one, "namespace") ?? []));
 }
 
 const shownMaps = 3;

@@ -1,5 +1,7 @@
 import { limitsOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { openRendering } from "../compare/open-rendering.ts";
+import type { RenderingFlags } from "../compare/rendering-options.ts";
 import { contextOf } from "../diagnose/diagnose-action.ts";
 import { openVantage } from "../diagnose/open-vantage.ts";
 import type { ExitCode } from "../exit-codes.ts";
@@ -8,7 +10,7 @@ import { openClusterAccess } from "../open-cluster-access.ts";
 import { plainText } from "../print/plain-text.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
-import { componentReader, renderSettings } from "../render/render-files.ts";
+import { componentReader } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
 import type { CheckReport } from "./check-item.ts";
 import { checkTable, junitText, shortText } from "./check-text.ts";
@@ -16,13 +18,11 @@ import { check, checkExitCode } from "./check.ts";
 import { radarOf } from "./expiry.ts";
 
 /** Flags of `check` alone. */
-export interface CheckFlags {
+export interface CheckFlags extends RenderingFlags {
   readonly filename?: readonly string[];
   readonly warnWithin?: string;
   readonly failOn?: string;
   readonly execTimeout?: string;
-  readonly releaseDir?: string;
-  readonly manifestsFrom?: string;
 }
 
 /** `kubectl knfleet check`. */
@@ -37,8 +37,8 @@ export async function runCheck(
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   await using here = await openVantage(flags, { env });
   const documents = await documentsOf(input, access.namespace, signal);
-  const settings =
-    documents === undefined ? undefined : await usageInstead(renderSettings(input, signal));
+  await using settings =
+    documents === undefined ? undefined : await openRendering(input, access, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr);
   const limits = limitsOf(flags, progress.update);
   const place = flags.namespace === null ? { namespace: undefined } : {};

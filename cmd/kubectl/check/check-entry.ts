@@ -1,6 +1,8 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { renderingOptions } from "../compare/rendering-options.ts";
+import { several } from "../several.ts";
 
 /** `check` on the command line. */
 export function checkEntry(): CommandEntry {
@@ -28,18 +30,10 @@ export function checkEntry(): CommandEntry {
       ),
       new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
       new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)"),
-      new Option("--release-dir <folder>", "release files (default: those of the cache)"),
-      new Option(
-        "--manifests-from <folder>",
-        "folder for manifests whose URL is file:NAME in the spec",
-      ),
+      ...renderingOptions(),
     ],
     kind: "Check",
     formats: ["short", "junit"],
     load: async () => (await import("./check-action.ts")).runCheck,
   };
-}
-
-function several(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

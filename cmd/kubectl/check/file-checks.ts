@@ -3,7 +3,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
-import { comparableOf } from "../compare/comparable.ts";
+import { comparableOf, type Comparable } from "../compare/comparable.ts";
 import { componentsOf } from "../diagnose/component-hops.ts";
 import { askHub } from "../plan/hub-dry-run.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
@@ -29,7 +29,6 @@ export async function checkDocument(
   const answer = await askHub(component, access.hub, signal);
   const { action, message } = answer;
   const made = await comparableOf(answer.component, settings, versions.get(targetIdOf(component)));
-  const isMade = !(made instanceof FleetError);
   const stored = action === "none" ? "is there already" : "would be stored";
   return [
     checkItem({
@@ -38,15 +37,21 @@ export async function checkDocument(
       state: action === "refused" ? "FAIL" : "OK",
       message: message ?? `${where}: ${stored}`,
     }),
-    checkItem({
-      ...base,
-      check: "version",
-      state: isMade ? "OK" : "FAIL",
-      code: isMade ? null : (made.code ?? made.reason),
-      message: isMade ? `${made.version}, ${made.manifests.length} objects` : made.sentence,
-    }),
+    versionItem(made, base),
     await twinItem(component, { access, base }, signal),
   ];
+}
+
+function versionItem(made: Comparable | FleetError, base: Base): CheckItem {
+  const check = "version";
+  if (!(made instanceof FleetError)) {
+    const message = `${made.version}, ${made.manifests.length} objects`;
+    return checkItem({ ...base, check, state: "OK", message });
+  }
+  const { code, reason, sentence: message } = made;
+  // What could not be fetched from here may be there for the controller.
+  const state = reason === "ManifestSourceUnavailable" ? "WARN" : "FAIL";
+  return checkItem({ ...base, check, state, code: code ?? reason, message });
 }
 
 async function twinItem(

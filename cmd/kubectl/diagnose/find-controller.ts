@@ -36,7 +36,7 @@ const leaseName = "knfleet-controller";
 /** Looks for the controller and for the upstream operator in all namespaces of the hub. */
 export async function findControllers(hub: KubeClient, signal: AbortSignal): Promise<Controllers> {
   const [deployments, leases] = await Promise.all([
-    hub.list({ resource: knownResource("apps/v1", "Deployment") }, {}, signal).catch(ifDenied),
+    controllerDeployments(hub, signal).catch(ifDenied),
     hub
       .list(
         {
@@ -49,9 +49,22 @@ export async function findControllers(hub: KubeClient, signal: AbortSignal): Pro
       .catch(ifDenied),
   ]);
   return {
-    deployments: deployments?.items.flatMap((object) => controllerOf(object) ?? []),
+    deployments,
     leases: leases?.items.map(leaseOf),
   };
+}
+
+/** The Deployments of all namespaces that work on the components. Throws what KubeClient throws. */
+export async function controllerDeployments(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly ControllerDeployment[]> {
+  const { items } = await hub.list(
+    { resource: knownResource("apps/v1", "Deployment") },
+    {},
+    signal,
+  );
+  return items.flatMap((object) => controllerOf(object) ?? []);
 }
 
 function controllerOf(object: KubeObject): ControllerDeployment | undefined {
@@ -97,16 +110,19 @@ function leaseOf(object: KubeObject): ControllerLease {
 }
 
 /** The value of a flag that a Deployment's containers are started with; undefined when it is not given. */
-export function flagOf({ object }: ControllerDeployment, flag: string): string | undefined {
-  for (const container of itemsAt(object, "spec", "template", "spec", "containers")) {
+export function flagOf(controller: ControllerDeployment, flag: string): string | undefined {
+  return flagValuesOf(controller, flag)[0];
+}
+
+/** All values of a flag that can be given several times. */
+export function flagValuesOf({ object }: ControllerDeployment, flag: string): readonly string[] {
+  return itemsAt(object, "spec", "template", "spec", "containers").flatMap((container) => {
     const words = [...itemsAt(container, "command"), ...itemsAt(container, "args")].map(String);
-    const at = words.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
-    const word = words[at];
-    if (word !== undefined) {
-      return word.includes("=") ? word.slice(flag.length + 1) : words[at + 1];
-    }
-  }
-  return undefined;
+    return words.flatMap((word, at) => {
+      if (word.startsWith(`${flag}=`)) return [word.slice(flag.length + 1)];
+      return word === flag ? (words[at + 1] ?? []) : [];
+    });
+  });
 }
 
 /** The value of a variable in a Deployment's containers, when it is written there. */

@@ -25,7 +25,7 @@ export async function diffBetween(
   );
   const { pairs, errors: unpaired } = pairsOf({ left, right }, ends);
   const components = pairs.flat();
-  const wanted = await rendered(components, settings);
+  const wanted = await rendered(components, settings, signal);
   const made = new Map(
     [...wanted].flatMap(([uid, one]) => (one instanceof FleetError ? [] : [[uid, one] as const])),
   );

@@ -1,6 +1,8 @@
 import { describe } from "../../../api/kubernetes.ts";
 import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { openRendering } from "../compare/open-rendering.ts";
+import type { RenderingFlags } from "../compare/rendering-options.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
@@ -13,8 +15,6 @@ import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { clusterIdOf } from "../read-clusters.ts";
-import { renderSettings } from "../render/render-files.ts";
-import { usageInstead } from "../render/usage-instead.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage-error.ts";
 import { diffBetween, type Ends } from "./between.ts";
@@ -24,10 +24,8 @@ import { diff, type DiffDeps } from "./diff.ts";
 import { externalDiff, runExternalDiff } from "./external-diff.ts";
 
 /** Flags of `diff` alone. */
-export interface DiffFlags {
+export interface DiffFlags extends RenderingFlags {
   readonly between?: readonly string[];
-  readonly releaseDir?: string;
-  readonly manifestsFrom?: string;
 }
 
 /** `kubectl knfleet diff`. */
@@ -38,8 +36,8 @@ export async function runDiff(
   const { flags, terminal } = input;
   const { env, now, stderr } = terminal;
   const { ends, args } = endsOf(input);
-  const settings = await usageInstead(renderSettings(input, signal));
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  await using settings = await openRendering(input, access, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr);
   const limits = limitsOf(flags, progress.update);
   const deps: DiffDeps = { access, limits, settings, now, cliVersion: clientVersion };

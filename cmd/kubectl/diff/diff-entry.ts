@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { renderingOptions } from "../compare/rendering-options.ts";
 
 /** `diff` on the command line. */
 export function diffEntry(): CommandEntry {
@@ -21,11 +22,7 @@ export function diffEntry(): CommandEntry {
         "--between <clusters...>",
         "compare the clusters of two ClusterProfiles with each other; -n counts only when it is given",
       ),
-      new Option("--release-dir <folder>", "release files (default: those of the cache)"),
-      new Option(
-        "--manifests-from <folder>",
-        "folder for manifests whose URL is file:NAME in the spec",
-      ),
+      ...renderingOptions(),
     ],
     kind: "DiffList",
     completes: "installations",

@@ -2,7 +2,7 @@ import { type Component, componentKeyOf } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
-import { comparableOf, type Comparable } from "../compare/comparable.ts";
+import { comparableOf, fetchManifests, type Comparable } from "../compare/comparable.ts";
 import { compare, type Comparison } from "../compare/compare.ts";
 import { hubIdOf } from "../compare/hub-id.ts";
 import { readPlace } from "../compare/place.ts";
@@ -39,7 +39,7 @@ export async function diff(
   const listed = await listInstallations(access, selection, signal);
   const components = inTrouble(listed, selection);
   const hubId = await hubIdOf(access, signal);
-  const wanted = await rendered(components, settings);
+  const wanted = await rendered(components, settings, signal);
   const sound = components.filter(
     ({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError),
   );
@@ -69,10 +69,15 @@ type Wanted = ReadonlyMap<string, Comparable | FleetError>;
 export async function rendered(
   components: readonly Component[],
   settings: RenderSettings,
+  signal: AbortSignal,
 ): Promise<Wanted> {
+  await fetchManifests(components, settings);
   const pairs: (readonly [string, Comparable | FleetError])[] = [];
-  // One after another: equal ones are rendered once.
-  for (const one of components) pairs.push([one.metadata.uid, await comparableOf(one, settings)]);
+  for (const one of components) {
+    signal.throwIfAborted();
+    // One after another: equal ones are rendered once.
+    pairs.push([one.metadata.uid, await comparableOf(one, settings)]);
+  }
   return new Map(pairs);
 }
 

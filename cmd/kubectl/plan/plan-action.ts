@@ -1,6 +1,8 @@
 import { describe } from "../../../api/kubernetes.ts";
 import { limitsOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { openRendering } from "../compare/open-rendering.ts";
+import type { RenderingFlags } from "../compare/rendering-options.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { clusterNames } from "../print/cluster-name.ts";
@@ -10,17 +12,15 @@ import { plainText } from "../print/plain-text.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
-import { componentReader, renderSettings } from "../render/render-files.ts";
+import { componentReader } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
 import { UsageError } from "../usage-error.ts";
 import type { PlanItem, PlannedChange } from "./plan-item.ts";
 import { plan, planExitCode, type Plan } from "./plan.ts";
 
 /** Flags of `plan` alone. */
-export interface PlanFlags {
+export interface PlanFlags extends RenderingFlags {
   readonly filename?: readonly string[];
-  readonly releaseDir?: string;
-  readonly manifestsFrom?: string;
 }
 
 /** `kubectl knfleet plan`. */
@@ -40,7 +40,7 @@ export async function runPlan(
   // As kubectl apply: what names no namespace is of the context's.
   const read = componentReader({ flags, terminal }, signal, access.namespace);
   const { components, notes } = await usageInstead(read(filename, "-f"));
-  const settings = await usageInstead(renderSettings(input, signal));
+  await using settings = await openRendering(input, access, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr);
   const limits = limitsOf(flags, progress.update);
   const deps = { access, limits, settings, now, cliVersion: clientVersion };

@@ -1,6 +1,8 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { renderingOptions } from "../compare/rendering-options.ts";
+import { several } from "../several.ts";
 
 /** `plan` on the command line. */
 export function planEntry(): CommandEntry {
@@ -18,17 +20,9 @@ export function planEntry(): CommandEntry {
       new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
         several,
       ),
-      new Option("--release-dir <folder>", "release files (default: those of the cache)"),
-      new Option(
-        "--manifests-from <folder>",
-        "folder for manifests whose URL is file:NAME in the spec",
-      ),
+      ...renderingOptions(),
     ],
     kind: "Plan",
     load: async () => (await import("./plan-action.ts")).runPlan,
   };
-}
-
-function several(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

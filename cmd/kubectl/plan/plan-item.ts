@@ -29,7 +29,7 @@ export interface PlanItem {
   readonly version: { readonly installed: string | null; readonly wanted: string | null };
   /** Why nothing would be installed; null when nothing is in the way. */
   readonly blocked: { readonly reason: string; readonly message: string } | null;
-  /** Null when the cluster could not be read. */
+  /** Null when the cluster or a manifest of the component could not be read. */
   readonly changes: readonly PlannedChange[] | null;
 }
 
@@ -37,7 +37,8 @@ export interface PlanItem {
 export interface Look {
   readonly version: string | null;
   readonly blocked: PlanItem["blocked"];
-  readonly changes: readonly ObjectChange[];
+  /** Null when it is not known what would be installed. */
+  readonly changes: readonly ObjectChange[] | null;
   readonly errors: readonly ReportError[];
 }
 
@@ -54,7 +55,7 @@ export function planItem(
     hub: { action, fields, message },
     version: versionsOf(component, look),
     blocked: blockOf(answer, twin) ?? look?.blocked ?? null,
-    changes: look?.changes.map((one) => plannedChange(component, one)) ?? null,
+    changes: look?.changes?.map((one) => plannedChange(component, one)) ?? null,
   };
 }
 

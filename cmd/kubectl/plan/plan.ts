@@ -4,7 +4,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
-import { comparableOf } from "../compare/comparable.ts";
+import { comparableOf, fetchManifests } from "../compare/comparable.ts";
 import { compare } from "../compare/compare.ts";
 import { hubIdOf } from "../compare/hub-id.ts";
 import { readPlace } from "../compare/place.ts";
@@ -64,6 +64,7 @@ export async function plan(
     ({ answer, twin }) => answer.action !== "refused" && twin === undefined,
   );
   const components = free.map(({ answer }) => answer.component);
+  await fetchManifests(components, settings);
   const read = lookAt(components, { settings, hubId });
   const readings = await readEach(components, { access, limits, read }, signal);
   const looks = new Map(
@@ -115,7 +116,10 @@ function lookAt(
     return Promise.all(
       here.map(async (component) => {
         const made = await comparableOf(component, deps.settings, gitVersion);
-        if (made instanceof FleetError) return [keyOf(component), blockedBy(made)] as const;
+        if (made instanceof FleetError) {
+          const look = isUnseen(made) ? unseen(component, made) : blockedBy(made);
+          return [keyOf(component), look] as const;
+        }
         try {
           const place = await readPlace(component, { client, hubId: deps.hubId }, signal);
           const { changes, denied } = await compare({ place, ...made, asksForNew: true }, signal);
@@ -143,6 +147,16 @@ function lookAt(
 function blockedBy({ code, reason, sentence }: FleetError): Look {
   const blocked = { reason: code ?? reason, message: sentence };
   return { version: null, blocked, changes: [], errors: [] };
+}
+
+/** What could not be fetched from here may be there for the controller. */
+function isUnseen({ reason }: FleetError): boolean {
+  return reason === "ManifestSourceUnavailable";
+}
+
+function unseen(component: Component, { reason, sentence: message }: FleetError): Look {
+  const errors = [installationError(component, { reason, message })];
+  return { version: null, blocked: null, changes: null, errors };
 }
 
 function summaryOf(items: readonly PlanItem[], unread: number): PlanSummary {

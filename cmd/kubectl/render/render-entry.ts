@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { several } from "../several.ts";
 
 /** `render` on the command line. */
 export const renderEntry = (): CommandEntry => ({
@@ -42,8 +43,4 @@ function options(): readonly Option[] {
       "folder for manifests whose URL is file:NAME in the spec",
     ),
   ];
-}
-
-function several(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

@@ -1,0 +1,87 @@
+import { abortable } from "../../../access/abortable.ts";
+import { ManifestSource } from "../../../access/manifest-source.ts";
+import {
+  allowedManifestUrl,
+  allowedSourceOf,
+  type AllowedSource,
+  manifestUrlProblem,
+} from "../../../access/manifest-url.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { clientVersion } from "../client-version.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+import { UsageError } from "../usage-error.ts";
+import { manifestRules, type ManifestRules } from "./manifest-rules.ts";
+
+/** Reads the texts behind URLs of manifests as the controller does. */
+export interface ManifestReader extends AsyncDisposable {
+  /** Rejects with FleetError ManifestSourceNotAllowed, ManifestSourceUnavailable or ManifestInvalid, or with the reason of the signal. */
+  readonly manifestText: (url: string) => Promise<string>;
+}
+
+interface ReaderOptions {
+  /** Of the command line, in place of what the controller on the hub was started with. */
+  readonly manifestSource: readonly string[] | undefined;
+  /** Files of the workstation; undefined: none. */
+  readonly files: RenderSettings["manifestText"];
+  readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+}
+
+/**
+ * Fetches what components name, over verified TLS and within the controller's limits, and only from where the controller may fetch. The hub is asked
+ * about that when the first URL comes, and every URL is asked for once, also one that fails. Throws UsageError for a source that is none.
+ */
+export function openManifestReader(
+  { manifestSource, files, access }: ReaderOptions,
+  signal: AbortSignal,
+): ManifestReader {
+  const named = manifestSource === undefined ? undefined : namedRules(manifestSource);
+  const opened = new AsyncDisposableStack();
+  let source: Promise<ManifestSource | string> | undefined;
+  const sourceOf = async (): Promise<ManifestSource | string> => {
+    const rules = named ?? (await manifestRules(access.hub, access.hubTimeoutMs, signal));
+    if (typeof rules === "string") return rules;
+    const userAgent = `kubectl-knfleet/${clientVersion}`;
+    return opened.use(new ManifestSource({ ...rules, userAgent, now: () => performance.now() }));
+  };
+  const fetched = new Map<string, Promise<string>>();
+  const read = async (url: string): Promise<string> => {
+    if (isFile(url) && files !== undefined) return files(url);
+    // What is never fetched is refused as the controller does, whatever it allows.
+    if (manifestUrlProblem(url) !== undefined) allowedManifestUrl(url, []);
+    const found = await (source ??= sourceOf());
+    if (typeof found === "string") throw notFetched(url, found);
+    return abortable(found.read(url), signal);
+  };
+  return {
+    manifestText: (url) => {
+      const known = fetched.get(url) ?? read(url);
+      fetched.set(url, known);
+      return known;
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function isFile(url: string): boolean {
+  return !/^https?:/i.test(url);
+}
+
+function namedRules(texts: readonly string[]): ManifestRules {
+  const sources = texts.map((text): AllowedSource => {
+    const source = allowedSourceOf(text);
+    if (source !== undefined) return source;
+    const wanted = "want https://host/path/, without a query";
+    throw new UsageError(`Invalid value "${text}" for --manifest-source: ${wanted}`);
+  });
+  return { sources, isPinned: false };
+}
+
+function notFetched(text: string, why: string): FleetError {
+  // Without query, which may hold a signature.
+  const { origin, pathname } = new URL(text);
+  return new FleetError(
+    "ManifestSourceUnavailable",
+    `Manifest ${origin}${pathname} was not fetched, because it is not known what the controller may fetch: ${why}. Name the place with --manifest-source`,
+  );
+}

@@ -1,0 +1,58 @@
+import { ApiError, ConnectionError } from "../../../access/api-error.ts";
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { allowedSourceOf, type AllowedSource } from "../../../access/manifest-url.ts";
+import { isShared, referenceModes } from "../../../access/reference-policy.ts";
+import { controllerDeployments, flagOf, flagValuesOf } from "../diagnose/find-controller.ts";
+import { installedNamespaces } from "../installed-namespaces.ts";
+
+/** Which manifests a controller fetches. */
+export interface ManifestRules {
+  readonly sources: readonly AllowedSource[];
+  /** Whether a URL has to say the digest of its content. */
+  readonly isPinned: boolean;
+}
+
+/**
+ * The rules that the controller on the hub was started with, by its Deployment in a namespace in which knfleet is installed, or why they are not known,
+ * as half a sentence. Throws only when aborted, and what is a bug.
+ */
+export async function manifestRules(
+  hub: Pick<KubeClient, "list">,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<ManifestRules | string> {
+  try {
+    const late = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const [all, homes] = await Promise.all([
+      controllerDeployments(hub, late),
+      installedNamespaces(hub, late),
+    ]);
+    const [controller, ...more] = all.filter(
+      ({ flavour, namespace }) => flavour === "knfleet" && homes.has(namespace),
+    );
+    if (controller === undefined) return "the hub has no controller of knfleet that says so";
+    if (more.length > 0) return "the hub has several controllers of knfleet";
+    const wanted = flagOf(controller, "--reference-mode") ?? "Any";
+    return {
+      sources: flagValuesOf(controller, "--manifest-source").flatMap(
+        (text) => allowedSourceOf(text) ?? [],
+      ),
+      isPinned: referenceModes.some((mode) => mode === wanted && isShared({ mode })),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    return whyNot(error);
+  }
+}
+
+function whyNot(error: unknown): string {
+  if (error instanceof ApiError && error.status === 403) {
+    return "the right to list Deployments or ClusterRoleBindings of the hub is missing";
+  }
+  if (error instanceof ApiError) return `the hub answered ${error.status} when asked for it`;
+  if (error instanceof ConnectionError) return error.message;
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return "the hub did not say so in time";
+  }
+  throw error;
+}

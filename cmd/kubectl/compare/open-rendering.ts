@@ -1,0 +1,22 @@
+import type { ActionInput } from "../action.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+import { renderSettings } from "../render/render-files.ts";
+import { usageInstead } from "../render/usage-instead.ts";
+import { openManifestReader } from "./manifest-reader.ts";
+import type { RenderingFlags } from "./rendering-options.ts";
+
+/**
+ * What the commands render with that compare clusters with what the controller would make of them: manifests by URL are fetched as the controller does.
+ * Throws UsageError, or FleetError when there are no releases.
+ */
+export async function openRendering(
+  input: ActionInput<RenderingFlags>,
+  access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  signal: AbortSignal,
+): Promise<RenderSettings & AsyncDisposable> {
+  const settings = await usageInstead(renderSettings(input, signal));
+  const { manifestSource } = input.options;
+  const options = { manifestSource, files: settings.manifestText, access };
+  return { ...settings, ...openManifestReader(options, signal) };
+}
