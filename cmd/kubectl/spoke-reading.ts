@@ -67,12 +67,14 @@ const stateOfCode: Readonly<Record<string, UnreadSpoke["state"]>> = {
 } satisfies Partial<Record<Code, UnreadSpoke["state"]>>;
 
 function unreadByAnswer(error: ApiError): UnreadSpoke {
-  const { status, request, message } = error;
+  const { status, request, message, isStatus } = error;
   if (status === 401) {
     const text = `The spoke rejected the credential at ${request}`;
     return { kind: "unread", state: "Denied", reason: "CredentialRejected", message: text };
   }
   if (status === 403) return { kind: "unread", state: "Denied", reason: "Forbidden", message };
-  const text = `The spoke answered ${status} at ${request}`;
+  // What is no Status may be a proxy's whole page.
+  const said = isStatus && message !== "" ? `: ${message}` : "";
+  const text = `The spoke answered ${status} at ${request}${said}`;
   return { kind: "unread", state: "Unreachable", reason: "ServerError", message: text };
 }

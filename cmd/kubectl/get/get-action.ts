@@ -12,7 +12,8 @@ import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { askedSelection } from "../selection-file.ts";
 import { UsageError } from "../usage-error.ts";
-import { getExitCode, getObjects, type ObjectBlock, type ObjectItem, type Wanted } from "./get.ts";
+import { getExitCode, getObjects, type ObjectBlock, type ObjectItem } from "./get.ts";
+import type { Wanted, WantedObjects } from "./read-objects.ts";
 
 /** Flags of `get` alone. */
 export interface GetFlags extends FilenameFlag {
@@ -61,25 +62,44 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
   return getExitCode(list);
 }
 
-function wantedOf(
-  [first = "", ...names]: readonly string[],
-  options: GetFlags,
-): Omit<Wanted, "pageSize"> {
-  const kinds = first.split(",").filter((word) => word !== "");
+function wantedOf(args: readonly string[], options: GetFlags): Omit<Wanted, "pageSize"> {
   const { spokeNamespace, allSpokeNamespaces = false, spokeSelector, fieldSelector } = options;
-  if (kinds.length === 0) {
-    throw new UsageError("There is nothing to get: name a kind", ["kubectl knfleet get pods -A"]);
-  }
-  if (first.includes("/")) {
-    throw new UsageError(`"${first}" is no kind: write KIND NAME`, ["kubectl knfleet get --help"]);
-  }
   return {
-    kinds,
-    names,
+    objects: objectsOf(args),
     namespace: allSpokeNamespaces ? null : spokeNamespace,
     labelSelector: spokeSelector,
     fieldSelector,
   };
+}
+
+const example = "kubectl knfleet get pods -A";
+
+/** `KIND[,KIND...] [NAME...]` or `KIND/NAME...`, as kubectl reads them. Throws UsageError. */
+function objectsOf(args: readonly string[]): readonly WantedObjects[] {
+  if (args.some((arg) => arg.includes("/"))) return ofEachKind(args.map(objectNamed));
+  const [first = "", ...names] = args;
+  const kinds = first.split(",").filter((word) => word !== "");
+  if (kinds.length > 0) return [{ kinds, names }];
+  throw new UsageError("There is nothing to get: name a kind", [example]);
+}
+
+interface Named {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** One list for each kind, however many of its objects are named. */
+function ofEachKind(named: readonly Named[]): readonly WantedObjects[] {
+  return [...Map.groupBy(named, ({ kind }) => kind)].map(([kind, all]) => ({
+    kinds: [kind],
+    names: all.map(({ name }) => name),
+  }));
+}
+
+function objectNamed(arg: string): Named {
+  const [kind = "", name = "", ...rest] = arg.split("/");
+  if (kind !== "" && name !== "" && rest.length === 0) return { kind, name };
+  throw new UsageError(`"${arg}" is no object: write KIND NAME, or only KIND/NAME`, [example]);
 }
 
 function tableOf(

@@ -1,21 +1,13 @@
-import { componentKinds, type Component } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
 import { isRecord } from "../../../api/fields.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
-import { stringAt } from "../fields.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
-import {
-  clusterIdOf,
-  readEach,
-  unreadErrors,
-  type ReadLimits,
-  type ReadOne,
-} from "../read-clusters.ts";
+import { readEach, unreadErrors, type ReadLimits } from "../read-clusters.ts";
 import { reportApiVersion, type Report, type ReportError } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { kindsNamed, servedKinds } from "./discovery.ts";
-import { listTable, type Column, type ListOptions } from "./object-table.ts";
+import type { Column } from "./object-table.ts";
+import { readObjects, type ClusterObjects, type Wanted } from "./read-objects.ts";
 
 /** One object of one cluster. */
 export interface ObjectItem {
@@ -39,19 +31,6 @@ export interface ObjectBlock {
   readonly namespaced: boolean;
   readonly columns: readonly Column[];
   readonly rows: readonly (ObjectItem & { readonly cells: readonly unknown[] })[];
-}
-
-export interface Wanted {
-  /** Words for kinds, such as `deploy`. */
-  readonly kinds: readonly string[];
-  /** Empty: all. */
-  readonly names: readonly string[];
-  /** Undefined: the namespaces of the installations; null: all. */
-  readonly namespace: string | null | undefined;
-  readonly labelSelector: string | undefined;
-  readonly fieldSelector: string | undefined;
-  /** Objects in one answer of a server; 0: all at once. */
-  readonly pageSize: number;
 }
 
 interface GetDeps {
@@ -78,70 +57,20 @@ export async function getObjects(
     rows.map(({ cluster, object }) => ({ cluster, object })),
   );
   const unread = unreadErrors(readings);
-  const unknown = facts.flatMap(({ cluster, unknown: words }) =>
-    words.map((word) => notServed(word, cluster)),
+  const refused = facts.flatMap((one) =>
+    one.refused.map((error) => ({ ...error, cluster: one.cluster })),
   );
   const list: ObjectList = {
     apiVersion: reportApiVersion,
     kind: "ObjectList",
     generatedAt: timestampOf(now()),
     cliVersion,
-    complete: unread.length === 0,
+    complete: unread.length + refused.length === 0,
     summary: { objects: items.length, clusters: readings.size, unread: unread.length },
     items,
-    errors: [...missing(wanted, items, facts.length), ...unknown, ...unread],
+    errors: [...missing(wanted, facts), ...refused, ...unread],
   };
   return { list, blocks };
-}
-
-interface ClusterObjects {
-  readonly tables: readonly Awaited<ReturnType<typeof listTable>>[];
-  readonly unknown: readonly string[];
-}
-
-function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<ClusterObjects> {
-  return async ({ id, client }, signal) => {
-    const served = await servedKinds(client, signal);
-    const named = wanted.kinds.map((word) => ({ word, kinds: kindsNamed(word, served) }));
-    const places = placesOf(
-      components.filter((component) => clusterIdOf(component) === id),
-      wanted,
-    );
-    const { labelSelector, fieldSelector, pageSize } = wanted;
-    const tables = await Promise.all(
-      named
-        .flatMap(({ kinds }) => kinds)
-        .flatMap((kind) => {
-          const where: readonly ListOptions["namespace"][] = kind.namespaced ? places : [undefined];
-          return where.map((namespace) =>
-            listTable(client, { kind, namespace, labelSelector, fieldSelector, pageSize }, signal),
-          );
-        }),
-    );
-    const isWanted = (name: string | null): boolean =>
-      wanted.names.length === 0 || wanted.names.includes(name ?? "");
-    return {
-      tables: tables.map((table) => ({
-        ...table,
-        rows: table.rows.filter(({ object }) => isWanted(stringAt(object, "metadata", "name"))),
-      })),
-      unknown: named.filter(({ kinds }) => kinds.length === 0).map(({ word }) => word),
-    };
-  };
-}
-
-function placesOf(
-  components: readonly Component[],
-  { namespace }: Wanted,
-): readonly ListOptions["namespace"][] {
-  if (namespace !== undefined) return [namespace ?? undefined];
-  // A newer upstream operator installs into fixed namespaces.
-  const places = components.flatMap(({ kind, metadata, spec }) =>
-    spec?.clusterProfileRef === undefined
-      ? [metadata.namespace]
-      : [metadata.namespace, componentKinds[kind].label],
-  );
-  return [...new Set(places)];
 }
 
 interface Found extends ClusterObjects {
@@ -183,25 +112,25 @@ function withoutSecrets(object: ObjectItem["object"]): ObjectItem["object"] {
   return { ...rest, data: Object.fromEntries(keys.map((key) => [key, "<hidden>"])) };
 }
 
-function notServed(word: string, cluster: string | null): ReportError {
-  const message = `The server doesn't have a resource type "${word}"`;
-  return { reason: "NotServed", message, cluster };
+/** Words that mean nothing on any cluster, and names that no cluster has; nothing is missing where nothing could be read. */
+function missing({ objects }: Wanted, facts: readonly Found[]): readonly ReportError[] {
+  if (facts.length === 0) return [];
+  const words = objects.flatMap(({ kinds }) => kinds);
+  const isUnknown = (word: string): boolean => facts.every(({ unknown }) => unknown.includes(word));
+  return [
+    ...words
+      .filter(isUnknown)
+      .map((word) => nowhere("NotServed", `the server doesn't have a resource type "${word}"`)),
+    ...objects.flatMap(({ kinds, names }, at) =>
+      names
+        .filter((name) => !kinds.every(isUnknown) && !facts.some((one) => one.names[at]?.has(name)))
+        .map((name) => nowhere("NotFound", `${kinds.join(",")} "${name}" not found`)),
+    ),
+  ];
 }
 
-/** Names that no cluster has; nothing is missing where nothing could be read. */
-function missing(
-  { names, kinds }: Wanted,
-  items: readonly ObjectItem[],
-  clusters: number,
-): readonly ReportError[] {
-  if (clusters === 0) return [];
-  return names
-    .filter((name) => !items.some(({ object }) => stringAt(object, "metadata", "name") === name))
-    .map((name) => ({
-      reason: "NotFound" as const,
-      message: `${kinds.join(",")} "${name}" not found`,
-      cluster: null,
-    }));
+function nowhere(reason: "NotServed" | "NotFound", message: string): ReportError {
+  return { reason, message, cluster: null };
 }
 
 /** The exit code that a list stands for: what was named and is nowhere, then what could not be read. */

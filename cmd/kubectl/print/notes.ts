@@ -66,9 +66,18 @@ export function unreadNotes(
   { unread, clusters }: { readonly unread: number; readonly clusters: number },
 ): readonly string[] {
   const noFile = errors.some(({ reason }) => reason === "NoProviderFile");
+  const missing = errors.filter(isMissing);
+  const others = errors.filter((error) => !isMissing(error));
+  const heading =
+    unread > 0
+      ? `${unread} of ${countOf(clusters, "cluster")} could not be read:`
+      : "Not everything could be read:";
+  // Who tells of one error at a time has no number of clusters.
+  const isHeaded = others.length > 0 && (unread > 0 || clusters > 0);
   return [
-    ...(unread > 0 ? [`${unread} of ${countOf(clusters, "cluster")} could not be read:`] : []),
-    ...errorLines(errors),
+    ...errorLines(missing),
+    ...(isHeaded ? [heading] : []),
+    ...errorLines(others),
     ...(noFile ? [`next: ${providerFileHint}`] : []),
   ];
 }
@@ -111,7 +120,7 @@ function errorLines(errors: readonly ReportError[]): readonly string[] {
   const lines = errors.slice(0, shownErrors).map(({ cluster, reason, message }) => {
     const text = plainText(message);
     if (cluster !== null) return `  ${cluster}: ${reason}: ${text}`;
-    return reason === "NotFound" ? `error: ${text}` : `  <hub>: ${reason}: ${text}`;
+    return isMissing({ cluster, reason, message }) ? `error: ${text}` : `  <hub>: ${reason}: ${text}`;
   });
   const rest = errors.length - lines.length;
   return rest > 0 ? [...lines, `  … and ${rest} more (-o json lists all)`] : lines;
@@ -119,6 +128,11 @@ function errorLines(errors: readonly ReportError[]): readonly string[] {
 
 function isNotFound({ reason }: ReportError): boolean {
   return reason === "NotFound";
+}
+
+/** Whether it is about something that was named and is nowhere, and not about a cluster. */
+function isMissing({ reason, cluster }: ReportError): boolean {
+  return cluster === null && (reason === "NotFound" || reason === "NotServed");
 }
 
 function countOf(count: number, noun: string): string {

@@ -82,12 +82,31 @@ describe("get", () => {
     { line: "ksvc", code: 0, says: "No resources found." },
     { line: "unicorns", code: 1, says: `doesn't have a resource type "unicorns"` },
     { line: "pods -A", code: 3, says: "1 of 2 clusters could not be read" },
-    { line: "pods/a", code: 2, says: "is no kind" },
+    { line: "pod/activator-1", code: 0, says: "" },
+    { line: "po/activator-1 secret/nothing", code: 1, says: 'error: secret "nothing" not found' },
+    { line: "pods/a b", code: 2, says: '"b" is no object: write KIND NAME, or only KIND/NAME' },
+    { line: "pods/", code: 2, says: "is no object" },
+    { line: "pods/a/b", code: 2, says: "is no object" },
     { line: "-A", code: 2, says: "name a kind" },
   ])("$line exits $code and says $says", async ({ line, code, says }) => {
     const { exitCode, stderr } = await ran(line);
     expect(stderr).toContain(says);
     expect(exitCode).toBe(code);
+  });
+
+  test("shows what it may list where something else is forbidden", async () => {
+    await using strict = await startStubHub(objects, (request) =>
+      request.path.endsWith("/services")
+        ? { status: 403, body: { kind: "Status", message: "services are forbidden" } }
+        : kindsAnswer(request),
+    );
+    const { exitCode, stdout, stderr } = await runText(["get", "all"], { env: strict.env });
+    expect(stdout).toContain("activator-1");
+    expect(stderr).toMatch(/^Not everything could be read:\n {2}<hub>: .*services are forbidden\n$/);
+    expect(exitCode).toBe(3);
+    const none = await runText(["get", "ksvc"], { env: strict.env });
+    expect(none.stderr).toContain("1 of 1 cluster could not be read:");
+    expect(none.exitCode).toBe(3);
   });
 
   test("asks for the namespaces of the installations, one, or all", async () => {
