@@ -11,9 +11,9 @@ import type { Progress } from "./change-set.ts";
 import type { Contest } from "./contests.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
 import type { Inventory } from "./inventory.ts";
+import { withLostJobs } from "./lost-jobs.ts";
 import { type ApplyPlan, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
-import { withStrayJobs } from "./stray-jobs.ts";
 import { scaledAmong } from "./stripped.ts";
 import type { Target } from "./target.ts";
 import type { Unblocked } from "./unblock.ts";
@@ -137,7 +137,7 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   await observation.synced(signal);
   const observed = observation.objects();
   const refused = observation.refused();
-  const plan = await withStrayJobs(
+  const plan = await withLostJobs(
     planApply(desired.objects, { inventory, observed, refused }),
     work,
     signal,

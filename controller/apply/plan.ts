@@ -1,4 +1,5 @@
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { isJob } from "../observe/job.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { kindIdOf } from "../observe/sighting.ts";
 import { definedKind, kindOf } from "./gates.ts";
@@ -100,7 +101,7 @@ function isAccepted(object: Prepared, sent: InventoryEntry | undefined): boolean
 
 /** Whether an object is no less done when it is gone: a finished Job is deleted after a while and must not run again for the same content. */
 export function mayBeAbsent(key: ObjectKey): boolean {
-  return key.kind === "Job" && key.apiVersion.startsWith("batch/");
+  return isJob(key);
 }
 
 // Nothing desired: see install.ts. Uninstalling has its own way (finalize.ts).

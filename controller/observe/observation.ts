@@ -13,6 +13,8 @@ export interface ObservedObject {
   readonly deleting: boolean;
   /** What its deletion waits for; absent while it is not being deleted. */
   readonly finalizers?: readonly string[];
+  /** Of a Job; see job.ts. Absent for others. */
+  readonly finished?: boolean;
 }
 
 /** What happened on the spoke: an object of the installation changed or went, or a workload's readiness may have changed. */
@@ -51,6 +53,8 @@ export interface Observation extends AsyncDisposable {
   refused(): ReadonlyMap<string, string>;
   /** Records by `identityOf(key)`. */
   objects(): ReadonlyMap<string, ObservedObject>;
+  /** Identities of Jobs that were seen to be deleted before they had finished, and are not there again. */
+  cutShort(): ReadonlySet<string>;
   /** Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`. */
   workloads(): ReadonlyMap<string, KubeObject>;
 }

@@ -7,7 +7,7 @@ import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
 import { isWorkload, turnOf } from "./readiness.ts";
-import { isDrift, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
+import { isDrift, isNewer, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
 import { SingleWatch } from "./single-watch.ts";
 
 export interface ObserveOptions {
@@ -35,6 +35,7 @@ class LiveObservation implements Observation {
   readonly #watches = new Map<string, KindWatch>();
   readonly #records = new Map<string, ObservedObject>();
   readonly #workloads = new Map<string, KubeObject>();
+  readonly #cutShort = new Set<string>();
   readonly #guards = new Map<string, SingleWatch>();
   /** What was noted of guarded objects, by identity. */
   readonly #noted = new Map<string, KubeObject>();
@@ -106,12 +107,16 @@ class LiveObservation implements Observation {
     for (const object of objects) {
       const id = identityOf(object.key);
       const isWatched = this.#watches.has(kindIdOf(object.key));
-      if (isWatched && !isOlder(object, this.#records.get(id))) this.#records.set(id, object);
+      if (isWatched && !isOlder(object, this.#records.get(id))) this.#record(id, object);
     }
   }
 
   objects(): ReadonlyMap<string, ObservedObject> {
     return this.#records;
+  }
+
+  cutShort(): ReadonlySet<string> {
+    return this.#cutShort;
   }
 
   workloads(): ReadonlyMap<string, KubeObject> {
@@ -182,9 +187,14 @@ class LiveObservation implements Observation {
     const id = identityOf(record.key);
     const known = this.#records.get(id);
     const stale = isOlder(record, known);
-    if (!stale) this.#records.set(id, record);
+    if (!stale) this.#record(id, record);
     this.#seenWorkload(id, object);
     if (wasListed && !stale && isDrift(known, record)) this.#report("object", record);
+  }
+
+  #record(id: string, record: ObservedObject): void {
+    this.#records.set(id, record);
+    this.#cutShort.delete(id);
   }
 
   #seenWorkload(id: string, object: KubeObject): void {
@@ -205,6 +215,8 @@ class LiveObservation implements Observation {
     // Another uid: created again since, which an answer to our own write told before the watch did.
     if (known?.uid !== record.uid) return;
     this.#records.delete(id);
+    // What a later list does not have may have finished while nobody was watching.
+    if (record.finished === false && isNewer(record, known)) this.#cutShort.add(id);
     this.#report("object", record);
   }
 

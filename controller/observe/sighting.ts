@@ -1,5 +1,6 @@
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { fingerprintOf } from "./fingerprint.ts";
+import { isFinished, isJob } from "./job.ts";
 import type { ObservedObject } from "./observation.ts";
 
 /** The compact record of an object that a watch, a list or an answer to our own write showed; needs its managedFields. */
@@ -10,6 +11,7 @@ export function sightingOf(object: KubeObject, fieldManager: string): ObservedOb
     uid,
     resourceVersion,
     fingerprint: fingerprintOf(object, fieldManager),
+    ...(isJob(object) ? { finished: isFinished(object) } : {}),
     ...(deletionTimestamp === undefined ? { deleting: false } : { deleting: true, finalizers }),
   };
 }

@@ -8,7 +8,7 @@ import {
   type ObjectKey,
 } from "../../api/kubernetes.ts";
 import { definitionOf } from "../controller/hand-made-installation.ts";
-import { valueAt } from "../fleet/json-record.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { dumpOfComponent } from "../support/spoke-dump.ts";
 import {
@@ -112,12 +112,13 @@ describe("KnativeEventing", () => {
 
     const { admin } = scene().fleet.spoke(0);
     for (const name of up) {
-      await admin.remove({
-        apiVersion: "batch/v1",
-        kind: "Job",
-        namespace: "knative-eventing",
-        name,
-      });
+      const key = { apiVersion: "batch/v1", kind: "Job", namespace: "knative-eventing", name };
+      await waitFor(
+        `${name} to finish`,
+        async () => conditionOf(await admin.get(key), "Complete")?.status === "True",
+        { timeoutMs: 60_000 },
+      );
+      await admin.remove(key);
     }
     const later = new Date();
     await changed("KnativeEventing", { config: { tracing: { backend: "none" } } });

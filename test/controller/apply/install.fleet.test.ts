@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { componentUidLabel } from "../../../api/anchor.ts";
-import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
 import { valueAt } from "../../fleet/json-record.ts";
@@ -202,7 +202,26 @@ describe("an installed component", () => {
     expect((await installer.install()).applied).toEqual([]);
   });
 
-  test("does not run a finished Job again", async () => {
+  test("runs a Job again that is deleted before it has finished", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component: drifting });
+    const { installer } = opened;
+    await installer.install();
+    await installer.observation.synced(AbortSignal.timeout(60_000));
+    const job = (await installer.rendered()).manifests.find(({ kind }) => kind === "Job");
+    const key = keyOf(job ?? { apiVersion: "", kind: "", metadata: {} });
+    const before = await spoke.admin.get(key);
+    await spoke.admin.remove(key);
+    await waitFor("its deletion to be seen", async () =>
+      installer.observation.cutShort().has(identityOf(key)),
+    );
+    expect(await installer.install()).toMatchObject({ applied: [key], repaired: [key] });
+    const after = await spoke.admin.get(key);
+    expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+    expect((await installer.install()).applied).toEqual([]);
+  });
+
+  test("does not run a Job again of which nobody knows whether it had finished", async () => {
     const spoke = fleet().spoke(0);
     await using opened = await openInstaller(spoke, { component: drifting });
     const { installer } = opened;

@@ -17,28 +17,36 @@ interface Installed {
   readonly deps: { readonly log: Log };
 }
 
-/** The plan with those Jobs to be sent again that vanished from the view, but not from the cluster. Sending gives them their label back and runs nothing. */
-export async function withStrayJobs(
+/**
+ * The plan with those Jobs to be sent again that vanished from the view, but not from the cluster, which gives them their label back and runs
+ * nothing, and those that were deleted before they had finished, which are to run after all.
+ */
+export async function withLostJobs(
   plan: ApplyPlan,
   work: Installed,
   signal: AbortSignal,
 ): Promise<ApplyPlan> {
   const { memory, observation, deps } = work;
-  const strays = new Set<Prepared>();
+  const lost = new Set<Prepared>();
+  const cutShort = observation.cutShort();
   await Promise.all(
     plan.unchanged.map(async (one) => {
       if (!mayBeAbsent(one.key)) return;
       if (observation.objects().has(one.id)) memory.jobs.saw(one.id);
-      else if (await memory.jobs.isStray(one.id, () => isThere(one, work, signal))) strays.add(one);
+      else if (cutShort.has(one.id)) lost.add(one);
+      else if (await memory.jobs.isStray(one.id, () => isThere(one, work, signal))) lost.add(one);
     }),
   );
-  if (strays.size === 0) return plan;
-  for (const { key } of strays) deps.log.debug({ object: describe(key) }, "A Job lost its label");
+  if (lost.size === 0) return plan;
+  for (const { key, id } of lost) {
+    const what = cutShort.has(id) ? "was deleted before it had finished" : "lost its label";
+    deps.log.debug({ object: describe(key) }, `A Job ${what}`);
+  }
   return {
     ...plan,
-    apply: [...plan.apply, ...strays],
-    drifted: new Set([...plan.drifted, ...[...strays].map(({ id }) => id)]),
-    unchanged: plan.unchanged.filter((one) => !strays.has(one)),
+    apply: [...plan.apply, ...lost],
+    drifted: new Set([...plan.drifted, ...[...lost].map(({ id }) => id)]),
+    unchanged: plan.unchanged.filter((one) => !lost.has(one)),
   };
 }
 

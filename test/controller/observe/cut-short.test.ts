@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { Observation } from "../../../controller/observe/observation.ts";
+import { observe } from "../../../controller/observe/observe.ts";
+import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { apiError, ScriptedWatches } from "./scripted-watches.ts";
+
+const { signal } = new AbortController();
+const running = ["f:active", "f:startTime"];
+const id = identityOf(keyOf(job(1, running)));
+
+let watches: ScriptedWatches;
+let changes: number;
+let observation: Observation;
+
+beforeEach(async () => {
+  watches = new ScriptedWatches();
+  changes = 0;
+  observation = observe({
+    client: watches,
+    componentUid: "uid-of-component",
+    fieldManager: "knfleet-hub",
+    onChange: () => void (changes += 1),
+    log: silentLog,
+  });
+  observation.watch([knownResource("batch/v1", "Job")]);
+  watches.listed("Job", [job(1, running)]);
+  await observation.synced(signal);
+});
+
+afterEach(async () => {
+  await observation[Symbol.asyncDispose]();
+});
+
+/** A Job of which these fields of its status were written. */
+function job(version: number, status: readonly string[], uid = "migrate"): KubeObject {
+  const fieldsV1 = { "f:status": Object.fromEntries(status.map((field) => [field, {}])) };
+  const managedFields = [
+    { manager: "knfleet-hub", operation: "Apply", fieldsV1: { "f:spec": {} } },
+    { manager: "kcm", operation: "Update", subresource: "status", fieldsV1 },
+  ];
+  const metadata = { namespace: "eventing", name: "migrate", uid, managedFields };
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { ...metadata, resourceVersion: String(version) },
+  };
+}
+
+/** The server says something on the watch. */
+function sends(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void {
+  watches.send(object.kind, { type, object });
+}
+
+async function reported(count: number): Promise<void> {
+  await vi.waitFor(() => expect(changes).toBeGreaterThanOrEqual(count), 30_000);
+}
+
+describe("a Job is cut short", () => {
+  test.each([
+    { when: "it is deleted while it runs", status: running, isCut: true },
+    { when: "it is deleted before it was started", status: [], isCut: true },
+    {
+      when: "not when it has succeeded",
+      status: ["f:succeeded", "f:completionTime", "f:conditions"],
+      isCut: false,
+    },
+    { when: "not when it has failed", status: ["f:failed", "f:conditions"], isCut: false },
+  ])("$when", async ({ status, isCut }) => {
+    sends("DELETED", job(101, status));
+    await reported(1);
+    expect(observation.cutShort().has(id)).toBe(isCut);
+  });
+
+  test("until it is there again", async () => {
+    sends("DELETED", job(101, running));
+    await reported(1);
+    observation.note([sightingOf(job(102, [], "again"), "knfleet-hub")]);
+    expect(observation.cutShort().size).toBe(0);
+    sends("ADDED", job(102, [], "again"));
+    sends("DELETED", job(103, running, "again"));
+    await reported(2);
+    sends("ADDED", job(104, [], "by somebody else"));
+    await vi.waitFor(() => expect(observation.cutShort().size).toBe(0), 30_000);
+  });
+
+  test("not when nobody saw it go: it may have finished first", async () => {
+    watches.send("Job", apiError(410, "too old resource version"));
+    await vi.waitFor(() => expect(watches.opened("Job")).toHaveLength(2), 30_000);
+    watches.listed("Job", [], "200");
+    await reported(1);
+    expect(observation.cutShort().size).toBe(0);
+  });
+});
