@@ -63,7 +63,15 @@ export function askedOf(selection: Selection, { hub, bundle }: Flags): Asked {
   };
 }
 
-function isNarrowed({ names, labelSelector, cluster, on, failed, reason }: Selection): boolean {
+/** Whether arguments and flags other than a namespace select some installations of many. */
+export function isNarrowed({
+  names,
+  labelSelector,
+  cluster,
+  on,
+  failed,
+  reason,
+}: Selection): boolean {
   const filters = [labelSelector, cluster, on, reason];
   return names.length > 0 || failed === true || filters.some((filter) => filter !== undefined);
 }

@@ -12,6 +12,9 @@ export const diagnosisFile = "diagnosis.json";
 /** File of a bundle with the last log lines, as `logs -o json` prints them. */
 export const logsFile = "logs.json";
 
+/** File of a bundle of a whole fleet with what `check -o json` printed. */
+export const checkFile = "check.json";
+
 /** One cluster of a bundle. */
 export interface BundledCluster {
   /** `namespace/name` of the ClusterProfile; null for the hub. */
@@ -32,6 +35,8 @@ export interface BundleSummary {
   readonly bytes: number;
   /** Namespace of the kubeconfig context. */
   readonly namespace: string;
+  /** Whether it is of the whole fleet: of all installations, and of every cluster with a ClusterProfile. */
+  readonly whole?: boolean;
   readonly clusters: number;
   readonly unread: number;
   readonly objects: number;
@@ -66,8 +71,10 @@ export interface RecordedFleet {
   readonly path: string;
   readonly recordedAt: Date;
   readonly namespace: string;
+  /** Whether it is of the whole fleet, as `BundleSummary` says; false in bundles of earlier versions. */
+  readonly isWhole: boolean;
   readonly hub: RecordedCluster;
   readonly spokes: readonly RecordedCluster[];
-  /** `diagnosis.json`, not looked at yet; undefined when the bundle has none. */
-  readonly diagnosis: unknown;
+  /** Documents of other commands by file name, not looked at yet. */
+  readonly documents: ReadonlyMap<string, unknown>;
 }

@@ -9,8 +9,10 @@ import { messageOf } from "../message-of.ts";
 import { reportApiVersion } from "../report.ts";
 import { UsageError } from "../usage-error.ts";
 import {
+  checkFile,
   diagnosisFile,
   indexFile,
+  logsFile,
   type Bundle,
   type BundledCluster,
   type RecordedCluster,
@@ -46,11 +48,18 @@ export function recordedFleet(path: string, files: readonly ArchiveFile[]): Reco
     path,
     recordedAt: new Date(bundle.generatedAt),
     namespace: bundle.summary.namespace,
+    isWhole: bundle.summary.whole ?? false,
     hub,
     spokes,
-    diagnosis: texts.has(diagnosisFile) ? parsed(path, texts.get(diagnosisFile)) : undefined,
+    documents: new Map(
+      documentFiles.flatMap((file) =>
+        texts.has(file) ? [[file, parsed(path, texts.get(file))] as const] : [],
+      ),
+    ),
   };
 }
+
+const documentFiles = [diagnosisFile, logsFile, checkFile];
 
 async function filesAt(path: string): Promise<readonly ArchiveFile[]> {
   if ((await stat(path)).isDirectory()) return filesBelow(path);

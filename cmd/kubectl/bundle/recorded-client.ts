@@ -5,6 +5,7 @@ import type {
   CollectionRef,
   KubeClient,
   KubeList,
+  LogRef,
   ObjectRef,
 } from "../../../access/kube-client.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
@@ -18,7 +19,10 @@ import { recordedRows, type Place } from "./recorded-rows.ts";
  * A cluster as a bundle recorded it. Answers reads as its API server would have done at that time: 404 for a kind that the bundle has not,
  * and what the server said where it refused. Everything else is a UsageError.
  */
-export function recordedClient(cluster: RecordedCluster): KubeClient {
+export function recordedClient(
+  cluster: RecordedCluster,
+  logs: (ref: LogRef) => readonly string[] = () => [],
+): KubeClient {
   return {
     server: cluster.server ?? "",
     get: (ref, _options, signal) => read(() => getOne(cluster, ref), signal),
@@ -34,6 +38,9 @@ export function recordedClient(cluster: RecordedCluster): KubeClient {
     remove: () => Promise.reject(refused("changed")),
     removeCollection: () => Promise.reject(refused("changed")),
     request: (method, path, _body, signal) => read(() => answerTo(cluster, method, path), signal),
+    logs: async function* (ref, signal) {
+      yield* await read(() => logs(ref), signal);
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import { findTargets } from "../diagnose/targets.ts";
 import { stringAt } from "../fields.ts";
 import { reportApiVersion } from "../report.ts";
 import { UsageError } from "../usage-error.ts";
+import { diagnosisFile } from "./bundle.ts";
 import { recordedClient } from "./recorded-client.ts";
 
 /** The walks of a bundle that the command line asks for. Throws UsageError when the bundle has none. */
@@ -14,7 +15,7 @@ export async function recordedDiagnosis(
   signal: AbortSignal,
 ): Promise<DiagnosisReport> {
   const { recorded } = flags;
-  const report = recorded?.diagnosis;
+  const report = recorded?.documents.get(diagnosisFile);
   if (recorded === undefined || !isReport(report)) {
     throw new UsageError("The bundle holds no walks: gather could not make any", [
       "kubectl knfleet status --bundle FILE",

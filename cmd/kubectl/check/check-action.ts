@@ -31,30 +31,41 @@ export async function runCheck(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  const { env, now, stdout, stderr } = terminal;
   const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
+  const report =
+    flags.recorded === undefined
+      ? await liveCheck(input, signal)
+      : await (await import("../bundle/recorded-check.ts")).recordedCheck(input, signal);
+  const document = sortedBy(report, flags.sortBy);
+  if (flags.output === "short") terminal.stdout.write(shortText(document));
+  else if (flags.output === "junit") terminal.stdout.write(junitText(document));
+  else {
+    const table = (wide: boolean) => checkTable(document, wide);
+    await print({ document, table, notes: notesOf(document) }, flags, terminal);
+  }
+  return checkExitCode(report, failOn);
+}
+
+async function liveCheck(
+  input: ActionInput<CheckFlags>,
+  signal: AbortSignal,
+): Promise<CheckReport> {
+  const { flags, options, terminal } = input;
+  const { env, now, stderr } = terminal;
   const radar = radarOf(options.warnWithin, now().getTime());
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   await using here = await openVantage(flags, { env });
   const documents = await documentsOf(input, access.namespace, signal);
   await using settings =
     documents === undefined ? undefined : await openRendering(input, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const place = flags.namespace === null ? { namespace: undefined } : {};
-  const report = await check(
+  return await check(
     { documents, flags: { ...flags, ...place }, cliVersion: clientVersion },
     { context: contextOf(input, here), access, limits, radar, settings },
     signal,
   ).finally(progress.end);
-  const document = sortedBy(report, flags.sortBy);
-  if (flags.output === "short") stdout.write(shortText(document));
-  else if (flags.output === "junit") stdout.write(junitText(document));
-  else {
-    const table = (wide: boolean) => checkTable(document, wide);
-    await print({ document, table, notes: notesOf(document) }, flags, terminal);
-  }
-  return checkExitCode(report, failOn);
 }
 
 async function documentsOf(input: ActionInput<CheckFlags>, namespace: string, signal: AbortSignal) {

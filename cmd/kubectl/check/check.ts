@@ -39,7 +39,7 @@ export async function check(
   const { context, access, settings, limits } = deps;
   const hub = await walkHub(context, signal);
   const hops = hub.hops.map((hop) => itemOfHop(hop, { subject: "hub", cluster: null }));
-  if (!hub.facts.ok) return reportOf(hops, 0, { now: context.now(), cliVersion });
+  if (!hub.facts.ok) return checkReport(hops, 0, { now: context.now(), cliVersion });
   const late = AbortSignal.any([signal, AbortSignal.timeout(4 * context.hubTimeoutMs)]);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
   const ofHub = [
@@ -62,7 +62,7 @@ export async function check(
           checkDocument(document, { access, settings, versions }, signal),
         );
   const all = [...hops, ...ofHub, ...ofFiles.flat(), ...items];
-  return reportOf(all, clusters.length, { now: context.now(), cliVersion });
+  return checkReport(all, clusters.length, { now: context.now(), cliVersion });
 }
 
 /** `-n` is the namespace of components in files, and that of ClusterProfiles otherwise. */
@@ -95,7 +95,8 @@ function clustersOf(
   });
 }
 
-function reportOf(
+/** The document for what was looked at. */
+export function checkReport(
   items: readonly CheckItem[],
   clusters: number,
   { now, cliVersion }: { readonly now: Date; readonly cliVersion: string },

@@ -1,9 +1,5 @@
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
-import {
-  operatorApiVersion,
-  type ClusterProfileRef,
-  type Component,
-} from "../../../api/component.ts";
+import type { ClusterProfileRef } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { mapLimited } from "../concurrency.ts";
@@ -16,6 +12,7 @@ import type { HubWalk } from "../diagnose/walk-hub.ts";
 import { walkTarget } from "../diagnose/walk-target.ts";
 import { stringAt } from "../fields.ts";
 import { readEach, type ReadLimits, type ReadOne } from "../read-clusters.ts";
+import { standIn } from "../stand-in.ts";
 import { checkItem, type CheckItem } from "./check-item.ts";
 import { expiryItems, type Radar } from "./expiry.ts";
 
@@ -124,13 +121,4 @@ function versionItem(
     if (!(error instanceof FleetError)) throw error;
     return checkItem({ check, cluster, state: "FAIL", code: "KNF6003", message: error.sentence });
   }
-}
-
-function standIn(ref: ClusterProfileRef): Component {
-  return {
-    apiVersion: operatorApiVersion,
-    kind: "KnativeServing",
-    metadata: { namespace: "", name: "", uid: "", resourceVersion: "" },
-    spec: { clusterProfileRef: ref },
-  };
 }

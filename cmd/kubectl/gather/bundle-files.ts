@@ -12,6 +12,7 @@ import type { Redactor } from "./redact.ts";
 interface Facts {
   readonly clusters: readonly RecordedCluster[];
   readonly namespace: string;
+  readonly isWhole: boolean;
   /** Documents of other commands, by file name. */
   readonly documents: Readonly<Record<string, unknown>>;
   readonly now: Date;
@@ -46,6 +47,7 @@ export function bundleOf(
       file: null,
       bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
       namespace: facts.namespace,
+      whole: facts.isWhole,
       clusters: clusters.length,
       unread: unread.length,
       objects: clusters.reduce((sum, { objects }) => sum + objects, 0),

@@ -1,7 +1,13 @@
 import { ApiError, ConnectionError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
-import { anchorLabels, managedByValue } from "../../../api/anchor.ts";
+import {
+  anchorLabels,
+  componentUidLabel,
+  guardLabels,
+  managedByValue,
+} from "../../../api/anchor.ts";
 import { componentKinds } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
 import type { RecordedTable } from "../bundle/bundle.ts";
 import { mapLimited } from "../concurrency.ts";
 import { stringAt } from "../fields.ts";
@@ -19,6 +25,8 @@ export interface ClusterPlan {
   readonly namespaces: readonly string[];
   /** Whether the objects of the hub alone are wanted, and of them one. */
   readonly wantsHubObject?: (object: ObjectRow["object"]) => boolean;
+  /** Whether what any installation has left anywhere is wanted, too: what carries its mark. */
+  readonly traces: boolean;
 }
 
 /** What one cluster said. */
@@ -68,7 +76,7 @@ const everywhere: Readonly<Record<string, string>> = {
 
 function listsOf(
   kind: ServedKind,
-  { namespaces, wantsHubObject }: ClusterPlan,
+  { namespaces, wantsHubObject, traces }: ClusterPlan,
 ): readonly WantedKind[] {
   const id = `${kind.group}/${kind.plural}`;
   const all = { namespace: undefined, labelSelector: undefined };
@@ -76,14 +84,20 @@ function listsOf(
     return wantsHubObject === undefined ? [] : [{ kind, lists: [all], isWanted: wantsHubObject }];
   }
   if (includes(gatheredKinds.clusterWide, id)) {
-    const isWanted = (object: ObjectRow["object"]): boolean => isKnative(object, namespaces);
+    const isWanted = (object: ObjectRow["object"]): boolean =>
+      isKnative(object, namespaces) || (traces && isTrace(object));
     return [{ kind, lists: [all], isWanted }];
+  }
+  const marked = { namespace: undefined, labelSelector: componentUidLabel };
+  const byMark = traces ? [marked] : [];
+  if (includes(gatheredKinds.marked, id)) {
+    return traces ? [{ kind, lists: byMark, isWanted: () => true }] : [];
   }
   if (!includes(gatheredKinds.namespaced, id)) return [];
   const labelSelector = everywhere[id];
   const places = namespaces.map((namespace) => ({ namespace, labelSelector: undefined }));
   const byLabel = labelSelector === undefined ? [] : [{ namespace: undefined, labelSelector }];
-  return [{ kind, lists: [...byLabel, ...places], isWanted: () => true }];
+  return [{ kind, lists: [...byMark, ...byLabel, ...places], isWanted: () => true }];
 }
 
 function includes(list: readonly string[], id: string): boolean {
@@ -93,6 +107,16 @@ function includes(list: readonly string[], id: string): boolean {
 function isKnative(object: ObjectRow["object"], namespaces: readonly string[]): boolean {
   const name = stringAt(object, "metadata", "name") ?? "";
   return namespaces.includes(name) || /knative|knfleet/.test(name);
+}
+
+/** What tells of installations by its labels, and the namespace by which a hub is known. */
+function isTrace(object: ObjectRow["object"]): boolean {
+  const { metadata } = object;
+  const own = isRecord(metadata) ? metadata["labels"] : undefined;
+  const isMarked = [componentUidLabel, guardLabels.namespace].some(
+    (label) => isRecord(own) && label in own,
+  );
+  return isMarked || stringAt(metadata, "name") === "kube-system";
 }
 
 /** What is kept of a list that failed; a server that did not answer once may answer the next time. Throws what ends the reading. */

@@ -1,15 +1,21 @@
+import { ApiError } from "../../../access/api-error.ts";
+import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { Component } from "../../../api/component.ts";
 import { componentKinds } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
+import { isNarrowed } from "../action.ts";
 import type { RecordedCluster, RecordedTable } from "../bundle/bundle.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { findControllers } from "../diagnose/find-controller.ts";
+import { ifDenied } from "../diagnose/if-denied.ts";
 import { stringAt } from "../fields.ts";
 import type { ObjectRow } from "../get/object-table.ts";
 import { listInstallations } from "../installations.ts";
+import { selectedProfiles } from "../profiles.ts";
 import { clusterIdOf, readEach, type ReadLimits } from "../read-clusters.ts";
-import type { Selection } from "../selection.ts";
+import { allKinds, type Selection } from "../selection.ts";
 import type { Reading } from "../spoke-reading.ts";
+import { standIn } from "../stand-in.ts";
 import { gatherCluster, type ClusterFacts, type ClusterPlan } from "./gather-cluster.ts";
 
 interface GatherDeps {
@@ -18,16 +24,32 @@ interface GatherDeps {
   readonly limits: ReadLimits;
 }
 
-/** The selected installations and what their clusters said, the hub first; nothing is redacted yet. Throws only when the hub cannot be read. */
+interface Gathered {
+  /** The hub first. */
+  readonly clusters: readonly RecordedCluster[];
+  /** Whether it is of all installations and of every cluster with a ClusterProfile. */
+  readonly isWhole: boolean;
+}
+
+/** The selected installations and what their clusters said; nothing is redacted yet. Throws only when the hub cannot be read. */
 export async function gather(
   { access, selection, limits }: GatherDeps,
   signal: AbortSignal,
-): Promise<readonly RecordedCluster[]> {
+): Promise<Gathered> {
   const components = await listInstallations(access, selection, signal);
-  const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
+  const profiles = isWholeFleet(selection) ? await allProfiles(access, signal) : undefined;
+  const stands = (profiles ?? []).map(({ metadata: { namespace, name } }) =>
+    standIn({ namespace, name }),
+  );
+  const remote = [...components, ...stands].filter(
+    ({ spec }) => spec?.clusterProfileRef !== undefined,
+  );
+  const traces = profiles !== undefined;
   const providers = new Map<string, string | null>();
   const [hub, readings] = await Promise.all([
-    hubPlan(components, access, signal).then((plan) => gatherCluster(access.hub, plan, signal)),
+    hubPlan([...components, ...stands], { access, traces }, signal).then((plan) =>
+      gatherCluster(access.hub, plan, signal),
+    ),
     readEach(
       remote,
       {
@@ -35,31 +57,53 @@ export async function gather(
         limits,
         read: ({ id, client, provider }, deadline) => {
           providers.set(id, provider);
-          return gatherCluster(client, spokePlan(id, remote), deadline);
+          return gatherCluster(client, { ...spokePlan(id, components), traces }, deadline);
         },
       },
       signal,
     ),
   ]);
   const spokes = [...readings].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return [
+  const clusters = [
     recorded({ cluster: null, folder: "hub", provider: null }, { kind: "read", facts: hub }),
     ...spokes.map(([id, reading], at) => {
       const folder = `spokes/${at + 1}-${id.replaceAll(/[^\w.-]/g, "-").slice(0, 60)}`;
       return recorded({ cluster: id, folder, provider: providers.get(id) ?? null }, reading);
     }),
   ];
+  return { clusters, isWhole: traces };
+}
+
+/** Whether nothing is left out. */
+export function isWholeFleet(selection: Selection): boolean {
+  const { kinds, namespace } = selection;
+  return kinds.length === allKinds.length && namespace === undefined && !isNarrowed(selection);
+}
+
+/** The ClusterProfiles of the hub, none when it does not serve them; undefined when they may not be listed. */
+async function allProfiles(
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<readonly ClusterProfile[] | undefined> {
+  const flags = { namespace: undefined, cluster: undefined, on: undefined };
+  try {
+    return await selectedProfiles({ access, flags }, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [];
+    return ifDenied(error);
+  }
 }
 
 async function hubPlan(
   components: readonly Component[],
-  { hub, hubTimeoutMs }: ClusterAccess,
+  { access, traces }: Pick<GatherDeps, "access"> & Pick<ClusterPlan, "traces">,
   signal: AbortSignal,
 ): Promise<ClusterPlan> {
+  const { hub, hubTimeoutMs } = access;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   const { deployments = [] } = await findControllers(hub, deadline);
   const places = [
-    ...components.map(({ metadata }) => metadata.namespace),
+    ...components.flatMap(({ metadata: { namespace } }) => (namespace === "" ? [] : [namespace])),
     ...components.flatMap(({ spec }) => spec?.clusterProfileRef?.namespace ?? []),
     ...deployments.map(({ namespace }) => namespace),
   ];
@@ -67,6 +111,7 @@ async function hubPlan(
   const profiles = new Set(components.map(clusterIdOf));
   return {
     namespaces: [...new Set(places)],
+    traces,
     wantsHubObject: (object) => {
       const [namespace, name] = [
         stringAt(object, "metadata", "namespace"),
@@ -78,7 +123,7 @@ async function hubPlan(
   };
 }
 
-function spokePlan(id: string, components: readonly Component[]): ClusterPlan {
+function spokePlan(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {
   const own = components.filter((component) => clusterIdOf(component) === id);
   // The component's own namespace is the rule; a newer upstream operator uses fixed ones.
   const places = own.flatMap(({ kind, metadata }) => [

@@ -24,7 +24,13 @@ export const gatheredKinds = {
     "rbac.authorization.k8s.io/rolebindings",
     "rbac.authorization.k8s.io/roles",
   ],
-  /** Those of whose names one says Knative. */
+  /** Of a whole fleet: those with the mark of an installation, as all other kinds then in all namespaces. */
+  marked: [
+    "apps/daemonsets",
+    "rbac.authorization.k8s.io/clusterrolebindings",
+    "rbac.authorization.k8s.io/clusterroles",
+  ],
+  /** Those of whose names one says Knative; of a whole fleet also those that a hub guards, and `kube-system`. */
   clusterWide: [
     "/namespaces",
     "admissionregistration.k8s.io/mutatingwebhookconfigurations",

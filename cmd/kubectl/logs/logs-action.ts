@@ -37,9 +37,13 @@ export async function runLogs(
 ): Promise<ExitCode> {
   const { flags, options, terminal } = input;
   const { env, now, stderr } = terminal;
-  const filter = filterOf(options, now());
+  const { recorded } = flags;
+  // A bundle costs no connections.
+  const most = recorded === undefined ? defaultStreams : Number.POSITIVE_INFINITY;
+  const filter = filterOf(options, now(), most);
   const { live = true, follow = false } = options;
   if (follow) checkFollow(flags);
+  if (recorded !== undefined) (await import("../bundle/recorded-logs.ts")).logsOf(recorded);
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   if (follow) return await runFollow(input, { access, filter, live }, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
@@ -107,12 +111,12 @@ async function runFollow(
   return outcome.isComplete ? exitCodes.fine : exitCodes.incomplete;
 }
 
-function filterOf(options: LogsFlags, now: Date): LogFilter {
+function filterOf(options: LogsFlags, now: Date, mostStreams: number): LogFilter {
   const { since, tail, container, maxStreams } = options;
   const sinceMs = since === undefined ? undefined : parseDurationMs(since, "--since");
   const fallback = sinceMs === undefined ? defaultTail : -1;
   const lines = tail === undefined ? fallback : numberOf(tail, "--tail");
-  const streams = maxStreams === undefined ? defaultStreams : numberOf(maxStreams, "--max-streams");
+  const streams = maxStreams === undefined ? mostStreams : numberOf(maxStreams, "--max-streams");
   if (streams < 1) throw new UsageError("--max-streams has to be 1 or more");
   return {
     sinceTime: sinceMs === undefined ? undefined : new Date(now.getTime() - sinceMs).toISOString(),

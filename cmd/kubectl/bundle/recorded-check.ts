@@ -1,0 +1,60 @@
+import { isRecord } from "../../../api/fields.ts";
+import type { ActionInput } from "../action.ts";
+import type { CheckFlags } from "../check/check-action.ts";
+import type { CheckItem, CheckReport } from "../check/check-item.ts";
+import { checkReport } from "../check/check.ts";
+import { stringAt } from "../fields.ts";
+import { profileId, selectedProfiles } from "../profiles.ts";
+import { reportApiVersion } from "../report.ts";
+import { UsageError } from "../usage-error.ts";
+import { checkFile } from "./bundle.ts";
+import { recordedAccess } from "./recorded-access.ts";
+
+/**
+ * What `check` found when a bundle was gathered: about the hub, and about the clusters that flags select. Throws UsageError when the bundle has nothing of it,
+ * and for a question that only servers can answer.
+ */
+export async function recordedCheck(
+  { flags, options, terminal }: Pick<ActionInput<CheckFlags>, "flags" | "options" | "terminal">,
+  signal: AbortSignal,
+): Promise<CheckReport> {
+  const { recorded } = flags;
+  if (options.filename !== undefined) {
+    throw onlyLive("-f asks the hub whether it takes the file, which a bundle cannot tell");
+  }
+  if (options.warnWithin !== undefined) {
+    throw onlyLive("--warn-within is not for bundles: what ended within 7 days was noted then");
+  }
+  const report = recorded?.documents.get(checkFile);
+  if (recorded === undefined || !isReport(report)) {
+    throw new UsageError("The bundle has no checks: only one of the whole fleet has", [
+      "kubectl knfleet gather -A -o fleet.tgz",
+    ]);
+  }
+  const access = recordedAccess(recorded);
+  const place = flags.namespace === null ? { namespace: undefined } : {};
+  const profiles = await selectedProfiles({ access, flags: { ...flags, ...place } }, signal);
+  const ids = new Set(profiles.map(profileId));
+  const isAsked = ({ check, cluster }: CheckItem): boolean =>
+    cluster === null ||
+    check === "one per cluster" ||
+    ids.has(`${cluster.namespace}/${cluster.name}`);
+  const items = report.items.filter(isAsked);
+  const clusters = ids.size;
+  return checkReport(items, clusters, { now: terminal.now(), cliVersion: report.cliVersion });
+}
+
+function onlyLive(why: string): UsageError {
+  return new UsageError(why, ["the same command without --bundle"]);
+}
+
+function isReport(value: unknown): value is CheckReport {
+  if (!isRecord(value) || value["kind"] !== "Check" || value["apiVersion"] !== reportApiVersion) {
+    return false;
+  }
+  const { items } = value;
+  const fields = ["check", "state", "message"];
+  const isItem = (item: unknown): boolean =>
+    fields.every((field) => stringAt(item, field) !== null);
+  return Array.isArray(items) && items.every(isItem) && stringAt(value, "cliVersion") !== null;
+}
