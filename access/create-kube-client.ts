@@ -3,10 +3,11 @@ import type { KubeObject } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 import { bodyOf } from "./api-answer.ts";
 import { ApiError } from "./api-error.ts";
-import { listedObjects, remainsOf, storedObject } from "./kube-answer.ts";
+import { listedObjects, remainsOf, storedObject, type ListPage } from "./kube-answer.ts";
 import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
 import { logStream } from "./log-stream.ts";
+import { nextPage, type PageQuery } from "./next-page.ts";
 import type { Requester } from "./requester.ts";
 import { watchStream } from "./watch-stream.ts";
 
@@ -107,12 +108,16 @@ async function listAll(
     room -= characters;
     if (room < 0) throw endless;
   };
+  const read = async (query: PageQuery): Promise<ListPage> => {
+    const path = collectionPath(ref, { ...query });
+    const body = await call({ method: "GET", path, verb: "list", accept, onLength }, signal);
+    return listedObjects(body, ref.resource);
+  };
   const items: KubeObject[] = [];
   let next: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
-    const path = collectionPath(ref, { limit: pageSize, continue: next });
-    const body = await call({ method: "GET", path, verb: "list", accept, onLength }, signal);
-    const list = listedObjects(body, ref.resource);
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const { page: list, isAnew } = await nextPage(read, { limit: pageSize, continue: next });
+    if (isAnew) items.length = 0;
     for (const item of list.items) items.push(item);
     if (list.next === undefined) return { items, resourceVersion: list.resourceVersion };
     // The same page for ever.

@@ -1,6 +1,7 @@
 import { ConnectionError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { collectionPath } from "../../../access/kube-path.ts";
+import { nextPage, type PageQuery } from "../../../access/next-page.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { itemsAt, numberAt, stringAt } from "../fields.ts";
 import type { ServedKind } from "./discovery.ts";
@@ -47,15 +48,15 @@ export async function listTable(
   const rows: ObjectRow[] = [];
   let columns: readonly Column[] = [];
   let next: string | undefined;
+  const read = (query: PageQuery): Promise<unknown> => {
+    const path = collectionPath({ resource: kind, ...ref }, { ...query, includeObject: "Object" });
+    return client.request("GET", path, undefined, signal, { accept });
+  };
+  const limit = pageSize === 0 ? undefined : pageSize;
   for (;;) {
-    const query = {
-      limit: pageSize === 0 ? undefined : pageSize,
-      includeObject: "Object",
-      continue: next,
-    };
-    const path = collectionPath({ resource: kind, ...ref }, query);
     // oxlint-disable-next-line no-await-in-loop -- each page names the next
-    const answer = await client.request("GET", path, undefined, signal, { accept });
+    const { page: answer, isAnew } = await nextPage(read, { limit, continue: next });
+    if (isAnew) rows.length = 0;
     columns = itemsAt(answer, "columnDefinitions").map(columnOf);
     for (const row of itemsAt(answer, "rows").flatMap(rowOf)) rows.push(row);
     next = stringAt(answer, "metadata", "continue") ?? undefined;

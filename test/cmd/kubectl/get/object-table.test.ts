@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { ApiError } from "../../../../access/api-error.ts";
 import { listTable } from "../../../../cmd/kubectl/get/object-table.ts";
 
 const kind = {
@@ -34,6 +35,15 @@ function serverWith(total: number) {
   return { limits, client: { server: "http://server", request } };
 }
 
+const expired = new ApiError({
+  status: 410,
+  reason: "Expired",
+  message: "The provided continue parameter is too old",
+  causes: [],
+  isStatus: true,
+  request: "GET /api/v1/configmaps",
+});
+
 describe("a list of more objects than one answer holds", () => {
   test.each([
     { total: 1_203, pageSize: undefined, asked: ["500", "500", "500"] },
@@ -52,6 +62,20 @@ describe("a list of more objects than one answer holds", () => {
     const names = new Set(rows.map(({ cells }) => cells[0]));
     expect({ rows: rows.length, names: names.size }).toEqual({ rows: total, names: total });
     expect(limits).toEqual(asked);
+  });
+
+  test("whose begun list the server forgot is read anew, each object once", async () => {
+    const { client, limits } = serverWith(1_203);
+    let asked = 0;
+    const request = (method: string, path: string): Promise<unknown> => {
+      asked += 1;
+      return asked === 3 ? Promise.reject(expired) : client.request(method, path);
+    };
+    const forgetful = { ...client, request };
+    const { rows } = await listTable(forgetful, { kind, ...where }, new AbortController().signal);
+    expect(new Set(rows.map(({ cells }) => cells[0])).size).toBe(1_203);
+    expect(rows).toHaveLength(1_203);
+    expect(limits).toEqual(["500", "500", null]);
   });
 
   test("that never ends is refused", async () => {
