@@ -98,7 +98,8 @@ async function explain(
   if (signal.aborted) return exitCodes.interrupted;
   const { failureOf, failureReason } = await import("./failure.ts");
   const { renderFailure } = await import("./print/failure.ts");
-  const failure = failureOf(error);
+  const { helpLine } = await import("./help-line.ts");
+  const failure = failureOf(error, helpLine(terminal.args));
   terminal.stderr.write(renderFailure(failure));
   const { kind } = chosen?.entry ?? {};
   if (chosen !== undefined && kind !== undefined && !isPrinted(error)) {

@@ -9,14 +9,12 @@ import type { LiveReason } from "./own-reasons.ts";
 import type { Failure } from "./print/failure.ts";
 import { UsageError } from "./usage-error.ts";
 
-const help = "kubectl knfleet --help";
-
-/** Explains why a command could not do its work; the texts hold no stack and no credential. */
-export function failureOf(error: unknown): Failure {
+/** Explains why a command could not do its work; the texts hold no stack and no credential. `help` is the line that shows the command's help. */
+export function failureOf(error: unknown, help = "kubectl knfleet --help"): Failure {
   if (error instanceof UsageError) {
     return { error: error.message, causes: [], next: error.next.length > 0 ? error.next : [help] };
   }
-  if (error instanceof CommanderError) return usageFailure(error);
+  if (error instanceof CommanderError) return usageFailure(error, help);
   if (error instanceof FleetError) {
     const { next } = reasons[error.reason];
     return { error: error.message, causes: causesOf(error), next: [next] };
@@ -67,11 +65,16 @@ function answerReason({ status }: ApiError): LiveReason {
   return status === 403 ? "Forbidden" : "ServerError";
 }
 
-function usageFailure({ message }: CommanderError): Failure {
+function usageFailure({ message }: CommanderError, help: string): Failure {
   const [first = "", ...rest] = message.replace(/^error: /, "").split("\n");
+  const error = first.charAt(0).toUpperCase() + first.slice(1);
+  // No other flag is meant by who asks for the version as of most programs.
+  if (/unknown option '--version'/.test(first)) {
+    return { error, causes: [], next: ["kubectl knfleet version --client"] };
+  }
   const suggestion = /^\(Did you mean (.*)\?\)$/.exec(rest.join(" "))?.[1];
   return {
-    error: first.charAt(0).toUpperCase() + first.slice(1),
+    error,
     causes: [],
     next: [suggestion === undefined ? help : `Did you mean ${suggestion}?`],
   };

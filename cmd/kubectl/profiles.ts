@@ -51,13 +51,21 @@ export async function profileNamed(
   const { namespace, name } = partsOf(arg);
   const place = namespace ?? flags.namespace ?? undefined;
   if (place !== undefined) return readProfile({ namespace: place, name }, access.hub, deadline);
-  const all = await profilesOf(access.hub, undefined, deadline);
+  const found = await profileAnywhere(name, access.hub, deadline);
+  if (found !== undefined) return found;
+  const message = `ClusterProfile ${JSON.stringify(name)} does not exist in any namespace`;
+  throw new FleetError("ClusterProfileNotFound", message);
+}
+
+/** The only ClusterProfile of a name, whatever its namespace. Throws UsageError for a name that several namespaces have, and what KubeClient throws. */
+export async function profileAnywhere(
+  name: string,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<ClusterProfile | undefined> {
+  const all = await profilesOf(hub, undefined, signal);
   const [found, ...more] = all.filter(({ metadata }) => metadata.name === name);
-  if (found === undefined) {
-    const message = `ClusterProfile ${JSON.stringify(name)} does not exist in any namespace`;
-    throw new FleetError("ClusterProfileNotFound", message);
-  }
-  if (more.length === 0) return found;
+  if (found === undefined || more.length === 0) return found;
   const names = [found, ...more].map(profileId);
   throw new UsageError(`Several ClusterProfiles are named "${name}": ${names.join(", ")}`, [
     "write NAMESPACE/NAME, or choose the namespace with -n",

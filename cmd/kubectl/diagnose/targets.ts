@@ -1,8 +1,10 @@
+import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { getProfile } from "../../../access/profile-versions.ts";
 import { selectionOf } from "../action.ts";
 import type { Flags } from "../flags.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
+import { profileAnywhere } from "../profiles.ts";
 import { allKinds, missingNames, type Selection } from "../selection.ts";
 import type { Target } from "./diagnosis.ts";
 import { ifDenied } from "./if-denied.ts";
@@ -57,7 +59,18 @@ export async function findTargets(
   signal: AbortSignal,
 ): Promise<FoundTargets> {
   const namespace = flags.namespace === null ? own : flags.namespace;
-  const { profiles, rest } = readTargets(args, namespace ?? own);
+  const { profiles: read, rest } = readTargets(args, namespace ?? own);
+  const looking = {
+    hub,
+    namespace: namespace ?? own,
+    anywhere: typeof flags.namespace !== "string",
+  };
+  const bare = bareProfiles(args);
+  const profiles = await Promise.all(
+    read.map(async (one) =>
+      bare.includes(one.name) ? ((await profileTarget(one.name, looking, signal)) ?? one) : one,
+    ),
+  );
   if (rest.length === 0 && args.length > 0) return { targets: profiles, missing: [] };
   const pairs = rest.filter((arg) => isForeignPair(arg));
   const named = rest.filter((arg) => !isForeignPair(arg));
@@ -80,7 +93,7 @@ export async function findTargets(
     name,
   }));
   const loose = named.filter((name) => !targets.some((target) => target.name === name));
-  const others = await profilesNamed(loose, { hub, namespace: namespace ?? own }, signal);
+  const others = await profilesNamed(loose, looking, signal);
   const missing = missingNames(selection, targets).filter(
     (text) => !others.some(({ name }) => text.endsWith(`"${name}"`)),
   );
@@ -111,17 +124,47 @@ function isForeignPair(arg: string): boolean {
   ].includes(plain);
 }
 
+/** Names of ClusterProfiles that come without a namespace. */
+function bareProfiles(args: readonly string[]): readonly string[] {
+  const [first = "", ...names] = args;
+  if (profileTypes.test(first)) return names;
+  return args.flatMap((arg) => {
+    const [type = "", name = "", more] = arg.split("/");
+    return profileTypes.test(type) && more === undefined ? [name] : [];
+  });
+}
+
+interface LookingForProfiles {
+  readonly hub: KubeClient;
+  readonly namespace: string;
+  /** Whether other namespaces count where this one has no such ClusterProfile. */
+  readonly anywhere: boolean;
+}
+
 async function profilesNamed(
   names: readonly string[],
-  { hub, namespace }: { readonly hub: KubeClient; readonly namespace: string },
+  looking: LookingForProfiles,
   signal: AbortSignal,
 ): Promise<readonly Target[]> {
   const plain = names.filter((name) => !name.includes("/"));
-  const found = await Promise.all(
-    plain.map(async (name) => {
-      const profile = await getProfile(hub, { namespace, name }, signal).catch(ifDenied);
-      return profile === undefined ? [] : [profileOf(namespace, name)];
-    }),
-  );
-  return found.flat();
+  const found = await Promise.all(plain.map((name) => profileTarget(name, looking, signal)));
+  return found.filter((target) => target !== undefined);
+}
+
+async function profileTarget(
+  name: string,
+  { hub, namespace, anywhere }: LookingForProfiles,
+  signal: AbortSignal,
+): Promise<Target | undefined> {
+  const own = await getProfile(hub, { namespace, name }, signal).catch(ifDenied);
+  if (own !== undefined) return profileOf(namespace, name);
+  if (!anywhere) return undefined;
+  const other = await profileAnywhere(name, hub, signal).catch(ifAbsent);
+  return other === undefined ? undefined : profileOf(other.metadata.namespace, name);
+}
+
+/** A hub without ClusterProfiles, or without the right to list them, has none of that name for us. */
+function ifAbsent(error: unknown): undefined {
+  if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return;
+  throw error;
 }

@@ -56,6 +56,22 @@ describe("--no-input", () => {
   });
 });
 
+describe("what cannot be understood", () => {
+  test.each([
+    { args: ["status", "--no-such"], next: "kubectl knfleet status --help" },
+    { args: ["--context", "x", "check", "-o", "no"], next: "kubectl knfleet check --help" },
+    { args: ["logs", "--tail", "x"], next: "kubectl knfleet logs --help" },
+    { args: ["--no-such"], next: "kubectl knfleet --help" },
+    { args: ["--version"], next: "kubectl knfleet version --client" },
+    { args: ["statsu"], next: "Did you mean status?" },
+  ])("$args leads to $next", async ({ args, next }) => {
+    const { exitCode, stderr } = await runText(args, { env: {} });
+    expect(stderr).toMatch(/^error: /);
+    expect(stderr).toContain(`\nnext: ${next}\n`);
+    expect(exitCode).toBe(2);
+  });
+});
+
 describe("--output-version", () => {
   test.each(["v1", "knfleet.dev/v1"])("knows %s", async (version) => {
     const args = ["version", "--client", "-o", "json", "--output-version", version];
