@@ -21,8 +21,9 @@ interface Chosen {
  */
 export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<number> {
   const [first, ...words] = terminal.args;
-  if (first === "__complete") {
-    await (await import("./completion/run-complete.ts")).runComplete(words, terminal, signal);
+  if (first === "__complete" || first === "__completeWords") {
+    const { runComplete } = await import("./completion/run-complete.ts");
+    await runComplete({ words, whole: first === "__completeWords" }, terminal, signal);
     return exitCodes.fine;
   }
   let exitCode: number = exitCodes.fine;

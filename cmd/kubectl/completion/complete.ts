@@ -38,8 +38,8 @@ export function offerAt(typed: readonly string[], { entries, common }: Commands)
   return argumentOffer(entry, last, entries);
 }
 
-/** Bash makes three words of `--flag=value`. */
-function joined(words: readonly string[]): readonly string[] {
+/** The words as they were typed: bash makes three words of `--flag=value`. */
+export function joined(words: readonly string[]): readonly string[] {
   return words.reduce<readonly string[]>((all, word) => {
     const before = all.at(-1) ?? "";
     const goesOn = word === "=" || (/^--[\w-]+=$/.test(before) && words.includes("="));

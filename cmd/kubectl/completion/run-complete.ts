@@ -6,16 +6,32 @@ import { normalizedArgs, switchesOf } from "../normalized-args.ts";
 import { createProgram } from "../program.ts";
 import { withSettings } from "../settings/settings.ts";
 import type { Terminal } from "../terminal.ts";
-import { completionText, directives, fixed, offerAt, type Offer, type Word } from "./complete.ts";
+import {
+  completionText,
+  directives,
+  fixed,
+  joined,
+  offerAt,
+  type Offer,
+  type Word,
+} from "./complete.ts";
 
 const defaultBudgetMs = 1_000;
+
+/** What a shell asks. */
+interface Question {
+  /** The words typed so far; the last one may be empty. */
+  readonly words: readonly string[];
+  /** After `--flag=`: offer the word with the flag, as our own scripts want it. Cobra's scripts want the value alone. */
+  readonly whole: boolean;
+}
 
 /**
  * Prints what can stand at the place of the last word. Never fails and writes nothing on standard error: what cannot be found
  * out within a second, or `KNFLEET_COMPLETION_TIMEOUT`, is not offered.
  */
 export async function runComplete(
-  given: readonly string[],
+  { words: given, whole }: Question,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
@@ -25,7 +41,13 @@ export async function runComplete(
   const offer = offerAt(words, { entries: commandTable(), common });
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMsOf(terminal))]);
   const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
-  terminal.stdout.write(completionText(found.words, found.directive));
+  const offered = whole ? found.words : withoutFlag(found.words, joined(words).at(-1) ?? "");
+  terminal.stdout.write(completionText(offered, found.directive));
+}
+
+function withoutFlag(words: readonly Word[], last: string): readonly Word[] {
+  const [flag = ""] = /^--[\w-]+=/.exec(last) ?? [];
+  return words.map(([word, text]) => [word.slice(flag.length), text]);
 }
 
 function budgetMsOf({ env }: Terminal): number {
@@ -98,9 +120,9 @@ async function flagsOf(words: readonly string[], terminal: Terminal): Promise<Fl
   );
   const switches = switchesOf(program.options);
   const before = words.slice(0, -1);
-  // The flag whose value is being typed says nothing yet.
-  const isWaiting =
-    before.at(-1)?.startsWith("-") === true && !switches.includes(before.at(-1) ?? "");
+  // The flag whose value is being typed says nothing yet; one with `=` has its value.
+  const waiting = before.at(-1) ?? "";
+  const isWaiting = /^-[^=]*$/.test(waiting) && !switches.includes(waiting);
   const args = normalizedArgs(isWaiting ? before.slice(0, -1) : before, switches);
   program.parseOptions([...args]);
   const { env } = terminal;

@@ -1,4 +1,4 @@
-/** What `completion SHELL` prints. All ask the same program with cobra's protocol. */
+/** What `completion SHELL` prints. All ask the same program with cobra's protocol; some want `--flag=value` as a whole. */
 export const scripts = {
   kubectl: `#!/bin/sh
 # Run by kubectl to complete "kubectl knfleet ...".
@@ -6,7 +6,7 @@ exec kubectl-knfleet __complete "$@"
 `,
   bash: `# bash completion of kubectl-knfleet
 __knfleet_complete() {
-  local line directive="" word="\${COMP_WORDS[COMP_CWORD]}"
+  local line directive=""
   COMPREPLY=()
   while IFS= read -r line; do
     case "$line" in
@@ -14,10 +14,6 @@ __knfleet_complete() {
       *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
     esac
   done < <("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  # An equals sign divides words for bash.
-  if [[ "$word" == --*=* || "\${COMP_WORDS[COMP_CWORD-1]}" == "=" ]]; then
-    COMPREPLY=("\${COMPREPLY[@]#--*=}")
-  fi
   (( directive & 2 )) && compopt -o nospace 2>/dev/null
   (( directive & 4 )) || compopt -o default 2>/dev/null
 }
@@ -27,7 +23,7 @@ complete -F __knfleet_complete kubectl-knfleet
 _kubectl_knfleet() {
   local line directive=0
   local -a found
-  for line in "\${(@f)$(\${words[1]} __complete "\${(@)words[2,$CURRENT]}" 2>/dev/null)}"; do
+  for line in "\${(@f)$(\${words[1]} __completeWords "\${(@)words[2,$CURRENT]}" 2>/dev/null)}"; do
     if [[ $line == :* ]]; then
       directive=\${line#:}
     elif [[ $line == *$'\\t'* ]]; then
@@ -44,7 +40,7 @@ compdef _kubectl_knfleet kubectl-knfleet
   fish: `# fish completion of kubectl-knfleet
 function __knfleet_complete
   set -l words (commandline -opc) (commandline -ct)
-  for line in (command $words[1] __complete $words[2..-1] 2>/dev/null)
+  for line in (command $words[1] __completeWords $words[2..-1] 2>/dev/null)
     string match -q ':*' -- $line; or echo $line
   end
 end
@@ -59,7 +55,7 @@ Register-ArgumentCompleter -Native -CommandName 'kubectl-knfleet' -ScriptBlock {
     Select-Object -Skip 1)
   # An empty word would get lost on its way to a program.
   if ($wordToComplete -eq '') { $words += '""' }
-  & $commandAst.CommandElements[0].Extent.Text __complete @words 2>$null |
+  & $commandAst.CommandElements[0].Extent.Text __completeWords @words 2>$null |
     Where-Object { $_ -notmatch '^:\\d+$' } |
     ForEach-Object {
       $value, $text = $_ -split "\`t", 2

@@ -6,11 +6,10 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { componentOf, create, ready } from "../../e2e/installation.ts";
 import { releaseDir } from "../../e2e/release-dir.ts";
 import { useScene } from "../../e2e/scene.ts";
-import { ensureBinaries } from "../../fleet/binaries.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { pathWithPlugin } from "./plugin-folder.ts";
-import { rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
+import { kubectlWith, pathWithPlugin, type Kubectl } from "./plugin-folder.ts";
+import { rowsOf, type Ran } from "./run-knfleet.ts";
 
 const scene = useScene({ spokes: 2 });
 const namespace = "knative-serving";
@@ -19,7 +18,7 @@ const userAgent = /^kubectl-knfleet/;
 
 let releases: string;
 let environment: Readonly<Record<string, string>>;
-let kubectl: string;
+let kubectl: Kubectl;
 
 beforeAll(async () => {
   const { hub, fleet, profiles } = scene();
@@ -27,12 +26,10 @@ beforeAll(async () => {
   await ready(hub, "KnativeServing");
   // It would repair what is changed below.
   await scene().controller[Symbol.asyncDispose]();
-  const binary = await ensureBinaries(["kubectl"]);
-  kubectl = binary("kubectl");
+  kubectl = await kubectlWith(await pathWithPlugin(fleet.folder));
   releases = await releaseDir();
   const identity = hub.adminIdentity;
   environment = {
-    PATH: await pathWithPlugin(fleet.folder),
     KUBECONFIG: await hub.writeKubeconfig("person.kubeconfig", { identity, namespace }),
     KNFLEET_PROVIDER_FILE: await fleet.providerFile(),
   };
@@ -41,7 +38,7 @@ beforeAll(async () => {
 /** As a user would type it, through the real kubectl. */
 function knfleet(...args: readonly string[]): Promise<Ran> {
   const patience = ["--spoke-timeout", "60s", "--timeout", "120s", "--request-timeout", "60s"];
-  return runKnfleet(["knfleet", ...args, ...patience], { command: kubectl, env: environment });
+  return kubectl(["knfleet", ...args, ...patience], { env: environment });
 }
 
 function compared(...args: readonly string[]): Promise<Ran> {

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import type { Cluster, Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import type { FleetScene } from "./fleet-scene.ts";
-import { runKnfleet } from "./run-knfleet.ts";
 
 const namespace = "team-a";
 const involvedObject = { apiVersion: "apps/v1", kind: "Deployment", namespace, name: "controller" };
@@ -42,7 +41,7 @@ export function testEventsThatCome(fleet: () => Fleet, scene: () => FleetScene):
       let stdout = "";
       const printed = (text: string): Promise<true> => waitFor(text, () => stdout.includes(text));
       await tell(spoke, { name: "first" });
-      const ran = await runKnfleet(["events", "ks", "-w", "-o", "json"], {
+      const ran = await scene().knfleet(["events", "ks", "-w", "-o", "json"], {
         env: { KUBECONFIG, KNFLEET_PROVIDER_FILE },
         during: async (child) => {
           child.stdout?.on("data", (text: Buffer) => (stdout += text.toString()));

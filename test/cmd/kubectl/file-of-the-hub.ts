@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { FleetScene } from "./fleet-scene.ts";
-import { rowsOf, runKnfleet } from "./run-knfleet.ts";
+import { rowsOf } from "./run-knfleet.ts";
 
 /** Tests of `status` without a provider file of its own, on the fleet of the file that calls it. */
 export function testFileOfTheHub(fleet: () => Fleet, scene: () => FleetScene): void {
@@ -50,7 +50,7 @@ export function testFileOfTheHub(fleet: () => Fleet, scene: () => FleetScene): v
       try {
         // The namespace of the context is another one.
         const env = { KUBECONFIG: scene().kubeconfig };
-        const { stdout, stderr, exitCode } = await runKnfleet(["status"], { env });
+        const { stdout, stderr, exitCode } = await scene().knfleet(["status"], { env });
         expect(rowsOf(stdout)).toMatchObject([
           { CLUSTER: "spoke-2", LIVE: "1/3 not available" },
           { CLUSTER: "spoke-1", LIVE: "Ready" },

@@ -7,6 +7,8 @@ import type { OwnerReference } from "../../../api/kubernetes.ts";
 import type { Cluster, Fleet } from "../../fleet/fleet.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { kubectlWith, pathWithPlugin } from "./plugin-folder.ts";
+import type { Ran, RunOptions } from "./run-knfleet.ts";
 
 interface InstallationPlan {
   readonly kind: ComponentKind;
@@ -132,6 +134,8 @@ export interface FleetScene {
   readonly providerFile: string;
   /** The same without a kubeconfig for the plugins, which then have to find the hub by themselves. */
   readonly bareProviderFile: string;
+  /** Runs `kubectl knfleet ARGS` as a person types it: the real kubectl finds the plugin. Nothing but `env` says where the fleet is. */
+  knfleet(args: readonly string[], options?: RunOptions): Promise<Ran>;
 }
 
 /**
@@ -176,6 +180,7 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
   });
   await installByHand(hub, { ...local, healthy: ["eventing-controller"], owner });
   const providerFile = await fleet.providerFile();
+  const kubectl = await kubectlWith(await pathWithPlugin(fleet.folder));
   return {
     kubeconfig: await hub.writeKubeconfig("person.kubeconfig", {
       identity: hub.adminIdentity,
@@ -183,6 +188,7 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
     }),
     providerFile,
     bareProviderFile: await withoutEnvironment(providerFile),
+    knfleet: (args, options) => kubectl(["knfleet", ...args], options),
   };
 }
 

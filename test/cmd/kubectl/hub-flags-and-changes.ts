@@ -5,10 +5,10 @@ import { describe, expect, test } from "vitest";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import type { FleetScene } from "./fleet-scene.ts";
-import { rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
+import { rowsOf, type Ran } from "./run-knfleet.ts";
 
-function knfleet({ kubeconfig }: FleetScene, ...args: readonly string[]): Promise<Ran> {
-  return runKnfleet(args, { env: { KUBECONFIG: kubeconfig } });
+function knfleet(scene: FleetScene, ...args: readonly string[]): Promise<Ran> {
+  return scene.knfleet(args, { env: { KUBECONFIG: scene.kubeconfig } });
 }
 
 /** Says on the hub, as a controller would, whether Serving in team-a is ready. */
@@ -29,7 +29,7 @@ export function testHubFlagsAndChanges(fleet: () => Fleet, scene: () => FleetSce
     test("status -w prints the row that changed, and Ctrl-C ends it with 130", async () => {
       let stdout = "";
       const env = { KUBECONFIG: scene().kubeconfig };
-      const ran = await runKnfleet(["status", "-w", "--no-live"], {
+      const ran = await scene().knfleet(["status", "-w", "--no-live"], {
         env,
         during: async (child) => {
           child.stdout?.on("data", (text: Buffer) => (stdout += text.toString()));
@@ -50,7 +50,7 @@ export function testHubFlagsAndChanges(fleet: () => Fleet, scene: () => FleetSce
       await sayReady(fleet().hub, "False");
       const env = { KUBECONFIG: scene().kubeconfig };
       let saidAt = 0;
-      const ran = await runKnfleet(
+      const ran = await scene().knfleet(
         ["wait", "ks/knative-serving", "--for=version=1.23", "--stable=1s"],
         {
           env,
@@ -81,7 +81,7 @@ export function testHubFlagsAndChanges(fleet: () => Fleet, scene: () => FleetSce
       const { hub } = fleet();
       const { token } = await hub.serviceAccountToken({ namespace: "team-a", name: "nobody" });
       const flags = ["--server", hub.server, "--token", token, "--insecure-skip-tls-verify"];
-      const ran = await runKnfleet(["status", "-A", "--no-live", ...flags], {
+      const ran = await scene().knfleet(["status", "-A", "--no-live", ...flags], {
         env: { HOME: "/nowhere" },
       });
       expect(ran.stderr).toContain("system:serviceaccount:team-a:nobody");

@@ -2,13 +2,14 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { testCompletionInShells } from "./completion-in-shells.ts";
 import { testEventsThatCome } from "./events-that-come.ts";
 import { testFileOfTheHub } from "./file-of-the-hub.ts";
 import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
 import { testLogs } from "./logs-of-spokes.ts";
 import { testRightsOfSpokes } from "./rights-of-spokes.ts";
-import { rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
+import { rowsOf, type Ran } from "./run-knfleet.ts";
 import { testThroughKubectl } from "./through-kubectl.ts";
 import { testTreesOfSpokes } from "./trees-of-spokes.ts";
 import { testWaysIntoSpokes } from "./ways-into-spokes.ts";
@@ -21,7 +22,7 @@ beforeAll(async () => {
 
 function knfleet(...args: readonly string[]): Promise<Ran> {
   const env = { KUBECONFIG: scene.kubeconfig, KNFLEET_PROVIDER_FILE: scene.providerFile };
-  return runKnfleet(args, { env });
+  return scene.knfleet(args, { env });
 }
 
 describe("status", () => {
@@ -99,7 +100,7 @@ describe("status", () => {
 
   test("without a provider file shows the hub's view, says so, and is incomplete", async () => {
     const env = { KUBECONFIG: scene.kubeconfig };
-    const { stdout, stderr, exitCode } = await runKnfleet(["status"], { env });
+    const { stdout, stderr, exitCode } = await scene.knfleet(["status"], { env });
     expect(rowsOf(stdout)).toMatchObject([
       { HUB: "Ready", LIVE: "<unknown>", REASON: "NoProviderFile" },
       { HUB: "Ready", LIVE: "<unknown>", REASON: "NoProviderFile" },
@@ -129,7 +130,7 @@ describe("an interrupted status", () => {
     await proxy.setMode("blackhole");
     try {
       const before = proxy.counts.connections;
-      const { stdout, exitCode } = await runKnfleet(["status"], {
+      const { stdout, exitCode } = await scene.knfleet(["status"], {
         env: { KUBECONFIG: scene.kubeconfig, KNFLEET_PROVIDER_FILE: scene.providerFile },
         during: async (child) => {
           await waitFor("spoke-2 to be dialled", () => proxy.counts.connections > before);
@@ -156,9 +157,9 @@ describe("exec plugins", () => {
     const args = ["status", "ks", "--clusterprofile-provider-file", scene.bareProviderFile];
     const pinned = ["--plugin-namespace", "fleet-credentials", "--kubeconfig", scene.kubeconfig];
     const env = { KUBECONFIG: other };
-    const wrong = await runKnfleet([...args, "--kubeconfig", scene.kubeconfig], { env });
+    const wrong = await scene.knfleet([...args, "--kubeconfig", scene.kubeconfig], { env });
     expect(rowsOf(wrong.stdout)).toMatchObject([{ LIVE: "NoAccess", REASON: "PluginFailed" }]);
-    const right = await runKnfleet([...args, ...pinned], { env });
+    const right = await scene.knfleet([...args, ...pinned], { env });
     expect(rowsOf(right.stdout)).toMatchObject([{ LIVE: "Ready" }]);
     expect(right.exitCode).toBe(0);
   });
@@ -306,3 +307,4 @@ testEventsThatCome(fleet, () => scene);
 
 testFileOfTheHub(fleet, () => scene);
 testThroughKubectl(fleet, () => scene);
+testCompletionInShells(fleet, () => scene);

@@ -4,7 +4,6 @@ import { isRecord } from "../../../api/fields.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import type { FleetScene } from "./fleet-scene.ts";
-import { runKnfleet } from "./run-knfleet.ts";
 import { startStubKubelet, type StubKubelet } from "./stub-kubelet.ts";
 
 const namespace = "knfleet-logs";
@@ -61,7 +60,7 @@ export function testLogs(fleet: () => Fleet, scene: () => FleetScene): void {
     });
 
     test("of the controller about this installation and of its Deployments stand on one time line", async () => {
-      const ran = await runKnfleet(["logs", "ks/knative-serving"], { env: env() });
+      const ran = await scene().knfleet(["logs", "ks/knative-serving"], { env: env() });
       expect(ran).toMatchObject({ exitCode: 0, stderr: "" });
       const said = ran.stdout.trimEnd().split("\n");
       expect(said.map((line) => line.replace(/ \S+ /, " "))).toEqual([
@@ -73,7 +72,7 @@ export function testLogs(fleet: () => Fleet, scene: () => FleetScene): void {
 
     test("with -f go on with what comes, also after a connection broke, until Ctrl-C", async () => {
       let stdout = "";
-      const ran = await runKnfleet(["logs", "ks", "-f", "-o", "json", "--tail=0"], {
+      const ran = await scene().knfleet(["logs", "ks", "-f", "-o", "json", "--tail=0"], {
         env: env(),
         during: async (child) => {
           child.stdout?.on("data", (text: Buffer) => (stdout += text.toString()));
@@ -106,7 +105,7 @@ export function testLogs(fleet: () => Fleet, scene: () => FleetScene): void {
     });
 
     test("of a fleet of which clusters cannot be read are incomplete", async () => {
-      const ran = await runKnfleet(["logs", "ks", "-A", "-o", "json"], { env: env() });
+      const ran = await scene().knfleet(["logs", "ks", "-A", "-o", "json"], { env: env() });
       expect(JSON.parse(ran.stdout)).toMatchObject({ complete: false, kind: "LogList" });
       expect(ran.exitCode).toBe(3);
     });

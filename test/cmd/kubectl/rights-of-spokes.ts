@@ -8,7 +8,7 @@ import { releaseDir } from "../../e2e/release-dir.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import type { Cluster, Fleet } from "../../fleet/fleet.ts";
 import type { FleetScene } from "./fleet-scene.ts";
-import { rowsOf, runKnfleet, type Ran } from "./run-knfleet.ts";
+import { rowsOf, type Ran } from "./run-knfleet.ts";
 
 async function applyTo(cluster: Cluster, manifests: string): Promise<string> {
   const binary = await ensureBinaries(["kubectl"]);
@@ -26,7 +26,7 @@ export function testRightsOfSpokes(fleet: () => Fleet, scene: () => FleetScene):
     // Some 200 reviews take their time on a busy machine.
     const patience = ["--spoke-timeout", "50s"];
     const line = ["can-i", ...args, "--release-dir", await releaseDir(), ...patience];
-    return runKnfleet(line, { env: { KUBECONFIG, KNFLEET_PROVIDER_FILE } });
+    return scene().knfleet(line, { env: { KUBECONFIG, KNFLEET_PROVIDER_FILE } });
   }
 
   describe("can-i", () => {

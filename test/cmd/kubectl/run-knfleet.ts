@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly during?: (child: ChildProcess) => void | Promise<void>;
 }
 
-/** Runs `kubectl knfleet` with arguments, or another command with them, in a process of its own; ends it after a minute. */
+/** Runs `kubectl knfleet` with arguments, or another command with them, in a process of its own; ends it after two minutes. */
 export async function runKnfleet(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { command, env = {}, during } = options;
   const line = command === undefined ? [knfleetFile, ...args] : args;
@@ -28,7 +28,7 @@ export async function runKnfleet(args: readonly string[], options: RunOptions = 
   const child = spawn(command ?? process.execPath, line, {
     env: { PATH, HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: 120_000,
   });
   const [stdout, stderr] = await Promise.all([
     text(child.stdout),

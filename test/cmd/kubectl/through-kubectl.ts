@@ -1,47 +1,71 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { ensureBinaries } from "../../fleet/binaries.ts";
+import { buildDist, type DistFolder } from "../../build/dist-folder.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { FleetScene } from "./fleet-scene.ts";
-import { pathWithPlugin } from "./plugin-folder.ts";
-import { rowsOf, runKnfleet } from "./run-knfleet.ts";
+import { kubectlWith, pathWithProgram, type Kubectl } from "./plugin-folder.ts";
+import { rowsOf, type Ran } from "./run-knfleet.ts";
 
-/** Tests of the plugin as the real kubectl finds, starts and completes it, on the fleet of the file that calls it. */
+/** Tests of the program that `npm run build` makes, as the real kubectl finds it, on the fleet of the file that calls it. */
 export function testThroughKubectl(fleet: () => Fleet, scene: () => FleetScene): void {
-  describe("as a plugin of the real kubectl", () => {
-    test("it is found on PATH and its output and exit code pass through", async () => {
-      const binary = await ensureBinaries(["kubectl"]);
-      const PATH = await pathWithPlugin(fleet().folder);
-      const ran = await runKnfleet(["knfleet", "status", "-A", "--no-live"], {
-        command: binary("kubectl"),
-        env: { PATH, KUBECONFIG: scene().kubeconfig },
-      });
-      expect(ran.exitCode).toBe(0);
-      expect(rowsOf(ran.stdout)).toHaveLength(5);
+  let dist: DistFolder;
+  let kubectl: Kubectl;
+  beforeAll(async () => {
+    dist = await buildDist();
+    const bin = join(fleet().folder, "bin");
+    await mkdir(bin);
+    kubectl = await kubectlWith(await pathWithProgram(bin, dist.path("kubectl-knfleet.js")));
+  });
+  afterAll(() => dist[Symbol.asyncDispose]());
+
+  function knfleet(...args: readonly string[]): Promise<Ran> {
+    const { kubeconfig: KUBECONFIG, providerFile: KNFLEET_PROVIDER_FILE } = scene();
+    const patience = ["--spoke-timeout", "50s"];
+    return kubectl(["knfleet", ...args, ...patience], {
+      env: { KUBECONFIG, KNFLEET_PROVIDER_FILE },
+    });
+  }
+
+  describe("the built program as a plugin of the real kubectl", () => {
+    test("is found on PATH and reaches the spokes; output and exit code pass through", async () => {
+      const { stdout, stderr, exitCode } = await knfleet("status", "-A");
+      expect(rowsOf(stdout).map(({ CLUSTER, LIVE }) => [CLUSTER, LIVE])).toEqual([
+        ["spoke-2", "1/3 not available"],
+        ["spoke-gone", "Unreachable"],
+        ["spoke-denied", "Denied"],
+        ["spoke-1", "Ready"],
+        ["<hub>", "Ready"],
+      ]);
+      expect(stderr).toContain("next: kubectl knfleet deployments ke/knative-eventing -n team-a");
+      expect(exitCode).toBe(1);
     });
 
-    test("kubectl completes it with the file that completion installs", async () => {
-      const binary = await ensureBinaries(["kubectl"]);
-      const { folder } = fleet();
-      const env = {
-        PATH: await pathWithPlugin(folder),
-        XDG_CACHE_HOME: folder,
-        KUBECONFIG: scene().kubeconfig,
-        // The second that a person waits may be too short for a busy machine.
-        KNFLEET_COMPLETION_TIMEOUT: "60s",
-      };
-      const installed = await runKnfleet(["knfleet", "completion", "install"], {
-        command: binary("kubectl"),
-        env,
-      });
-      expect(installed.stdout).toBe(`${join(folder, "kubectl_complete-knfleet")}\n`);
-      const offered = await runKnfleet(["__complete", "knfleet", "status", "ks"], {
-        command: binary("kubectl"),
-        env,
-      });
-      expect(offered.stdout).toBe("ks/knative-serving\tReady\n:4\n");
+    test.each([
+      { line: ["deployments", "-A", "-o", "json"], kind: "DeploymentList", exitCode: 3 },
+      { line: ["get", "pods", "-n", "team-a", "-o", "json"], kind: "ObjectList", exitCode: 0 },
+      { line: ["diagnose", "ks/knative-serving", "-o", "json"], kind: "Diagnosis", exitCode: 0 },
+      { line: ["tree", "ke", "-o", "json"], kind: "Tree", exitCode: 0 },
+      { line: ["check", "-o", "json"], kind: "Check", exitCode: 1 },
+      { line: ["orphans", "-o", "json"], kind: "OrphanList", exitCode: 3 },
+      { line: ["version", "-o", "json"], kind: "Version", exitCode: 3 },
+    ])("kubectl knfleet $line exits with $exitCode", async ({ line, kind, exitCode }) => {
+      const ran = await knfleet(...line);
+      expect(JSON.parse(ran.stdout)).toMatchObject({ apiVersion: "knfleet.dev/v1", kind });
+      expect({ stderr: ran.stderr, exitCode: ran.exitCode }).toEqual({ stderr: "", exitCode });
+    });
+
+    test("is the login of the kubeconfig that connect makes", async () => {
+      const { stdout, exitCode } = await kubectl(
+        ["knfleet", "connect", "spoke-1", "--", "kubectl", "get", "ns", "-o", "name"],
+        {
+          env: { KUBECONFIG: scene().kubeconfig, KNFLEET_PROVIDER_FILE: scene().providerFile },
+        },
+      );
+      expect(stdout).toContain("namespace/team-a\n");
+      expect(exitCode).toBe(0);
     });
   });
 }

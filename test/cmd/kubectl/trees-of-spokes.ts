@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 
 import { flattened, type TreeNode } from "../../../cmd/kubectl/tree/tree-node.ts";
 import { wrongToken, type FleetScene } from "./fleet-scene.ts";
-import { runKnfleet, type Ran } from "./run-knfleet.ts";
+import type { Ran } from "./run-knfleet.ts";
 
 /** Tests of `tree` on the fleet of the scene. */
 export function testTreesOfSpokes(scene: () => FleetScene): void {
   function tree(...args: readonly string[]): Promise<Ran> {
     const { kubeconfig: KUBECONFIG, providerFile: KNFLEET_PROVIDER_FILE } = scene();
-    return runKnfleet(["tree", ...args, "--spoke-timeout", "50s"], {
+    return scene().knfleet(["tree", ...args, "--spoke-timeout", "50s"], {
       env: { KUBECONFIG, KNFLEET_PROVIDER_FILE, LANG: "C.UTF-8" },
     });
   }

@@ -5,12 +5,11 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { isRecord } from "../../../api/fields.ts";
-import { ensureBinaries } from "../../fleet/binaries.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import type { FleetScene } from "./fleet-scene.ts";
-import { pathWithPlugin } from "./plugin-folder.ts";
-import { runKnfleet, type Ran, type RunOptions } from "./run-knfleet.ts";
+import { kubectlWith, pathWithPlugin, type Kubectl } from "./plugin-folder.ts";
+import type { Ran, RunOptions } from "./run-knfleet.ts";
 
 /** Whether a path is there. */
 async function isThere(path: string): Promise<boolean> {
@@ -23,12 +22,11 @@ async function modeOf(path: string): Promise<string> {
 
 /** Tests of `credential`, `kubeconfig` and `connect`, on the fleet of the file that calls it. */
 export function testWaysIntoSpokes(fleet: () => Fleet, scene: () => FleetScene): void {
-  let kubectl: string;
+  let kubectl: Kubectl;
   let env: Readonly<Record<string, string>>;
   beforeAll(async () => {
-    kubectl = (await ensureBinaries(["kubectl"]))("kubectl");
+    kubectl = await kubectlWith(await pathWithPlugin(fleet().folder));
     env = {
-      PATH: `${await pathWithPlugin(fleet().folder)}:${dirname(kubectl)}`,
       KUBECONFIG: scene().kubeconfig,
       KNFLEET_PROVIDER_FILE: scene().providerFile,
       TMPDIR: fleet().folder,
@@ -37,7 +35,7 @@ export function testWaysIntoSpokes(fleet: () => Fleet, scene: () => FleetScene):
 
   /** A command line as a user types it. */
   function run(line: readonly string[], options: RunOptions = {}): Promise<Ran> {
-    return runKnfleet(line, { command: kubectl, ...options, env: { ...env, ...options.env } });
+    return kubectl(line, { ...options, env: { ...env, ...options.env } });
   }
 
   describe("kubeconfig", () => {

@@ -72,7 +72,7 @@ describe("completion", () => {
     [["status", "-o", "cl"], [":4"]],
     [
       ["status", "--output=y"],
-      ["--output=yaml", ":4"],
+      ["yaml", ":4"],
     ],
     [
       ["status", "--color", ""],
@@ -103,12 +103,16 @@ describe("completion", () => {
       ["ke/knative-eventing", ":4"],
     ],
     [
+      ["status", "--namespace=team-b", "ke"],
+      ["ke/knative-eventing", ":4"],
+    ],
+    [
       ["status", "--cluster", "eu"],
       ["eu-1", "eu-2", ":4"],
     ],
     [
       ["status", "--cluster=us"],
-      ["--cluster=us-1", ":4"],
+      ["us-1", ":4"],
     ],
     [
       ["status", "-n", ""],
@@ -119,6 +123,15 @@ describe("completion", () => {
       ["hub", ":4"],
     ],
   ])("of %j offers %j", async (words, lines) => expect(await offered(...words)).toEqual(lines));
+
+  test.each([
+    [["status", "--output=y"], "--output=yaml\n:4\n"],
+    [["status", "--cluster", "=", "us"], "--cluster=us-1\tfleet\n:4\n"],
+    [["status", "-o", "y"], "yaml\n:4\n"],
+  ])("of whole words %j offers the flag, too", async (words, text) => {
+    const env = { ...hub.env, ...patient };
+    expect(await runText(["__completeWords", ...words], { env })).toMatchObject({ stdout: text });
+  });
 
   test("says what a word is behind a tab", async () => {
     const { stdout } = await runText(["__complete", "status", "-A", ""], {
