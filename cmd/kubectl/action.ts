@@ -8,6 +8,7 @@ import type { Asked } from "./print/notes.ts";
 import { renderJson, renderYaml } from "./print/structured.ts";
 import { renderTable, type Table } from "./print/table.ts";
 import type { ReadLimits } from "./read-clusters.ts";
+import { withCodes, type ReportError } from "./report.ts";
 import { readNames, type Selection } from "./selection.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
@@ -91,7 +92,10 @@ export function timesOf({ absoluteTime }: Flags, { now }: Terminal): TimeText {
 
 /** How a report looks in each output format. */
 export interface Rendering {
-  readonly document: { readonly items: readonly unknown[] };
+  readonly document: {
+    readonly items: readonly unknown[];
+    readonly errors?: readonly ReportError[];
+  };
   /** Lines in front of the table. */
   readonly heading?: string;
   readonly table: (wide: boolean) => Table;
@@ -119,7 +123,7 @@ function isDocument({ output }: Pick<Flags, "output">): boolean {
 }
 
 async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<string> {
-  const { document } = rendering;
+  const document = withCodes(rendering.document);
   const { output, template } = flags;
   if (output === "json") return renderJson(document);
   if (output === "yaml") return await renderYaml(document);

@@ -1,5 +1,8 @@
 import type { Component } from "../../api/component.ts";
+import type { KnfCode } from "../../api/knf/knf-codes.ts";
 import type { Condition } from "../../api/kubernetes.ts";
+import { blockingCondition, conditionCode } from "./condition-code.ts";
+import { knfOf } from "./knf-of.ts";
 import { ownReasons, type OwnReason } from "./own-reasons.ts";
 
 /** `Outdated`: the status is about an older generation of the spec. */
@@ -9,6 +12,8 @@ export type HubState = "Ready" | "NotReady" | "Unknown" | "Outdated" | "Deleting
 export interface HubView {
   readonly state: HubState;
   readonly reason: string | null;
+  /** The number of the reason, more exact than it where the condition that is in the way says more; null when nothing is. */
+  readonly code: KnfCode | null;
   /** Foreign text: whatever controller wrote the condition. */
   readonly message: string | null;
   /** Since when, RFC 3339. */
@@ -19,27 +24,33 @@ export interface HubView {
 export function hubViewOf({ metadata, status }: Component): HubView {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const { deletionTimestamp, creationTimestamp } = metadata;
+  const said = saidBy(ready, status?.conditions ?? []);
   if (deletionTimestamp !== undefined) {
-    return { state: "Deleting", ...saidBy(ready), since: deletionTimestamp };
+    return { state: "Deleting", ...said, since: deletionTimestamp };
   }
   if (ready === undefined) {
     return { state: "Unknown", ...own("NoStatus"), since: creationTimestamp ?? null };
   }
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
-    return { state: "Outdated", ...saidBy(ready), ...own("NotObserved") };
+    return { state: "Outdated", ...said, ...own("NotObserved") };
   }
-  return { state: states[ready.status], ...saidBy(ready) };
+  return { state: states[ready.status], ...said };
 }
 
 const states = { True: "Ready", False: "NotReady", Unknown: "Unknown" } as const;
 
-function own(reason: OwnReason): Pick<HubView, "reason" | "message"> {
-  return { reason, message: ownReasons[reason] };
+function own(reason: OwnReason): Pick<HubView, "reason" | "code" | "message"> {
+  return { reason, code: knfOf(reason), message: ownReasons[reason] };
 }
 
-function saidBy(ready: Condition | undefined): Omit<HubView, "state"> {
+function saidBy(
+  ready: Condition | undefined,
+  conditions: readonly Condition[],
+): Omit<HubView, "state"> {
+  const blocking = blockingCondition(conditions);
   return {
     reason: ready?.reason ?? null,
+    code: blocking === undefined ? null : conditionCode(blocking),
     message: ready?.message ?? null,
     since: ready?.lastTransitionTime ?? null,
   };

@@ -50,13 +50,16 @@ export function inTrouble(
   return components.filter((component) => {
     const view = hubViewOf(component);
     if (failed === true && view.state === "Ready") return false;
-    return reason === undefined || isReason(reason, view.reason);
+    return reason === undefined || isReason(reason, view);
   });
 }
 
-/** Whether a reason is the one asked for, in any letter case. */
-export function isReason(wanted: string, reason: string | null): boolean {
-  return reason?.toLowerCase() === wanted.toLowerCase();
+/** Whether a reason, or its number, is the one asked for, in any letter case. */
+export function isReason(
+  wanted: string,
+  { reason, code }: { readonly reason: string | null; readonly code: string | null },
+): boolean {
+  return [reason, code].some((word) => word?.toLowerCase() === wanted.toLowerCase());
 }
 
 async function listKind(

@@ -1,6 +1,8 @@
 import { anchorNameOf } from "../../api/anchor.ts";
 import { componentKinds, type Component } from "../../api/component.ts";
+import type { KnfCode } from "../../api/knf/knf-codes.ts";
 import type { DeploymentFact } from "./deployment-fact.ts";
+import { knfOf } from "./knf-of.ts";
 import {
   anchorOf,
   conflictingAnchor,
@@ -24,6 +26,7 @@ export type LiveState =
 export interface LiveView {
   readonly state: LiveState;
   readonly reason: LiveReason | null;
+  readonly code: KnfCode | null;
   readonly message: string | null;
   /** Since when, RFC 3339. */
   readonly since: string | null;
@@ -42,6 +45,7 @@ export interface LiveView {
 const nothingKnown: LiveView = {
   state: "Skipped",
   reason: null,
+  code: null,
   message: null,
   since: null,
   namespace: null,
@@ -56,19 +60,19 @@ const nothingKnown: LiveView = {
 /** The target cluster's view of a component; without a reading (`--no-live`) it is `Skipped`. */
 export function liveViewOf(component: Component, reading: SpokeReading | undefined): LiveView {
   if (reading === undefined) return nothingKnown;
+  const view = { ...nothingKnown, ...seenView(component, reading) };
+  const { reason, message } = view;
+  return { ...view, code: knfOf(reason, { isHub: !isRemote(component), message }) };
+}
+
+function seenView(component: Component, reading: SpokeReading): Partial<LiveView> {
   if (reading.kind === "unread") {
     const { state, reason, message } = reading;
-    return { ...nothingKnown, state, reason, message };
+    return { state, reason, message };
   }
   const { facts } = reading;
   const { server, provider, kubernetesVersion } = facts;
-  return {
-    ...nothingKnown,
-    server,
-    provider,
-    kubernetesVersion,
-    ...installedView(component, facts),
-  };
+  return { server, provider, kubernetesVersion, ...installedView(component, facts) };
 }
 
 function installedView(component: Component, facts: SpokeFacts): Partial<LiveView> {

@@ -1,3 +1,5 @@
+import type { KnfCode } from "../../api/knf/knf-codes.ts";
+import { knfOf } from "./knf-of.ts";
 import type { LiveReason } from "./own-reasons.ts";
 
 /** What could not be done, in every JSON and YAML document. */
@@ -7,6 +9,16 @@ export interface ReportError {
   readonly message: string;
   /** `namespace/name` of the ClusterProfile; null when it is not about one spoke. */
   readonly cluster: string | null;
+  /** The number of the reason, where that does not follow from reason and cluster. */
+  readonly code?: KnfCode | null;
+}
+
+/** An error as it is printed: every reason with its number, null where it has none. */
+export function codedError(error: ReportError): ReportError & { readonly code: KnfCode | null } {
+  const { reason, message, cluster } = error;
+  const code =
+    error.code === undefined ? knfOf(reason, { isHub: cluster === null, message }) : error.code;
+  return { reason, code, message, cluster };
 }
 
 /** The envelope of every document that `kubectl knfleet` prints as JSON or YAML; within v1 fields are only added. */
@@ -24,6 +36,14 @@ export interface Report<Kind extends string, Summary, Item> {
 }
 
 export const reportApiVersion = "knfleet.dev/v1";
+
+/** A document as it is printed: its errors with their numbers. */
+export function withCodes<Document extends { readonly errors?: readonly ReportError[] }>(
+  document: Document,
+): Document {
+  const { errors } = document;
+  return errors === undefined ? document : { ...document, errors: errors.map(codedError) };
+}
 
 /** An error for each installation that was named and does not exist. */
 export function notFoundErrors(names: readonly string[]): readonly ReportError[] {

@@ -1,7 +1,9 @@
 import type { Component } from "../../api/component.ts";
+import type { KnfCode } from "../../api/knf/knf-codes.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
+import { conditionCode } from "./condition-code.ts";
 import { eventFactOf, newestLast, type EventFact } from "./event-fact.ts";
 import { anchorOf, deploymentsOf, missingDeployments } from "./own-objects.ts";
 import type { SpokeReading } from "./spoke-reading.ts";
@@ -13,6 +15,8 @@ export interface StatusDetail {
     readonly type: string;
     readonly status: string;
     readonly reason: string | null;
+    /** The number of what it says; null where all is well. */
+    readonly code: KnfCode | null;
     readonly message: string | null;
     readonly since: string | null;
   }[];
@@ -44,12 +48,13 @@ export function statusDetailOf(
   const anchor = facts === undefined ? undefined : anchorOf(component, facts);
   return {
     conditions: (component.status?.conditions ?? [])
-      .map(({ type, status, reason, message, lastTransitionTime }) => ({
-        type,
-        status,
-        reason: reason ?? null,
-        message: message ?? null,
-        since: lastTransitionTime ?? null,
+      .map((condition) => ({
+        type: condition.type,
+        status: condition.status,
+        reason: condition.reason ?? null,
+        code: conditionCode(condition),
+        message: condition.message ?? null,
+        since: condition.lastTransitionTime ?? null,
       }))
       .toSorted((a, b) => (orderOf(a.type) < orderOf(b.type) ? -1 : 1)),
     deployments:

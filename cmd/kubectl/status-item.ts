@@ -1,4 +1,5 @@
 import type { Component, ComponentKind } from "../../api/component.ts";
+import type { KnfCode } from "../../api/knf/knf-codes.ts";
 import { hubViewOf, type HubView } from "./hub-view.ts";
 import { liveViewOf, type LiveView } from "./live-view.ts";
 import type { SpokeReading } from "./spoke-reading.ts";
@@ -22,6 +23,8 @@ export interface StatusItem {
   readonly severity: Severity;
   /** Why it is not healthy; the hub's word before the live one. */
   readonly reason: string | null;
+  /** Its number, for `explain` and for scripts; null where nothing is wrong, and for words of other programs. */
+  readonly code: KnfCode | null;
   readonly message: string | null;
   /** Since when it is so. */
   readonly since: string | null;
@@ -36,7 +39,6 @@ export function statusItemOf(component: Component, reading: SpokeReading | undef
   const { kind, metadata, spec, status } = component;
   const hub = hubViewOf(component);
   const live = liveViewOf(component, reading);
-  const cause = hub.state === "Ready" && live.state !== "Skipped" ? liveCause(hub, live) : hub;
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -46,17 +48,26 @@ export function statusItemOf(component: Component, reading: SpokeReading | undef
     wantedVersion: spec?.version ?? null,
     createdAt: metadata.creationTimestamp ?? null,
     severity: severityOf(hub, live),
-    reason: cause.reason ?? live.reason,
-    message: cause.message ?? live.message,
-    since: cause.since,
+    ...causeOf(hub, live),
     hub,
     live,
     detail: null,
   };
 }
 
-function liveCause(hub: HubView, live: LiveView): Pick<HubView, "reason" | "message" | "since"> {
-  return live.state === "Ready" ? hub : live;
+/** The hub's word where the hub says that something is wrong, else that of the cluster. */
+function causeOf(
+  hub: HubView,
+  live: LiveView,
+): Pick<StatusItem, "reason" | "code" | "message" | "since"> {
+  const isLive = hub.state === "Ready" && !["Skipped", "Ready"].includes(live.state);
+  const { reason, code, message, since } = isLive ? live : hub;
+  return {
+    reason: reason ?? live.reason,
+    code: reason === null ? live.code : code,
+    message: message ?? live.message,
+    since,
+  };
 }
 
 function severityOf(hub: HubView, live: LiveView): Severity {

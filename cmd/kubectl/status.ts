@@ -1,5 +1,6 @@
 import type { Component } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
+import type { KnfCode } from "../../api/knf/knf-codes.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { isReason, listInstallations } from "./installations.ts";
@@ -19,6 +20,7 @@ export interface StatusOptions {
 /** What several installations may have in common. */
 export interface Cause {
   readonly reason: string;
+  readonly code: KnfCode | null;
   /** Null: the hub itself, or a cluster that was not reached. */
   readonly provider: string | null;
 }
@@ -89,9 +91,9 @@ async function withDetail(
 }
 
 /** Whether `--failed` and `--reason` leave a row in: by all that is known of it, also by what its cluster says. */
-function isAsked(item: StatusItem, { failed, reason }: Selection): boolean {
+export function isAsked(item: StatusItem, { failed, reason }: Selection): boolean {
   if (failed === true && item.severity === "ok") return false;
-  const said = [item.reason, item.hub.reason, item.live.reason];
+  const said = [item, item.hub, item.live];
   return reason === undefined || said.some((each) => isReason(reason, each));
 }
 
@@ -116,12 +118,12 @@ export function fleetStatusOf(
 
 function summaryOf(items: readonly StatusItem[]): StatusSummary {
   const bad = items.filter(({ severity }) => severity === "error");
-  const byCause = Map.groupBy(bad, (item) => JSON.stringify(causeOf(item)));
+  const byCause = Map.groupBy(bad, (item) => keyOf(causeOf(item)));
   const causes = [...byCause.values()]
     .flatMap(([first, ...more]) =>
       first === undefined ? [] : [{ ...causeOf(first), count: more.length + 1 }],
     )
-    .toSorted((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
+    .toSorted((a, b) => b.count - a.count || (keyOf(a) < keyOf(b) ? -1 : 1));
   return {
     total: items.length,
     healthy: items.filter(({ severity }) => severity === "ok").length,
@@ -132,14 +134,17 @@ function summaryOf(items: readonly StatusItem[]): StatusSummary {
   };
 }
 
-function causeOf({ reason, live: { provider } }: StatusItem): Cause {
-  return { reason: reason ?? "Unknown", provider };
+function causeOf({ reason, code, live: { provider } }: StatusItem): Cause {
+  return { reason: reason ?? "Unknown", code, provider };
+}
+
+function keyOf({ reason, code, provider }: Cause): string {
+  return JSON.stringify([reason, code, provider]);
 }
 
 /** Whether an unhealthy installation has this cause. */
-export function isOfCause(item: StatusItem, { reason, provider }: Cause): boolean {
-  const own = causeOf(item);
-  return item.severity === "error" && own.reason === reason && own.provider === provider;
+export function isOfCause(item: StatusItem, cause: Cause): boolean {
+  return item.severity === "error" && keyOf(causeOf(item)) === keyOf(cause);
 }
 
 function errorsOf(unread: readonly StatusItem[]): readonly ReportError[] {

@@ -3,43 +3,10 @@ import { codeOf } from "../../../access/connection-failure.ts";
 import { scrubbed } from "../../../access/scrubbed.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
-import type { Code } from "../../../api/reasons.ts";
 import { missingRightIn } from "../../../controller/missing-right.ts";
+import { knfOfSocket } from "../knf-of-failure.ts";
+import { knfOfCode, knfOfReason } from "../knf-of.ts";
 import { finding, type Finding } from "./hop.ts";
-
-/** The code of each finer cause that the credential path gives; the controller writes the same causes into conditions. */
-const knfOfCode: Readonly<Record<Code, KnfCode>> = {
-  ProviderFileUnreadable: "KNF3002",
-  ProviderFileInvalid: "KNF3003",
-  NoMatchingProvider: "KNF3004",
-  ProviderInvalid: "KNF3005",
-  ExtensionInvalid: "KNF2008",
-  EndpointInvalid: "KNF2006",
-  PluginNotFound: "KNF3006",
-  PluginNotAllowed: "KNF3008",
-  PluginFailed: "KNF3009",
-  PluginTimeout: "KNF3010",
-  PluginOutputInvalid: "KNF3011",
-  PluginInputTooLarge: "KNF3012",
-  CredentialRejected: "KNF5001",
-  Forbidden: "KNF5002",
-  Unreachable: "KNF4009",
-  TLSUntrusted: "KNF4010",
-};
-
-/** Errors of Node's sockets by their code. */
-const knfOfSocket: Readonly<Record<string, KnfCode>> = {
-  ENOTFOUND: "KNF4001",
-  EAI_AGAIN: "KNF4001",
-  EAI_NODATA: "KNF4001",
-  ECONNREFUSED: "KNF4002",
-  UND_ERR_CONNECT_TIMEOUT: "KNF4003",
-  EHOSTUNREACH: "KNF4004",
-  ENETUNREACH: "KNF4004",
-  ECONNRESET: "KNF4008",
-  EPIPE: "KNF4008",
-  EPROTO: "KNF4008",
-};
 
 /** What a failed step on the network between here and a spoke means; `stalled` is the code for silence at this step. */
 export function networkFinding(error: unknown, stalled: KnfCode, what: string): Finding {
@@ -140,37 +107,6 @@ export function fleetFinding(error: FleetError): Finding {
     message: error.sentence,
     evidence: cause === undefined ? [] : [cause],
   });
-}
-
-/** For reasons that come without a finer cause. */
-const knfOfReason: Readonly<Partial<Record<string, KnfCode>>> = {
-  ClusterProfileNotFound: "KNF2002",
-  ClusterProfileNotReady: "KNF2003",
-  ClusterProfileUnavailable: "KNF2005",
-  AccessProviderNotConfigured: "KNF3001",
-  MulticlusterDisabled: "KNF3004",
-  AccessProviderFailed: "KNF3009",
-  RemoteClientCreationFailed: "KNF4009",
-  SpokeUnreachable: "KNF4009",
-  ReferenceNotPermitted: "KNF1019",
-  VersionNotEligible: "KNF1015",
-  ReleaseNotFound: "KNF1016",
-  ManifestInvalid: "KNF1017",
-  ManifestSourceNotAllowed: "KNF1017",
-  ManifestSourceUnavailable: "KNF1017",
-  KubernetesVersionTooOld: "KNF6001",
-  AnchorConflict: "KNF6003",
-  AnchorUnprotected: "KNF6005",
-  DuplicateComponent: "KNF1013",
-  ClusterBusy: "KNF6011",
-  DeploymentsNotReady: "KNF6009",
-};
-
-/** The code of a reason that a condition of the hub gives; undefined for reasons that say nothing more than "not ready". */
-export function knfOfCondition(reason: string, message: string): KnfCode | undefined {
-  const [, word = ""] = /^\[(\w+)\] /.exec(message) ?? [];
-  const code = Object.entries(knfOfCode).find(([name]) => name === word)?.[1];
-  return code ?? knfOfReason[reason];
 }
 
 function causeOf(error: FleetError): string | undefined {

@@ -47,6 +47,7 @@ function reportOf(words: readonly string[], generatedAt: string): ExplanationRep
     items,
     errors: unknown.map((word) => ({
       reason: "NotFound",
+      code: null,
       message: unknownText(word),
       cluster: null,
     })),

@@ -1,5 +1,6 @@
-import { knfCodes } from "../../../api/knf/knf-codes.ts";
+import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 import { codes, protectionReasons, reasons } from "../../../api/reasons.ts";
+import { knfOf, reasonsOfKnf } from "../knf-of.ts";
 import { ownReasons } from "../own-reasons.ts";
 import { causesOf } from "./causes.ts";
 import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
@@ -14,6 +15,10 @@ export interface Explanation {
   /** Who says it. */
   readonly setBy: string;
   readonly condition: string | null;
+  /** The number of a reason; null for a number itself, and where there is none. */
+  readonly code: KnfCode | null;
+  /** Of a number: the reasons that have it. */
+  readonly reasons: readonly string[];
   readonly meaning: string;
   readonly next: string | null;
   /** How the controller goes on by itself; null where it does not apply. */
@@ -100,6 +105,8 @@ function findings(): readonly Explanation[] {
   return Object.entries(knfCodes).map(([name, { name: title, meaning, next }]) => ({
     ...explanationOf(name, { type: "Finding", setBy: "kubectl knfleet diagnose", meaning, next }),
     title,
+    code: null,
+    reasons: reasonsOfKnf(name),
   }));
 }
 
@@ -129,6 +136,8 @@ function explanationOf(
     name,
     title: null,
     condition: null,
+    code: knfOf(name),
+    reasons: [],
     next: null,
     retry: null,
     causes: (causesOf[name] ?? []).map(([cause, command]) => ({ cause, command })),

@@ -1,3 +1,4 @@
+import { knfCodes } from "../../../api/knf/knf-codes.ts";
 import type { Explanation } from "./explain.ts";
 
 const retries = {
@@ -9,12 +10,27 @@ const retries = {
 
 /** An explanation for people. */
 export function explanationText(one: Explanation): string {
-  const { name, title, type, condition, setBy, meaning, retry, causes, next, upstream } = one;
+  const {
+    name,
+    title,
+    code,
+    reasons,
+    type,
+    condition,
+    setBy,
+    meaning,
+    retry,
+    causes,
+    next,
+    upstream,
+  } = one;
   const place = condition === null ? type : `${type}, condition ${condition}`;
   const lines = [
     `${name}${title === null ? "" : ` ${title}`} (${place})`,
     `  ${meaning}`,
     `  Set by: ${setBy}.`,
+    ...(code === null ? [] : [`  Number: ${code} ${knfCodes[code].name}`]),
+    ...(reasons.length === 0 ? [] : [`  Reasons with this number: ${reasons.join(", ")}`]),
     ...(retry === null ? [] : [`  Retry: ${retries[retry]}`]),
     ...(causes.length === 0 ? [] : ["  Likely causes:"]),
     ...causes.flatMap(({ cause, command }, at) => [`    ${at + 1}. ${cause}`, `       ${command}`]),

@@ -2,7 +2,7 @@ import { timestampOf } from "../../../api/conditions.ts";
 import type { ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { LiveReason } from "../own-reasons.ts";
-import { reportApiVersion } from "../report.ts";
+import { codedError, reportApiVersion } from "../report.ts";
 import { plainText } from "./plain-text.ts";
 import { renderJson, renderYaml } from "./structured.ts";
 
@@ -24,7 +24,7 @@ export async function printFailedReport(
     complete: false,
     summary: null,
     items: [],
-    errors: [{ reason, message: plainText(message), cluster: null }],
+    errors: [codedError({ reason, message: plainText(message), cluster: null })],
   };
   const text = flags.output === "json" ? renderJson(document) : await renderYaml(document);
   terminal.stdout.write(text);

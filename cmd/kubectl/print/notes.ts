@@ -1,7 +1,8 @@
 import type { DeploymentList } from "../deployments.ts";
-import type { ReportError } from "../report.ts";
+import { codedError, type ReportError } from "../report.ts";
 import type { StatusItem } from "../status-item.ts";
 import { isOfCause, type FleetStatus } from "../status.ts";
+import { codedReason } from "./coded-reason.ts";
 import { nextStep } from "./next-step.ts";
 import { plainText } from "./plain-text.ts";
 
@@ -39,11 +40,12 @@ const shownCauses = 5;
 
 /** Equal causes in one line each, the most frequent first, with one step that helps against all of them. */
 function causeLines({ items, summary }: FleetStatus, { command }: Asked): readonly string[] {
-  const lines = summary.causes.slice(0, shownCauses).flatMap(({ reason, provider, count }) => {
-    const example = items.find((item) => isOfCause(item, { reason, provider }));
+  const lines = summary.causes.slice(0, shownCauses).flatMap((cause) => {
+    const example = items.find((item) => isOfCause(item, cause));
     if (example === undefined) return [];
+    const { provider, count } = cause;
     const by = provider === null ? "" : `, provider ${provider}`;
-    return [`  ${count} × ${reason}${by}: ${nextStep(example, command)}`];
+    return [`  ${count} × ${codedReason(cause)}${by}: ${nextStep(example, command)}`];
   });
   const rest = summary.causes.length - lines.length;
   return ["causes:", ...lines, ...(rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [])];
@@ -117,10 +119,11 @@ function emptyNotes({ command, namespace, narrowed }: Asked): readonly string[] 
 }
 
 function errorLines(errors: readonly ReportError[]): readonly string[] {
-  const lines = errors.slice(0, shownErrors).map(({ cluster, reason, message }) => {
-    const text = plainText(message);
-    if (cluster !== null) return `  ${cluster}: ${reason}: ${text}`;
-    return isMissing({ cluster, reason, message }) ? `error: ${text}` : `  <hub>: ${reason}: ${text}`;
+  const lines = errors.slice(0, shownErrors).map((error) => {
+    const text = plainText(error.message);
+    const said = `${codedReason(codedError(error))}: ${text}`;
+    if (error.cluster !== null) return `  ${error.cluster}: ${said}`;
+    return isMissing(error) ? `error: ${text}` : `  <hub>: ${said}`;
   });
   const rest = errors.length - lines.length;
   return rest > 0 ? [...lines, `  … and ${rest} more (-o json lists all)`] : lines;

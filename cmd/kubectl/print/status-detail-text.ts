@@ -1,6 +1,8 @@
 import type { TimeText } from "../age.ts";
 import type { StatusDetail } from "../status-detail.ts";
 import type { StatusItem } from "../status-item.ts";
+import { codedReason } from "./coded-reason.ts";
+import { plainText } from "./plain-text.ts";
 import { orNone, renderTable, type Table, type Tone } from "./table.ts";
 
 type Paint = (text: string, tone: Tone) => string;
@@ -12,6 +14,7 @@ export function statusDetailText(
   { ages, paint }: { readonly ages: TimeText; readonly paint: Paint },
 ): string {
   const blocks = [
+    causeText(item),
     block("Conditions", conditionsTable(detail, ages), paint),
     block("Deployments", deploymentsTable(detail), paint),
     `Anchor: ${anchorText(item, detail)}\n`,
@@ -21,6 +24,13 @@ export function statusDetailText(
     .filter((text) => text !== "")
     .map((text) => `\n${text}`)
     .join("");
+}
+
+/** What is wrong, in the words of the wide table. */
+function causeText({ reason, code, message }: StatusItem): string {
+  if (reason === null) return "";
+  const said = codedReason({ reason, code });
+  return `Cause: ${plainText(message === null ? said : `${said}: ${message}`)}\n`;
 }
 
 function block(title: string, table: Table, paint: Paint): string {
@@ -33,11 +43,12 @@ const tones: Readonly<Record<string, Tone>> = { True: "good", False: "bad" };
 
 function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
   return {
-    headers: ["TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"],
-    rows: conditions.map(({ type, status, reason, since, message }) => [
+    headers: ["TYPE", "STATUS", "REASON", "CODE", "SINCE", "MESSAGE"],
+    rows: conditions.map(({ type, status, reason, code, since, message }) => [
       type,
       { text: status, tone: tones[status] ?? "warning" },
       orNone(reason),
+      orNone(code),
       ages(since),
       orNone(message),
     ]),
@@ -59,7 +70,8 @@ function deploymentsTable({ deployments, missing }: StatusDetail): Table {
 
 function anchorText({ cluster, live }: StatusItem, { anchor, deployments }: StatusDetail): string {
   if (cluster === null) return "<none> (the installation is on the hub itself)";
-  if (deployments === null) return `<unknown> (${live.reason ?? "not looked at"})`;
+  if (deployments === null)
+    return `<unknown> (${live.reason === null ? "not looked at" : codedReason(live)})`;
   return anchor === null ? "<none>" : `ConfigMap ${anchor.namespace}/${anchor.name}`;
 }
 

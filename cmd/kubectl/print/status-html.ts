@@ -1,3 +1,4 @@
+import { codedError } from "../report.ts";
 import type { FleetStatus } from "../status.ts";
 import { plainText } from "./plain-text.ts";
 import { statusTable } from "./status-table.ts";
@@ -10,21 +11,25 @@ import type { Cell } from "./table.ts";
 export function statusHtml(report: FleetStatus): string {
   const { summary, generatedAt, cliVersion, errors } = report;
   const { headers, rows } = statusTable(report, true, (time) => time ?? "<unknown>");
-  const causes = summary.causes.map(({ reason, provider, count }) => [
+  const causes = summary.causes.map(({ reason, code, provider, count }) => [
     String(count),
+    code ?? "<none>",
     reason,
     provider ?? "<none>",
   ]);
-  const unread = errors.map(({ cluster, reason, message }) => [
-    cluster ?? "<hub>",
-    reason,
-    message,
-  ]);
+  const unread = errors
+    .map(codedError)
+    .map(({ cluster, reason, code, message }) => [
+      cluster ?? "<hub>",
+      code ?? "<none>",
+      reason,
+      message,
+    ]);
   return `${head}<body>
 <h1>Knative fleet</h1>
 <p>Read at <time datetime="${escaped(generatedAt)}">${escaped(generatedAt)}</time> by kubectl knfleet ${escaped(cliVersion)}.</p>
 <p>${summary.total} installations: <b class="good">${summary.healthy} healthy</b>, <b class="warning">${summary.warnings} in progress</b>, <b class="bad">${summary.errors} not healthy</b>. The clusters of ${summary.unread} could not be read.</p>
-${tableOf("Installations", headers, rows)}${tableOf("Causes", ["COUNT", "REASON", "PROVIDER"], causes)}${tableOf("What could not be read", ["CLUSTER", "REASON", "MESSAGE"], unread)}</body>
+${tableOf("Installations", headers, rows)}${tableOf("Causes", ["COUNT", "CODE", "REASON", "PROVIDER"], causes)}${tableOf("What could not be read", ["CLUSTER", "CODE", "REASON", "MESSAGE"], unread)}</body>
 </html>
 `;
 }

@@ -17,7 +17,7 @@ const headers = [
   "REASON",
   "SINCE",
 ] as const;
-const wideHeaders = ["AGE", "SERVER", "PROVIDER", "KUBERNETES", "MESSAGE"] as const;
+const wideHeaders = ["CODE", "AGE", "SERVER", "PROVIDER", "KUBERNETES", "MESSAGE"] as const;
 
 /** The fleet table, one row an installation; `wide` adds where the cluster is and what was said. */
 export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText): Table {
@@ -39,8 +39,12 @@ export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText):
   };
 }
 
-function wideCells({ createdAt, live, message }: StatusItem, ages: TimeText): readonly Cell[] {
+function wideCells(
+  { code, createdAt, live, message }: StatusItem,
+  ages: TimeText,
+): readonly Cell[] {
   return [
+    orNone(code),
     ages(createdAt),
     orNone(live.server),
     orNone(live.provider),

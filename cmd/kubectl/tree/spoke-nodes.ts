@@ -4,9 +4,11 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { causeOfPods } from "../../../controller/observe/pod-cause.ts";
 import type { DeploymentFact } from "../deployment-fact.ts";
 import { itemsAt, stringAt } from "../fields.ts";
+import { knfOf } from "../knf-of.ts";
 import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../own-objects.ts";
+import { codedReason } from "../print/coded-reason.ts";
 import { clusterIdOf } from "../read-clusters.ts";
-import type { Reading } from "../spoke-reading.ts";
+import type { Reading, UnreadSpoke } from "../spoke-reading.ts";
 import { placesOf, type SpokeObjects } from "./spoke-objects.ts";
 import type { TreeNode } from "./tree-node.ts";
 
@@ -19,10 +21,18 @@ export function clusterNode(
   const node = { kind: "Cluster", namespace: null, name: server, cluster };
   if (reading.kind === "unread") {
     const state = reading.state === "Unknown" ? "UNKNOWN" : "FAIL";
-    return { ...node, state, message: `${reading.reason}: ${reading.message}`, children: [] };
+    return { ...node, state, message: unreadText(reading), children: [] };
   }
   const message = reading.facts.facts.kubernetesVersion;
   return { ...node, state: "OK", message, children: installedNodes(component, reading.facts) };
+}
+
+/** Why a cluster was not read. */
+export function unreadText(
+  { reason, message }: UnreadSpoke,
+  { isHub = false }: { readonly isHub?: boolean } = {},
+): string {
+  return `${codedReason({ reason, code: knfOf(reason, { isHub, message }) })}: ${message}`;
 }
 
 /** The namespaces of an installation, with the anchor, the Deployments and the pods in them. */

@@ -5,6 +5,7 @@ import { mapLimited } from "../concurrency.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { hubViewOf } from "../hub-view.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
+import { codedReason } from "../print/coded-reason.ts";
 import {
   clusterIdOf,
   readEach,
@@ -15,7 +16,7 @@ import {
 import { notFoundErrors, reportApiVersion, type Report } from "../report.ts";
 import { missingNames, type Selection } from "../selection.ts";
 import type { Reading } from "../spoke-reading.ts";
-import { clusterNode, installedNodes } from "./spoke-nodes.ts";
+import { clusterNode, installedNodes, unreadText } from "./spoke-nodes.ts";
 import { readSpokeObjects, type SpokeObjects } from "./spoke-objects.ts";
 import { flattened, type TreeNode } from "./tree-node.ts";
 import { readWay, type Way, type WayDeps } from "./way-nodes.ts";
@@ -115,7 +116,7 @@ function treeOf(
     if (reading?.kind === "read") {
       return { ...root, children: installedNodes(component, reading.facts) };
     }
-    const message = reading === undefined ? null : `${reading.reason}: ${reading.message}`;
+    const message = reading === undefined ? null : unreadText(reading, { isHub: true });
     return { ...root, state: "UNKNOWN", message };
   }
   return way === undefined ? root : { ...root, children: [wayNode(component, way, reading)] };
@@ -147,9 +148,11 @@ const states = {
 
 function componentNode(component: Component): TreeNode {
   const { kind, metadata, status } = component;
-  const { state, reason, message } = hubViewOf(component);
+  const { state, reason, code, message } = hubViewOf(component);
   const version = status?.version === undefined ? [] : [status.version];
-  const why = [reason, message].filter((part) => part !== null).join(": ");
+  const why = [codedReason({ reason, code }), message ?? ""]
+    .filter((part) => part !== "")
+    .join(": ");
   return {
     kind,
     namespace: metadata.namespace,

@@ -9,6 +9,8 @@ import type { ClusterProfileRef } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { wantedSecret } from "../diagnose/plugin-secret.ts";
+import { knfOf } from "../knf-of.ts";
+import { codedReason } from "../print/coded-reason.ts";
 import type { TreeNode } from "./tree-node.ts";
 
 /** What is between a component and its cluster, on the hub. */
@@ -57,7 +59,9 @@ export async function readWay(
   if (providers === undefined) return { ...none, profile, exists: true };
   const access = resolved(found, providers);
   if (access instanceof FleetError) {
-    const message = `${access.code ?? access.reason}: ${access.sentence}`;
+    const reason = access.code ?? access.reason;
+    const code = knfOf(reason, { message: access.sentence });
+    const message = `${codedReason({ reason, code })}: ${access.sentence}`;
     const provider = { ...providerNode("<none>"), state: "FAIL", message } as const;
     return { ...none, profile, exists: true, provider };
   }

@@ -1,7 +1,10 @@
 import type { Component } from "../../../api/component.ts";
+import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
 import { reasons } from "../../../api/reasons.ts";
+import { conditionCode } from "../condition-code.ts";
 import { hubViewOf } from "../hub-view.ts";
+import { knfOf } from "../knf-of.ts";
 import { UsageError } from "../usage-error.ts";
 
 /** What is waited for. */
@@ -13,6 +16,8 @@ export type Goal =
 export interface Standing {
   readonly state: "met" | "waiting" | "failed";
   readonly reason: string | null;
+  /** The number of the reason; null where nothing is wrong, and for words of other programs. */
+  readonly code: KnfCode | null;
   /** Foreign text. */
   readonly message: string | null;
 }
@@ -27,35 +32,39 @@ export function goalOf(text: string): Goal {
   throw new UsageError(`Invalid value "${text}" for --for: ${wanted}`);
 }
 
-const met: Standing = { state: "met", reason: null, message: null };
+const met: Standing = { state: "met", reason: null, code: null, message: null };
 
 /** How a component stands to a goal; undefined: it does not exist. */
 export function standingOf(goal: Goal, component: Component | undefined): Standing {
   if (component === undefined) return goal.kind === "deleted" ? met : notThere;
-  const { state, reason, message } = hubViewOf(component);
-  if (goal.kind === "deleted") return { state: "waiting", reason, message };
-  if (state === "Deleting") return { state: "failed", reason, message: "It is being deleted" };
+  const { state, reason, code, message } = hubViewOf(component);
+  if (goal.kind === "deleted") return { state: "waiting", reason, code, message };
+  if (state === "Deleting") {
+    return { state: "failed", reason, code, message: "It is being deleted" };
+  }
   return currentStanding(goal, component);
 }
 
 const notThere: Standing = {
   state: "waiting",
   reason: "NotFound",
+  code: knfOf("NotFound"),
   message: "It does not exist yet",
 };
 
 function currentStanding(goal: Goal, component: Component): Standing {
-  const { state, reason, message } = hubViewOf(component);
+  const { state, reason, code, message } = hubViewOf(component);
   const isCurrent = state !== "Outdated" && state !== "Unknown";
   if (isCurrent && isMet(goal, component)) return met;
   const blocked = isCurrent ? helplessReason(component) : undefined;
   if (blocked !== undefined) return failedBecause(blocked);
   const lag = goal.kind === "version" && state === "Ready" ? versionText(goal, component) : message;
-  return { state: "waiting", reason, message: lag };
+  return { state: "waiting", reason, code, message: lag };
 }
 
-function failedBecause({ reason = "", message = "" }: Condition): Standing {
-  return { state: "failed", reason, message };
+function failedBecause(condition: Condition): Standing {
+  const { reason = "", message = "" } = condition;
+  return { state: "failed", reason, code: conditionCode(condition), message };
 }
 
 function isMet(goal: Goal, component: Component): boolean {

@@ -189,7 +189,7 @@ async function finish(
   await print(
     {
       document: report,
-      table: () => waitTable(report.items),
+      table: (wide) => waitTable(report.items, wide),
       names: report.items.flatMap(metName),
       notes: [noteOf(summary)],
     },
@@ -210,19 +210,21 @@ function sortKeyOf({ state, namespace, name, kind }: WaitItem): string {
   return [ranks[state], namespace, name, kind].join("\u0000");
 }
 
-function waitTable(items: readonly WaitItem[]): Table {
+function waitTable(items: readonly WaitItem[], wide: boolean): Table {
   const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  const code = wide ? ["CODE"] : [];
   const tones = { met: "good", waiting: "warning", failed: "bad" } as const;
   return {
-    headers: ["NAMESPACE", "NAME", "KIND", "CLUSTER", "STATE", "REASON", "MESSAGE"],
+    headers: ["NAMESPACE", "NAME", "KIND", "CLUSTER", "STATE", ...code, "REASON", "MESSAGE"],
     mayShorten: ["MESSAGE"],
-    rows: items.map(({ namespace, name, kind, cluster, state, reason, message }) => [
+    rows: items.map(({ namespace, name, kind, cluster, state, message, ...why }) => [
       orNone(namespace),
       name,
       orNone(kind),
-      reason === "NotFound" ? "<unknown>" : clusterOf(cluster),
+      why.reason === "NotFound" ? "<unknown>" : clusterOf(cluster),
       { text: state, tone: tones[state] },
-      orNone(reason),
+      ...(wide ? [orNone(why.code)] : []),
+      orNone(why.reason),
       orNone(message),
     ]),
   };

@@ -1,4 +1,5 @@
 import { commandTable } from "../../../cmd/kubectl/command-table.ts";
+import { knfOf } from "../../../cmd/kubectl/knf-of.ts";
 import { ownReasons } from "../../../cmd/kubectl/own-reasons.ts";
 import { createProgram } from "../../../cmd/kubectl/program.ts";
 
@@ -39,12 +40,14 @@ function flagsText(): string {
 
 function reasonsText(): string {
   const rows = Object.entries(ownReasons).map(
-    ([name, meaning]) => [`\`${name}\``, meaning] as const,
+    ([name, meaning]) => [`\`${name}\``, knfOf(name) ?? "", meaning] as const,
   );
-  const widths = [0, 1].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const widths = [0, 1, 2].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const line = (cells: readonly string[], fill = " "): string =>
     `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0, fill)).join(" | ")} |\n`;
-  return [line(["reason", "meaning"]), line(["", ""], "-"), ...rows.map((row) => line(row))].join(
-    "",
-  );
+  return [
+    line(["reason", "number", "meaning"]),
+    line(["", "", ""], "-"),
+    ...rows.map((row) => line(row)),
+  ].join("");
 }

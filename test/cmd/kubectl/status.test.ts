@@ -116,7 +116,8 @@ describe("a fleet", () => {
     );
     const report = fleetStatusOf(items, [], { generatedAt: "", cliVersion: "" });
     expect(report.errors).toEqual([{ reason: "Timeout", message: "", cluster: "fleet/spoke-1" }]);
-    expect(report.summary.causes).toEqual([{ reason: "Timeout", provider: null, count: 2 }]);
+    const cause = { reason: "Timeout", code: "KNF4009", provider: null, count: 2 };
+    expect(report.summary.causes).toEqual([cause]);
     expect(report.complete).toBe(false);
   });
 
