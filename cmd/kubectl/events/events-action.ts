@@ -6,13 +6,11 @@ import { parseDurationMs } from "../duration.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
-import { inTrouble, listInstallations } from "../installations.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
-import type { ReportError } from "../report.ts";
 import { askedSelection } from "../selection-file.ts";
 import type { Selection } from "../selection.ts";
 import { UsageError } from "../usage-error.ts";
@@ -103,7 +101,7 @@ async function watch(
   const shown = new Set<string>();
   const show = (items: readonly EventItem[], headers: boolean): void => {
     const news = items.filter((item) => isAsked(item, filter, now()) && !shown.has(keyOf(item)));
-    for (const item of news) shown.add(keyOf(item));
+    for (const item of news) remember(keyOf(item), shown);
     if (flags.output === "json") {
       stdout.write(news.map((item) => `${JSON.stringify(item)}\n`).join(""));
       return;
@@ -117,24 +115,36 @@ async function watch(
   };
   show(first.items, flags.headers);
   say(first.errors.filter(({ reason }) => reason === "NotFound"));
-  const components = inTrouble(await listInstallations(access, selection, signal), selection);
-  if (components.length === 0) return eventsExitCode(first);
-  const troubles: ReportError[] = [];
+  // What was named and is not there is a mistake; what may come is waited for.
+  const missing = first.errors.filter(({ reason }) => reason === "NotFound");
+  if (selection.names.length > 0 && missing.length === selection.names.length) {
+    return eventsExitCode(first);
+  }
+  let isComplete = true;
   await watchEvents(
-    components,
     {
       access,
+      selection,
       live: options.live ?? true,
-      spokeTimeoutMs: flags.spokeTimeoutMs,
+      limits: limitsOf(flags, undefined),
       onEvent: (event) => show([event], false),
       onTrouble: (error) => {
-        troubles.push(error);
+        isComplete = false;
         say([error]);
       },
     },
     signal,
   );
-  return eventsExitCode({ ...first, complete: troubles.length === 0 });
+  return eventsExitCode({ ...first, complete: isComplete });
+}
+
+// A fleet has fewer Events than that at a time; a watch of days must not grow.
+const mostRemembered = 50_000;
+
+function remember(key: string, shown: Set<string>): void {
+  shown.add(key);
+  const [oldest] = shown;
+  if (shown.size > mostRemembered && oldest !== undefined) shown.delete(oldest);
 }
 
 /** An Event that is counted once more is told again. */

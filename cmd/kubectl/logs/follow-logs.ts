@@ -1,246 +1,144 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-import type { KubeClient, LogRef } from "../../../access/kube-client.ts";
+import { Window } from "../../../access/window.ts";
 import type { Component } from "../../../api/component.ts";
-import { openLastingSpoke, type LastingSpoke } from "../lasting-spoke.ts";
+import { followComponents } from "../follow-components.ts";
+import { openLastingSpoke } from "../lasting-spoke.ts";
 import { isRemote } from "../own-objects.ts";
 import { clusterIdOf } from "../read-clusters.ts";
 import type { ReportError } from "../report.ts";
-import { unreadBecause } from "../spoke-reading.ts";
-import { itemOf, type LogItem, type LogSource } from "./log-line.ts";
+import type { Selection } from "../selection.ts";
+import { Troubles } from "../troubles.ts";
+import { followCluster, type FollowedCluster, type SharedFollowing } from "./follow-cluster.ts";
+import type { FollowSink } from "./follow-container.ts";
+import { isAbout } from "./log-line.ts";
 import { controllerSources, spokeSources } from "./log-sources.ts";
-import {
-  sourceError,
-  tooMany,
-  unseen,
-  wantedSources,
-  type LogDeps,
-  type LogFilter,
-} from "./read-logs.ts";
-
-const pollMs = 5_000;
-
-/** Where what is followed goes. */
-export interface FollowSink {
-  readonly line: (item: LogItem) => void;
-  /** Told once for each trouble, however long it lasts. */
-  readonly trouble: (error: ReportError) => void;
-}
+import { unseen, type LogDeps, type LogFilter } from "./read-logs.ts";
 
 interface Following extends Pick<LogDeps, "access" | "limits" | "live"> {
+  readonly selection: Selection;
   readonly filter: LogFilter;
   readonly sink: FollowSink;
 }
 
 /**
- * Follows the log lines about the components until the signal aborts: also of containers that come later, and again after a connection broke or a container
- * started anew. Never rejects.
+ * Follows the log lines about the selected components until the signal aborts: also about components, and of clusters and containers, that come later, and again
+ * after a connection broke or a container started anew. What is gone is followed for half a minute. Each trouble is told once, however long it lasts. Never
+ * rejects.
  */
-export async function followLogs(
+export async function followLogs(following: Following, signal: AbortSignal): Promise<void> {
+  const { access, selection } = following;
+  const logs = new FleetLogs(following, signal);
+  const onComponents = logs.follow.bind(logs);
+  await followComponents({ access, selection, onComponents, onTrouble: logs.onTrouble }, signal);
+  await logs.ended();
+}
+
+/** The controllers on the hub and the clusters that are followed now. */
+class FleetLogs {
+  readonly onTrouble: (error: ReportError) => void;
+  readonly #following: Following;
+  readonly #signal: AbortSignal;
+  readonly #shared: SharedFollowing;
+  readonly #followed = new Map<string, AbortController>();
+  readonly #work = new Set<Promise<void>>();
+  #components: readonly Component[] = [];
+  #tests: readonly ((line: string) => boolean)[] = [];
+  #controllers: FollowedCluster | undefined;
+
+  constructor(following: Following, signal: AbortSignal) {
+    const { filter, limits, sink } = following;
+    const troubles = new Troubles(sink.trouble);
+    this.onTrouble = troubles.tell.bind(troubles);
+    this.#following = following;
+    this.#signal = signal;
+    this.#shared = {
+      filter,
+      sink: { ...sink, trouble: this.onTrouble },
+      troubles,
+      streams: { left: filter.maxStreams },
+      turns: new Window(limits.concurrency),
+      clusters: () => this.#followed.size,
+    };
+  }
+
+  /** Follows these components and no others. */
+  follow(components: readonly Component[]): void {
+    this.#components = components;
+    this.#tests = components.map(isAbout);
+    this.#followControllers();
+    const targets = targetsOf(components, this.#following.live);
+    for (const [id, stop] of this.#followed) {
+      if (targets.has(id)) continue;
+      stop.abort();
+      this.#followed.delete(id);
+    }
+    for (const [id, ref] of targets) {
+      if (this.#followed.has(id)) continue;
+      const stop = new AbortController();
+      this.#followed.set(id, stop);
+      this.#start(this.#clusterOf(id, ref), AbortSignal.any([this.#signal, stop.signal]));
+    }
+  }
+
+  /** Resolves when everything has ended that was started. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#work);
+  }
+
+  /** Begins when the first components are known, because the last lines about them are looked for once. */
+  #followControllers(): void {
+    if (this.#controllers === undefined) {
+      this.#controllers = this.#controllersOfHub();
+      this.#start(this.#controllers, this.#signal);
+    }
+    const { id, containers } = this.#controllers;
+    for (const state of containers.values()) {
+      for (const item of state.wantedNow(id)) this.#shared.sink.line(item);
+    }
+  }
+
+  #controllersOfHub(): FollowedCluster {
+    const { access } = this.#following;
+    // A stream lasts longer than what is known of the components when it begins.
+    const isWanted = (line: string): boolean => this.#tests.some((test) => test(line));
+    return {
+      id: null,
+      open: (deadline) => openLastingSpoke(undefined, access, deadline),
+      sources: async (client, deadline) => {
+        const found = await controllerSources(this.#components, client, deadline);
+        if (found === undefined) this.onTrouble(unseen);
+        return (found ?? []).map((source) => ({ ...source, isWanted }));
+      },
+      timeoutMs: access.hubTimeoutMs,
+      containers: new Map(),
+    };
+  }
+
+  #clusterOf(id: string, ref: Reference): FollowedCluster {
+    const { access, limits } = this.#following;
+    return {
+      id: id === "" ? null : id,
+      open: (deadline) => openLastingSpoke(ref, access, deadline),
+      sources: (client, deadline) => spokeSources(this.#components, { id, client }, deadline),
+      timeoutMs: limits.spokeTimeoutMs,
+      containers: new Map(),
+    };
+  }
+
+  #start(cluster: FollowedCluster, signal: AbortSignal): void {
+    const one = followCluster(cluster, this.#shared, signal).finally(() => this.#work.delete(one));
+    this.#work.add(one);
+  }
+}
+
+type Reference = NonNullable<Component["spec"]>["clusterProfileRef"];
+
+function targetsOf(
   components: readonly Component[],
-  { access, limits, live, filter, sink }: Following,
-  signal: AbortSignal,
-): Promise<void> {
-  const shared = { filter, sink: onceEach(sink), streams: { left: filter.maxStreams } };
-  const targets = new Map(
+  live: boolean,
+): ReadonlyMap<string, Reference> {
+  return new Map(
     components
       .filter((component) => live || !isRemote(component))
       .map((component) => [clusterIdOf(component), component.spec?.clusterProfileRef]),
   );
-  const controllers: Cluster = {
-    id: null,
-    title: "controller",
-    open: (deadline) => openLastingSpoke(undefined, access, deadline),
-    sources: async (client, deadline) => {
-      const found = await controllerSources(components, client, deadline);
-      if (found === undefined) shared.sink.trouble(unseen);
-      return found ?? [];
-    },
-    timeoutMs: access.hubTimeoutMs,
-  };
-  const clusters = [...targets].map(([id, ref]): Cluster => ({
-    id: id === "" ? null : id,
-    title: id,
-    open: (deadline) => openLastingSpoke(ref, access, deadline),
-    sources: (client, deadline) => spokeSources(components, { id, client }, deadline),
-    timeoutMs: limits.spokeTimeoutMs,
-  }));
-  await Promise.all([controllers, ...clusters].map((one) => followCluster(one, shared, signal)));
-}
-
-interface Cluster {
-  readonly id: string | null;
-  readonly title: string;
-  readonly open: (signal: AbortSignal) => Promise<LastingSpoke>;
-  readonly sources: (client: KubeClient, signal: AbortSignal) => Promise<readonly LogSource[]>;
-  readonly timeoutMs: number;
-}
-
-interface Shared {
-  readonly filter: LogFilter;
-  readonly sink: FollowSink;
-  readonly streams: { left: number };
-}
-
-/** Looks for containers every five seconds and follows each that is new; begins anew when the cluster cannot be read. */
-async function followCluster(cluster: Cluster, shared: Shared, signal: AbortSignal): Promise<void> {
-  const { id, timeoutMs } = cluster;
-  const followed = new Map<string, Followed>();
-  let opened: LastingSpoke | undefined;
-  while (!signal.aborted) {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    try {
-      // oxlint-disable no-await-in-loop -- one look after another
-      opened ??= await cluster.open(deadline);
-      const { client } = opened;
-      const sources = wantedSources(await cluster.sources(client, deadline), shared.filter);
-      followNew(sources, { id, client, followed, shared }, signal);
-    } catch (error) {
-      if (isAborted(signal)) break;
-      const { reason, message } = unreadBecause(
-        deadline.aborted ? deadline.reason : error,
-        timeoutMs,
-      );
-      shared.sink.trouble({ reason, message, cluster: id });
-      if (followed.values().every(({ isActive }) => !isActive)) {
-        opened?.close();
-        opened = undefined;
-      }
-    }
-    await delay(pollMs, undefined, { signal }).catch(() => undefined);
-    // oxlint-enable no-await-in-loop
-  }
-  opened?.close();
-}
-
-/** One container and how far it was read. */
-interface Followed {
-  isActive: boolean;
-  /** Time of the last line. */
-  lastTime: string | undefined;
-  /** Lines of that time, which come again with `sinceTime`. */
-  readonly sameTime: Set<string>;
-}
-
-interface New {
-  readonly id: string | null;
-  readonly client: KubeClient;
-  readonly followed: Map<string, Followed>;
-  readonly shared: Shared;
-}
-
-interface Stream extends Pick<New, "id" | "client" | "shared"> {
-  readonly state: Followed;
-}
-
-function followNew(
-  sources: readonly LogSource[],
-  { id, client, followed, shared }: New,
-  signal: AbortSignal,
-): void {
-  let left = 0;
-  for (const source of sources) {
-    const key = `${source.namespace}/${source.pod}/${source.container}`;
-    const known = followed.get(key);
-    if (known?.isActive === true) continue;
-    if (shared.streams.left <= 0) {
-      left += 1;
-      continue;
-    }
-    shared.streams.left -= 1;
-    const state = known ?? { isActive: true, lastTime: undefined, sameTime: new Set<string>() };
-    state.isActive = true;
-    followed.set(key, state);
-    // It never rejects.
-    void followOne(source, { id, client, state, shared }, signal).finally(() => {
-      state.isActive = false;
-      shared.streams.left += 1;
-    });
-  }
-  if (left > 0) shared.sink.trouble(tooMany(left, id));
-}
-
-async function followOne(
-  source: LogSource,
-  { id, client, state, shared }: Stream,
-  signal: AbortSignal,
-): Promise<void> {
-  const { tail } = shared.filter;
-  try {
-    if (state.lastTime === undefined && source.isWanted !== undefined && tail !== undefined) {
-      await tellLast(source, { id, client, state, shared }, signal);
-    }
-    for await (const line of client.logs?.(refOf(source, state, shared.filter), signal) ?? []) {
-      if (isOld(line, state)) continue;
-      const item = itemOf(line, id, source);
-      if (item !== undefined) shared.sink.line(item);
-    }
-  } catch (error) {
-    if (!signal.aborted) shared.sink.trouble(sourceError(error, source, id));
-  }
-}
-
-/** Of a controller's lines the last that are about the components, wherever they are; the server cannot tell. */
-async function tellLast(
-  source: LogSource,
-  { id, client, state, shared }: Stream,
-  signal: AbortSignal,
-): Promise<void> {
-  const { tail = 0 } = shared.filter;
-  const ref = { ...refOf(source, state, shared.filter), follow: false };
-  const last: LogItem[] = [];
-  for await (const line of client.logs?.(ref, signal) ?? []) {
-    if (isOld(line, state)) continue;
-    const item = itemOf(line, id, source);
-    if (item !== undefined) last.push(item);
-    if (last.length > tail) last.shift();
-  }
-  for (const item of last) shared.sink.line(item);
-}
-
-function refOf(
-  { namespace, pod, container, isWanted }: LogSource,
-  { lastTime }: Followed,
-  { tail, sinceTime }: LogFilter,
-): LogRef {
-  const since = lastTime ?? sinceTime;
-  const isCut = lastTime === undefined && tail !== undefined && isWanted === undefined;
-  return {
-    namespace,
-    pod,
-    container,
-    follow: true,
-    ...(since === undefined ? {} : { sinceTime: since }),
-    ...(isCut ? { tailLines: tail } : {}),
-  };
-}
-
-/** Remembers how far a container was read; `sinceTime` has whole seconds for the kubelet, so what was shown comes again. */
-function isOld(line: string, state: Followed): boolean {
-  const [time = ""] = line.split(" ", 1);
-  const { lastTime } = state;
-  if (Number.isNaN(Date.parse(time))) return false;
-  if (lastTime !== undefined && time < lastTime) return true;
-  if (time !== lastTime) state.sameTime.clear();
-  const isKnown = state.sameTime.has(line);
-  state.lastTime = time;
-  state.sameTime.add(line);
-  return isKnown;
-}
-
-function onceEach({ line, trouble }: FollowSink): FollowSink {
-  const told = new Set<string>();
-  return {
-    line,
-    trouble(error) {
-      const key = `${error.cluster} ${error.reason} ${error.message}`;
-      if (told.has(key)) return;
-      told.add(key);
-      trouble(error);
-    },
-  };
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }

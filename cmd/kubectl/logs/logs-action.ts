@@ -1,3 +1,4 @@
+import { componentKeyOf } from "../../../api/component.ts";
 import { limitsOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
@@ -5,12 +6,14 @@ import { parseDurationMs } from "../duration.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
-import { inTrouble, listInstallations } from "../installations.ts";
+import { listInstallations } from "../installations.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { unreadNotes } from "../print/notes.ts";
+import { plainText } from "../print/plain-text.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { askedSelection } from "../selection-file.ts";
+import { missingNames } from "../selection.ts";
 import { UsageError } from "../usage-error.ts";
 import { followLogs } from "./follow-logs.ts";
 import { logText } from "./log-text.ts";
@@ -29,6 +32,7 @@ export interface LogsFlags extends FilenameFlag {
 
 const defaultTail = 20;
 const defaultStreams = 50;
+const waitingNote = "No installation matches yet: waiting for one.";
 
 /** `kubectl knfleet logs`. */
 export async function runLogs(
@@ -90,11 +94,13 @@ async function runFollow(
 ): Promise<ExitCode> {
   const { flags, terminal } = input;
   const selection = await askedSelection(input, access, signal);
-  const components = inTrouble(await listInstallations(access, selection, signal), selection);
-  if (components.length === 0) {
-    terminal.stderr.write("error: There is nothing to follow: no installation matches\n");
-    return exitCodes.unhealthy;
-  }
+  const listed = await listInstallations(access, selection, signal);
+  const missing = missingNames(selection, listed.map(componentKeyOf));
+  const notes = missing.map((name) => `error: ${plainText(name)} not found\n`);
+  terminal.stderr.write(notes.join(""));
+  // What was named and is not there is a mistake; what may come is waited for.
+  if (missing.length > 0 && missing.length === selection.names.length) return exitCodes.unhealthy;
+  if (listed.length === 0 && !flags.quiet) terminal.stderr.write(`${waitingNote}\n`);
   const outcome = { isComplete: true };
   const text = logText(input);
   const sink = {
@@ -107,7 +113,7 @@ async function runFollow(
     },
   };
   const limits = limitsOf(flags, undefined);
-  await followLogs(components, { access, limits, live, filter, sink }, signal);
+  await followLogs({ access, limits, live, selection, filter, sink }, signal);
   return outcome.isComplete ? exitCodes.fine : exitCodes.incomplete;
 }
 

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -14,10 +14,17 @@ export type Answer = (request: {
   readonly accept: string;
   readonly body: unknown;
   readonly query?: URLSearchParams;
-}) => { readonly status?: number; readonly body: unknown } | undefined;
+}) => { readonly status?: number; readonly body: unknown } | Streamed | undefined;
+
+/** An answer that goes on after it has begun. */
+interface Streamed {
+  readonly stream: (response: ServerResponse) => void;
+  readonly body?: undefined;
+}
 
 /** A hub that serves recorded objects over plain HTTP, for golden files and for answers that no real hub gives. */
 export interface StubHub extends AsyncDisposable {
+  readonly url: string;
   readonly kubeconfig: string;
   readonly env: Readonly<Record<string, string>>;
   /** `METHOD path` of every request, without queries. */
@@ -39,8 +46,14 @@ export async function startStubHub(
       const text = Buffer.concat(parts).toString("utf8");
       const body: unknown = text === "" ? undefined : JSON.parse(text);
       const { accept = "" } = headers;
-      const { status = 200, body: said } =
-        answer({ method, path, accept, body, query }) ?? recorded(path, objects);
+      const answered = answer({ method, path, accept, body, query }) ?? recorded(path, objects);
+      if ("stream" in answered) {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.flushHeaders();
+        answered.stream(response);
+        return;
+      }
+      const { status = 200, body: said } = answered;
       response.writeHead(status, { "content-type": "application/json" });
       // Logs are text.
       response.end(typeof said === "string" ? said : JSON.stringify(said));
@@ -49,14 +62,16 @@ export async function startStubHub(
   const port = await listening(server);
   const folder = await mkdtemp(join(tmpdir(), "knfleet-stub-hub-"));
   const kubeconfig = join(folder, "kubeconfig");
+  const url = `http://127.0.0.1:${port}`;
   const document = {
     "current-context": "hub",
     contexts: [{ name: "hub", context: { cluster: "hub", user: "me", namespace: "team-a" } }],
-    clusters: [{ name: "hub", cluster: { server: `http://127.0.0.1:${port}` } }],
+    clusters: [{ name: "hub", cluster: { server: url } }],
     users: [{ name: "me", user: { token: "none" } }],
   };
   await writeFile(kubeconfig, JSON.stringify(document));
   return {
+    url,
     kubeconfig,
     env: { KUBECONFIG: kubeconfig },
     requests,
@@ -77,18 +92,24 @@ async function listening(server: Server): Promise<number> {
 
 const paths = /^\/(?:api|apis\/([^/]+))\/[^/]+(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?$/;
 
-function recorded(
-  path: string,
-  objects: readonly KubeObject[],
-): { readonly status?: number; readonly body: unknown } {
-  if (path === "/version") return { body: { gitVersion: "v1.36.3" } };
-  const [, group = "", namespace, plural = "", name] = paths.exec(path) ?? [];
-  const found = objects.filter(({ apiVersion, kind, metadata }) => {
+/** The objects of the collection that a path is in, or is. */
+export function collectionAt(path: string, objects: readonly KubeObject[]): readonly KubeObject[] {
+  const [, group = "", namespace, plural = ""] = paths.exec(path) ?? [];
+  return objects.filter(({ apiVersion, kind, metadata }) => {
     const resource = tableResource(apiVersion, kind);
     const isKind =
       resource?.plural === plural && apiVersion.split("/").at(-2) === (group || undefined);
     return isKind && (namespace === undefined || metadata.namespace === namespace);
   });
+}
+
+function recorded(
+  path: string,
+  objects: readonly KubeObject[],
+): { readonly status?: number; readonly body: unknown } {
+  if (path === "/version") return { body: { gitVersion: "v1.36.3" } };
+  const [, , , , name] = paths.exec(path) ?? [];
+  const found = collectionAt(path, objects);
   if (name === undefined) {
     return {
       body: { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "7" }, items: found },

@@ -1,0 +1,199 @@
+import { describe, expect, test } from "vitest";
+
+import { anchorLabels, anchorNameOf, managedByValue } from "../../../api/anchor.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { runCli } from "../../../cmd/kubectl/cli.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
+import { deployment } from "./fleet-facts.ts";
+import { fleetOf, secret } from "./stub-spoke.ts";
+
+const namespace = "team-a";
+const providers = {
+  providers: [
+    {
+      name: "secretreader",
+      allowInsecure: true,
+      execConfig: {
+        apiVersion: "client.authentication.k8s.io/v1",
+        command: "builtin:secretreader",
+        provideClusterInfo: true,
+      },
+    },
+  ],
+};
+
+/** What the chart makes: the provider file, and the binding by which it is believed. */
+const installed: readonly KubeObject[] = [
+  {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      namespace: "knfleet-system",
+      name: "knfleet-providers",
+      labels: { "knfleet.dev/access-providers": "" },
+      uid: "m",
+      resourceVersion: "7",
+    },
+    data: { "config.json": JSON.stringify(providers) },
+  },
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: "knfleet-controller", uid: "b", resourceVersion: "7" },
+    subjects: [{ kind: "ServiceAccount", name: "c", namespace: "knfleet-system" }],
+  },
+  secret("knfleet-system", "eu-1", { token: "t-1" }),
+];
+
+function event(name: string, about: object): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { namespace, name, uid: name, resourceVersion: "8" },
+    involvedObject: { namespace, ...about },
+    reason: "Told",
+    message: name,
+    type: "Normal",
+    count: 1,
+    lastTimestamp: "2026-11-21T11:00:00Z",
+  };
+}
+
+const aboutServing = { kind: "KnativeServing", name: "knative-serving", uid: "s" };
+
+function pod(name: string, of: string): KubeObject {
+  const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${of}-7c9f`, uid: "r" };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      namespace: of === "knfleet-controller" ? "knfleet-system" : namespace,
+      name,
+      uid: name,
+      resourceVersion: "8",
+      labels: { "pod-template-hash": "7c9f" },
+      ownerReferences: [owner],
+    },
+    spec: { containers: [{ name: "main" }] },
+  };
+}
+
+const anchor: KubeObject = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: {
+    namespace,
+    name: anchorNameOf({ kind: "KnativeServing", name: "knative-serving" }),
+    uid: "uid-knativeserving-knative-serving-root-owner",
+    resourceVersion: "8",
+    labels: {
+      [anchorLabels.managedBy]: managedByValue,
+      [anchorLabels.componentName]: "knative-serving",
+    },
+  },
+};
+
+/** A line of the controller about Serving. */
+function said(msg: string): string {
+  return JSON.stringify({ component: `KnativeServing ${namespace}/knative-serving`, msg });
+}
+
+interface Going {
+  readonly out: () => string;
+  readonly err: () => string;
+  /** Interrupts it, and resolves to its exit code. */
+  readonly stop: () => Promise<number>;
+}
+
+/** A command that goes on, in this process. */
+function start(hub: ChangingCluster, ...args: readonly string[]): Going {
+  const end = new AbortController();
+  const written = { stdout: "", stderr: "" };
+  const terminal = {
+    args,
+    env: hub.env,
+    stdout: { write: (text: string) => (written.stdout += text) !== "" },
+    stderr: { write: (text: string) => (written.stderr += text) !== "" },
+    now: () => new Date(),
+  };
+  const running = runCli(terminal, end.signal);
+  return {
+    out: () => written.stdout,
+    err: () => written.stderr,
+    stop: () => {
+      end.abort();
+      return running;
+    },
+  };
+}
+
+function printed({ out }: Going, text: string): Promise<true> {
+  return waitFor(text, () => out().includes(text));
+}
+
+describe("events -w", () => {
+  test("tells of components, and of their clusters, that come after it began, and goes on when they go", async () => {
+    await using spoke = await startChangingCluster(
+      event("on-the-spoke", { kind: "Pod", name: "p" }),
+    );
+    await using hub = await startChangingCluster(...installed);
+    const [profile, serving] = fleetOf(spoke.url, "secretreader", { clusterName: "eu-1" });
+    if (profile === undefined || serving === undefined) throw new Error("Unreachable");
+    const going = start(hub, "events", "-A", "-w", "-o", "json");
+    await waitFor("its first look", () => hub.requests.length > 1);
+    // The Event is there before anybody knows whom it is about.
+    hub.put(event("before-it", aboutServing), profile, serving);
+    await printed(going, "before-it");
+    await printed(going, "on-the-spoke");
+    hub.put(event("after-it", aboutServing));
+    await printed(going, "after-it");
+    hub.remove(serving);
+    hub.put(event("at-its-end", aboutServing));
+    await printed(going, "at-its-end");
+    const again = { ...serving, metadata: { ...serving.metadata, uid: "s2" } };
+    hub.put(again, event("of-the-next", { ...aboutServing, uid: "s2" }));
+    await printed(going, "of-the-next");
+    expect(await going.stop()).toBe(130);
+    expect(going.out().match(/"message":"on-the-spoke"/g)).toHaveLength(1);
+    expect(going.err()).not.toContain("rror");
+  });
+});
+
+describe("logs -f", () => {
+  test("follows what comes after it began, also what was said before it was known, and goes on when it goes", async () => {
+    await using spoke = await startChangingCluster(
+      anchor,
+      deployment({ name: "activator" }),
+      pod("activator-7c9f-x1", "activator"),
+    );
+    await using hub = await startChangingCluster(
+      ...installed,
+      deployment({ name: "knfleet-controller", namespace: "knfleet-system", owner: null }),
+      pod("knfleet-controller-7c9f-x1", "knfleet-controller"),
+    );
+    const [profile, serving] = fleetOf(spoke.url, "secretreader", { clusterName: "eu-1" });
+    if (profile === undefined || serving === undefined) throw new Error("Unreachable");
+    const going = start(hub, "logs", "-A", "-f", "--tail=5");
+    await waitFor("the controller's follower", () => hub.followers === 1);
+    expect(going.err()).toContain("No installation matches yet: waiting for one.");
+    hub.say("knfleet-controller-7c9f-x1", said("said before"));
+    hub.say("knfleet-controller-7c9f-x1", JSON.stringify({ msg: "about nobody" }));
+    hub.put(profile, serving);
+    await printed(going, "said before");
+    await waitFor("the spoke's follower", () => spoke.followers === 1);
+    spoke.say("activator-7c9f-x1", "first");
+    await printed(going, "first");
+    spoke.remove(pod("activator-7c9f-x1", "activator"));
+    spoke.put(pod("activator-7c9f-x2", "activator"));
+    await waitFor("the follower of the new pod", () => spoke.followers === 1);
+    spoke.say("activator-7c9f-x2", "second");
+    await printed(going, "second");
+    hub.remove(serving);
+    hub.say("knfleet-controller-7c9f-x1", said("said at its end"));
+    await printed(going, "said at its end");
+    expect(await going.stop()).toBe(130);
+    expect(going.out()).not.toContain("about nobody");
+    expect(going.err()).not.toMatch(/not found|rror/);
+  });
+});
