@@ -7,9 +7,12 @@ import { kindKeyOf } from "./finalize-kinds.ts";
 import {
   isStray,
   isWebhookConfiguration,
+  partsOf,
   placesOf,
   remnantOf,
   type Belonging,
+  type Kinded,
+  type PartOfPlace,
   type Place,
   type Remnant,
 } from "./finalize-plan.ts";
@@ -74,14 +77,14 @@ export class Sweep {
       this.#view === undefined
         ? this.#scope.inventory.flatMap((key) => this.#withResource(key))
         : this.#viewed(this.#view);
-    await this.#removePlaces(placesOf(objects), signal);
+    await this.#removeParts(partsOf(objects), signal);
   }
 
   /** Deletes what was found; what is being deleted already is left alone. */
   async remove(remnants: readonly Remnant[], signal: AbortSignal): Promise<void> {
     this.#refusal = undefined;
     const standing = remnants.filter(({ deleting }) => !deleting);
-    await this.#removePlaces(placesOf(standing.filter(({ unlabelled }) => !unlabelled)), signal);
+    await this.#removeParts(partsOf(standing.filter(({ unlabelled }) => !unlabelled)), signal);
     const strays = standing.filter(({ unlabelled }) => unlabelled);
     const first = strays.filter(({ resource }) => isWebhookConfiguration(resource));
     await this.#removeEach(first, signal);
@@ -140,27 +143,27 @@ export class Sweep {
       .map(toRemnant);
   }
 
-  async #removePlaces(places: readonly Place[], signal: AbortSignal): Promise<void> {
-    const first = places.filter(({ resource }) => isWebhookConfiguration(resource));
-    const others = places.filter((place) => !first.includes(place));
+  async #removeParts(parts: readonly PartOfPlace[], signal: AbortSignal): Promise<void> {
+    const first = parts.filter(({ resource }) => isWebhookConfiguration(resource));
+    const others = parts.filter((part) => !first.includes(part));
     for (const group of [first, others]) {
-      await Promise.all(group.map((place) => this.#removePlace(place, signal)));
+      await Promise.all(group.map((part) => this.#removePart(part, signal)));
     }
   }
 
-  async #removePlace(place: Place, signal: AbortSignal): Promise<void> {
+  async #removePart(part: PartOfPlace, signal: AbortSignal): Promise<void> {
     const { labelSelector } = this.#scope;
     const options = { propagationPolicy: "Background" } as const;
     try {
-      const ref = { ...place, labelSelector };
+      const ref = { ...part, labelSelector };
       const removed = await this.#client.removeCollection(ref, options, signal);
       for (const object of removed) this.#remember(object.metadata.uid, keyOf(object));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.#log.debug({ kind: place.resource.kind, err: error }, "A collection was not deleted");
+      this.#log.debug({ kind: part.resource.kind, err: error }, "A collection was not deleted");
       // Anything else is seen by looking what is left, and tried again. A loop of the server has then removed a part.
       if (error.status !== 403 && error.status !== 405) return;
-      const found = await this.#list(place, labelSelector, signal);
+      const found = await this.#list(part, labelSelector, signal);
       const standing = found.map(toRemnant).filter(({ deleting }) => !deleting);
       await this.#removeEach(standing, signal);
     }
@@ -211,7 +214,7 @@ export class Sweep {
     }
   }
 
-  #withResource(key: ObjectKey): readonly { resource: ResourceType; key: ObjectKey }[] {
+  #withResource(key: ObjectKey): readonly Kinded[] {
     const resource = this.#scope.resources.get(kindKeyOf(key));
     return resource === undefined ? [] : [{ resource, key }];
   }

@@ -39,6 +39,8 @@ const customRank = 5;
 const webhookRank = 6;
 
 const ranks: Readonly<Record<string, number>> = {
+  // The server takes longest over them, because it finds each an address: what comes last would wait for them alone.
+  "/Service": 1,
   "apiextensions.k8s.io/CustomResourceDefinition": 2,
   "apps/Deployment": 4,
   "apps/StatefulSet": 4,

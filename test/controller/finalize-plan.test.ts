@@ -6,6 +6,7 @@ import {
   isStray,
   isWebhookConfiguration,
   leftMessage,
+  partsOf,
   placesOf,
   remnantOf,
   type Belonging,
@@ -38,6 +39,36 @@ describe("places", () => {
       { resource: configMaps, namespace: "b" },
       { resource: clusterRoles },
     ]);
+  });
+});
+
+function roles(count: number) {
+  return Array.from({ length: count }, (_, at) => ({
+    resource: clusterRoles,
+    key: { ...clusterRoles, name: `role-${at}` },
+  }));
+}
+
+describe("parts", () => {
+  test("of a small collection are the collection", () => {
+    expect(partsOf(roles(32))).toEqual([{ resource: clusterRoles }]);
+  });
+
+  test("of a large one leave out each other's names, so that each object is in exactly one", () => {
+    const objects = roles(70);
+    const parts = partsOf(objects);
+    expect(parts).toHaveLength(3);
+    const excluded = parts.map(({ fieldSelector = "" }) => new Set(fieldSelector.split(",")));
+    for (const { key } of objects) {
+      const within = excluded.filter((names) => !names.has(`metadata.name!=${key.name}`));
+      expect(within).toHaveLength(1);
+    }
+  });
+
+  test("escape what field selectors are made of", () => {
+    const odd = { resource: clusterRoles, key: { ...clusterRoles, name: String.raw`a,b=c\d` } };
+    const selectors = partsOf([...roles(32), odd]).map(({ fieldSelector }) => fieldSelector);
+    expect(selectors.join(" ")).toContain(String.raw`metadata.name!=a\,b\=c\\d`);
   });
 });
 

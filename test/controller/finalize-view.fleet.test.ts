@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { HubConnection } from "../../access/hub.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
+import { keyOf } from "../../api/kubernetes.ts";
+import { encodeInventory } from "../../controller/apply/inventory.ts";
 import { builtInReleaseKinds, customReleaseKinds } from "../../controller/finalize-kinds.ts";
 import { finalize, type FinalizeDeps } from "../../controller/finalize.ts";
 import type { Observation } from "../../controller/observe/observation.ts";
@@ -91,6 +93,37 @@ describe("with a view that follows the installation", () => {
     expect(rest.slice(1, -2).every((text) => text.startsWith("deletecollection "))).toBe(true);
     expect(rest.slice(-2)).toEqual(["delete configmaps", "get configmaps"]);
     expect(requests).toHaveLength(installed.keys.length + 4);
+  });
+
+  test("a large collection goes in parts, also objects with odd names and what nobody knew of", async () => {
+    const installed = await install("large", ["ConfigMap", "ClusterRole"]);
+    const named = (name: string) => ({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name, labels: { [componentUidLabel]: installed.component.metadata.uid } },
+    });
+    const names = Array.from({ length: 70 }, (_, at) => `large:${at}`);
+    const known = [...names, String.raw`large,a=b\c`, "large!=d"].map(named);
+    const kept = "large-of-a-user";
+    await admin.create({ ...named(kept), metadata: { name: kept } });
+    await Promise.all([...known, named("large-unknown")].map((role) => admin.create(role)));
+    const entries = [
+      ...(installed.root.inventory?.entries ?? []),
+      ...known.map((role) => ({ ...keyOf(role), hash: "" })),
+    ];
+    const inventory = encodeInventory({ version: "1.23.0", complete: true, entries });
+    await admin.patch(installed.root.key, { data: { inventory } });
+    const since = new Date();
+    await finalized(installed);
+    const requests = await fleet()
+      .spoke(0)
+      .auditLog.requests({ userAgent, since, verb: "deletecollection", resource: "clusterroles" });
+    expect(requests).toHaveLength(3);
+    const roles = await admin.list({ apiVersion: named("").apiVersion, kind: "ClusterRole" });
+    const left = roles
+      .map(({ metadata }) => metadata.name)
+      .filter((name) => name.startsWith("large"));
+    expect(left).toEqual([kept]);
   });
 
   test("nothing is deleted where the view shows nothing", async () => {

@@ -56,7 +56,7 @@ describe("two components on one spoke", () => {
   // Both are removed by what the watches show: get and patch of the anchor, one deletion a collection, delete of the anchor.
   test.each([
     ["KnativeServing", "KnativeEventing", 19],
-    ["KnativeEventing", "KnativeServing", 18],
+    ["KnativeEventing", "KnativeServing", 19],
   ] as const)(
     "D-03, D-54: %s goes as a whole, %s stays as it was, and that takes %i requests, a look or two whether it is gone, and no list",
     async (leaving, staying, expected) => {

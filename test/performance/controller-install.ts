@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { create, gone, ready, remove } from "../e2e/installation.ts";
 import { requestsTo } from "../e2e/requests.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
@@ -47,6 +49,7 @@ export async function installWithController(
   const before = await usageOf(controller.pid);
   await create(hub, { kind, on: profile });
   await ready(hub, kind, 180_000);
+  await logged();
   const after = await usageOf(controller.pid);
   const requests = await requestsTo(spoke, since);
   const created = await askedAt(hub, kind, { verb: "create", since });
@@ -75,6 +78,7 @@ export async function removeWithController(
   const since = new Date();
   await remove(hub, kind);
   await gone(hub, kind, 180_000);
+  await logged();
   const deleted = await askedAt(hub, kind, { verb: "delete", since });
   const onHub = (await requestsTo(hub, since)).filter(
     ({ resource, verb, subresource, code }) =>
@@ -88,6 +92,11 @@ export async function removeWithController(
     requests: requests.length,
     afterAnchor: anchor < 0 ? deletions.length : deletions.length - 1 - anchor,
   };
+}
+
+/** What a write did can be seen before its answer is sent, and logged. */
+function logged(): Promise<void> {
+  return delay(500);
 }
 
 function pluralOf(kind: string): string {

@@ -10,13 +10,17 @@ const unused = definitionOf("Unused");
 const custom = manifestOf("test.dev/v1 Used knative/one");
 const foreign = manifestOf("cert-manager.io/v1 Certificate knative/cert");
 const deployment = manifestOf("apps/v1 Deployment knative/d");
+const service = manifestOf("v1 Service knative/s");
 const config = manifestOf("v1 ConfigMap knative/c");
 
-const order = gated(preparedOf([webhook, custom, deployment, unused, foreign, config, used]));
+const order = gated(
+  preparedOf([webhook, custom, deployment, unused, foreign, config, used, service]),
+);
 
 test("objects go in the order of their ranks, and else in that of the release", () => {
   expect(order.map(({ object }) => object.key.name)).toEqual([
     "useds.test.dev",
+    "s",
     "unuseds.test.dev",
     "cert",
     "c",
