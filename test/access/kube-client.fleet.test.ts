@@ -1,4 +1,3 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
@@ -16,11 +15,15 @@ import {
 import { ApiError } from "../../access/api-error.ts";
 import { connectHub, type HubConnection } from "../../access/hub.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
+import { collectionPath } from "../../access/kube-path.ts";
+import { nextPage, type PageQuery } from "../../access/next-page.ts";
 import { Reflector } from "../../access/reflector.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { freePort, portOf } from "../fleet/ports.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import { portOf } from "../fleet/ports.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
+import { apiServerOf, forgetVersions, startSecondServer } from "./second-server.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }], hub: { kwok: false } });
 const resource = knownResource("v1", "ConfigMap");
@@ -53,7 +56,7 @@ function connected(kubeconfig: string): Promise<HubConnection> {
   return connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-client-test/0" });
 }
 
-function soon(ms = 20_000): AbortSignal {
+function soon(ms = 60_000): AbortSignal {
   return AbortSignal.timeout(ms);
 }
 
@@ -163,6 +166,32 @@ describe("a collection", () => {
     expect((await client.list(ref, { metadataOnly: true }, soon())).items).toEqual([]);
   });
 
+  test("that a server no longer knows the begun list of is read anew, and whole", async () => {
+    const spoke = fleet().spoke(0);
+    const names = Array.from({ length: 7 }, (_, index) => `old-${index}`);
+    for (const name of names) {
+      const metadata = { namespace: "default", name, labels: { set: "old" } };
+      await spoke.admin.apply({ ...configMap(name), metadata });
+    }
+    await using first = await connected(spoke.adminKubeconfigPath);
+    const begun = await readerOf(first.client)({ limit: 3, continue: undefined });
+    const token = valueAt(begun, "metadata", "continue");
+    const rest = { limit: 3, continue: String(token) };
+    const later = { namespace: "default", name: "later" };
+    await spoke.admin.apply({ ...configMap("later"), metadata: later });
+    await forgetVersions(spoke);
+    // The first server still has the list in its memory; one that comes has not.
+    await using second = await connected((await secondServer()).kubeconfig);
+    const read = readerOf(second.client);
+    expect(await errorOf(read(rest))).toMatchObject({ status: 410, reason: "Expired" });
+    const { page, isAnew } = await nextPage(read, rest);
+    const items = valueAt(page, "items");
+    expect(isAnew).toBe(true);
+    expect(Array.isArray(items) && items.map((item) => valueAt(item, "metadata", "name"))).toEqual(
+      names,
+    );
+  });
+
   test("is not deleted with an empty selector", async () => {
     const all = client.removeCollection({ resource, namespace, labelSelector: " " }, {}, soon());
     await expect(all).rejects.toThrow("label selector is empty");
@@ -188,7 +217,7 @@ describe("a watch", () => {
 describe("while one of two API servers ends", () => {
   test("requests go on although watches are open", { timeout: 600_000 }, async () => {
     const spoke = fleet().spoke(0);
-    const second = await secondServer();
+    const { port: second } = await secondServer();
     const first = Number(new URL(spoke.server).port);
     const forwarder = await startForwarder(first);
     const kubeconfig = await spoke.writeKubeconfig("forwarded.kubeconfig", {
@@ -212,7 +241,7 @@ describe("while one of two API servers ends", () => {
     );
     await Promise.all(reflectors.map(({ synced }) => synced));
     forwarder.target = second;
-    const ending = spoke.pids.find((pid) => argumentsOf(pid)[0]?.endsWith("kube-apiserver"));
+    const ending = apiServerOf(spoke);
     const ended = spoke.stop("SIGTERM");
     const started = performance.now();
     let longestMs = 0;
@@ -234,15 +263,16 @@ describe("while one of two API servers ends", () => {
   });
 });
 
-/** A second API server on the same etcd, until the end of the test; its port. */
-async function secondServer(): Promise<number> {
+/** Reads pages of what the label `set=old` selects. */
+function readerOf(from: KubeClient): (query: PageQuery) => Promise<unknown> {
+  const ref = { resource, namespace: "default", labelSelector: "set=old" };
+  return (query) => from.request("GET", collectionPath(ref, { ...query }), undefined, soon());
+}
+
+/** A second API server on the same etcd, until the end of the test. */
+async function secondServer(): Promise<{ readonly port: number; readonly kubeconfig: string }> {
   const spoke = fleet().spoke(0);
-  const port = await freePort();
-  const child = startLike(spoke.pids, spoke.folder, port);
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  });
+  const port = await startSecondServer(spoke);
   const kubeconfig = await spoke.writeKubeconfig("second.kubeconfig", {
     identity: spoke.adminIdentity,
     server: `https://127.0.0.1:${port}`,
@@ -252,28 +282,7 @@ async function secondServer(): Promise<number> {
     timeout: 60_000,
     interval: 200,
   });
-  return port;
-}
-
-function startLike(pids: readonly number[], cwd: string, port: number): ChildProcess {
-  for (const pid of pids) {
-    const [command = "", ...args] = argumentsOf(pid);
-    if (!command.endsWith("kube-apiserver")) continue;
-    const changed = args.map((arg) =>
-      arg
-        .replace(/^--secure-port=.*/, `--secure-port=${port}`)
-        .replace(/^--audit-log-path=.*/, "--audit-log-path=second-audit.log"),
-    );
-    return spawn(command, changed, { cwd, stdio: "ignore" });
-  }
-  throw new Error("The spoke has no kube-apiserver");
-}
-
-function argumentsOf(pid: number): readonly string[] {
-  const { stdout } = spawnSync("ps", ["-ww", "-o", "args=", "-p", String(pid)], {
-    encoding: "utf8",
-  });
-  return stdout.trim().split(" ");
+  return { port, kubeconfig };
 }
 
 /** Forwards TCP to a port that can be changed for new connections. */
