@@ -18,14 +18,19 @@ const order = [
 ];
 const progress = ["Connecting", "Installing", "Finalizing"];
 
-/** The condition that keeps a component from being ready; undefined when it is. */
+/** The condition that keeps a component from being ready: the one that says the same as Ready, else the first that is not true; undefined when it is ready. */
 export function blockingCondition(conditions: readonly Condition[]): Condition | undefined {
   const ready = conditions.find(({ type }) => type === "Ready");
   if (ready === undefined || ready.status === "True") return undefined;
-  const [first] = order
+  const open = order
     .flatMap((type) => conditions.find((one) => one.type === type) ?? [])
     .filter(({ status }) => status !== "True");
-  return first ?? ready;
+  // Conditions of steps that have not begun are Unknown and come before it.
+  const same = open.find(
+    ({ status, reason }) =>
+      status === ready.status && reason !== undefined && reason === ready.reason,
+  );
+  return same ?? open[0] ?? ready;
 }
 
 /** Whether a condition that is not true says no more than that work goes on. */

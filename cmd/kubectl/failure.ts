@@ -23,9 +23,7 @@ export function failureOf(error: unknown, help = "kubectl knfleet --help"): Fail
     return {
       error: error.message,
       causes: [],
-      next: [
-        "install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context",
-      ],
+      next: [installCrds],
     };
   }
   if (error instanceof ApiError) return answerFailure(error);
@@ -51,7 +49,9 @@ export function failureReason(error: unknown): LiveReason {
   if (error instanceof UsageError || error instanceof CommanderError) return "Usage";
   if (error instanceof FleetError) return error.code ?? error.reason;
   if (error instanceof NotServedError) return "NotServed";
-  if (error instanceof ApiError) return answerReason(error);
+  if (error instanceof ApiError) {
+    return unservedResource(error) === undefined ? answerReason(error) : "NotServed";
+  }
   if (error instanceof ConnectionError) {
     return error.failure === "untrusted" ? "TLSUntrusted" : "HubUnavailable";
   }
@@ -80,7 +80,19 @@ function usageFailure({ message }: CommanderError, help: string): Failure {
   };
 }
 
-function answerFailure({ status, message, request }: ApiError): Failure {
+const installCrds =
+  "install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context";
+const installInventory =
+  "install the CRDs of the Cluster Inventory API on the hub, or choose the hub with --context";
+
+/** The resource that the hub does not serve at all: its 404 is no Status then. */
+function unservedResource({ status, isStatus, request }: ApiError): string | undefined {
+  if (status !== 404 || isStatus) return undefined;
+  return /^\w+ \/apis\/[^/]+\/[^/]+(?:\/namespaces\/[^/]+)?\/([a-z]+)(?:\/|$)/.exec(request)?.[1];
+}
+
+function answerFailure(error: ApiError): Failure {
+  const { status, message, request } = error;
   if (status === 401) {
     return {
       error: "You must be logged in to the server (Unauthorized)",
@@ -95,6 +107,14 @@ function answerFailure({ status, message, request }: ApiError): Failure {
       next: [
         "kubectl auth can-i --list shows what you may do; -n NAMESPACE may need fewer rights than -A",
       ],
+    };
+  }
+  const resource = unservedResource(error);
+  if (resource !== undefined) {
+    return {
+      error: `The server doesn't have a resource type "${resource}"`,
+      causes: [],
+      next: [resource === "clusterprofiles" ? installInventory : installCrds],
     };
   }
   return { error: `The hub answered ${status} at ${request}: ${message}`, causes: [], next: [] };

@@ -11,7 +11,15 @@ import { describe } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { olderTwinOf, targetIdOf } from "../../../controller/duplicate.ts";
 import { asComponent } from "../../../controller/stored-component.ts";
-import { failed, finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
+import {
+  failed,
+  finding,
+  type Finding,
+  type HopResult,
+  passed,
+  passedWith,
+  unseen,
+} from "./hop.ts";
 import { storedObject } from "./stored-object.ts";
 import type { WalkContext } from "./walk-context.ts";
 
@@ -91,7 +99,7 @@ export async function checkTwins(
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   const all = await componentsOf(component.kind, hub, signal);
-  if (all === undefined) return passed(true, "components of all namespaces may not be listed");
+  if (all === undefined) return unseen("components of all namespaces may not be listed");
   const others = all.filter(
     (other) =>
       other.metadata.uid !== component.metadata.uid && targetIdOf(other) === targetIdOf(component),

@@ -1,6 +1,6 @@
 import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 
-/** How one step of the walk went. `SKIPPED`: an earlier one is in the way, or nobody wanted it. */
+/** How one step of the walk went. `SKIPPED`: an earlier one is in the way, a right is missing, or nobody wanted it. */
 export type HopState = "OK" | "WARN" | "FAIL" | "SKIPPED";
 
 /** One thing that is wrong, or looks so. */
@@ -22,6 +22,8 @@ export interface HopResult<Value> {
   readonly message: string;
   readonly evidence?: readonly string[];
   readonly findings?: readonly Finding[];
+  /** It could not be looked at, which stands in nobody's way; the message says why. */
+  readonly isUnseen?: boolean;
 }
 
 /** One step of the walk, as it is printed. */
@@ -107,6 +109,11 @@ export function passed<Value>(
   evidence: readonly string[] = [],
 ): HopResult<Value> {
   return { value, message, evidence };
+}
+
+/** A step that could not be looked at and that nobody needs. */
+export function unseen(message: string): HopResult<true> {
+  return { value: true, message, isUnseen: true };
 }
 
 /** A step that gives its value in spite of what was found. */

@@ -8,7 +8,15 @@ import { assertKubernetesVersion } from "../../../controller/render/kubernetes-v
 import { anchorOf, conflictingAnchor, deploymentsOf, missingDeployments } from "../own-objects.ts";
 import { readSpokeFacts, type SpokeFacts } from "../spoke-facts.ts";
 import { driftOf, type Drift } from "./drift.ts";
-import { failed, finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
+import {
+  failed,
+  finding,
+  type Finding,
+  type HopResult,
+  passed,
+  passedWith,
+  unseen,
+} from "./hop.ts";
 import type { SpokeSession } from "./spoke-session.ts";
 import type { WalkContext } from "./walk-context.ts";
 
@@ -17,7 +25,7 @@ export function checkVersion(
   { gitVersion }: SpokeSession,
   least: string | undefined,
 ): HopResult<true> {
-  if (gitVersion === undefined) return passed(true, "the version may not be read");
+  if (gitVersion === undefined) return unseen("the version may not be read");
   assertKubernetesVersion(gitVersion, { KUBERNETES_MIN_VERSION: least });
   return passed(true, gitVersion);
 }

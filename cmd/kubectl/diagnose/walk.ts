@@ -93,7 +93,8 @@ function valuesOf(needs: readonly Had<unknown>[]): readonly unknown[] {
 }
 
 function hopOf(id: HopId, result: HopResult<unknown>, durationMs: number): Hop {
-  const { message, evidence = [], findings = [] } = result;
+  const { message, evidence = [], findings = [], isUnseen = false } = result;
+  if (isUnseen) return { ...skippedHop(id, null), message };
   const worst = findings.find(({ severity }) => severity === "error") ?? findings[0];
   return {
     id,

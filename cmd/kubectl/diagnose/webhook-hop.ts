@@ -2,7 +2,7 @@ import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
+import { finding, passed, passedWith, unseen, type Finding, type HopResult } from "./hop.ts";
 
 const group = "operator.knative.dev";
 const kinds = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] as const;
@@ -23,7 +23,7 @@ export async function checkWebhooks(
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   const hooks = await hooksOf(hub, signal);
-  if (hooks === undefined) return passed(true, "webhook configurations may not be listed");
+  if (hooks === undefined) return unseen("webhook configurations may not be listed");
   if (hooks.length === 0) return passed(true, "none is configured");
   const findings = await Promise.all(hooks.map((hook) => problemOf(hook, hub, signal)));
   return passedWith(true, hooks.map(({ name }) => name).join(", "), {

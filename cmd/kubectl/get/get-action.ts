@@ -8,7 +8,7 @@ import { textOf } from "../jsonpath/evaluate-jsonpath.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { openProgress } from "../print/progress.ts";
-import { sortedBy } from "../print/sorted.ts";
+import { orderedBy, sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { askedSelection } from "../selection-file.ts";
 import { UsageError } from "../usage-error.ts";
@@ -38,10 +38,11 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
     { access, limits, now, cliVersion: clientVersion },
     signal,
   ).finally(progress.end);
-  const document = sortedBy(list, flags.sortBy);
+  const sortBy = pathInItem(flags.sortBy);
+  const document = sortedBy(list, sortBy);
   const wide = flags.output === "wide";
   const tables = blocks.map((block) => {
-    const rows = sortedBy({ items: block.rows }, flags.sortBy).items;
+    const rows = orderedBy({ items: block.rows }, sortBy).items;
     return tableText(tableOf({ ...block, rows }, { ...options, wide }), flags, terminal);
   });
   const isNone = blocks.length === 0 && list.errors.length === 0;
@@ -60,6 +61,12 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
     terminal,
   );
   return getExitCode(list);
+}
+
+/** A path as it is typed for `kubectl get` is one into the object, which here is a field of the item. */
+function pathInItem(path: string | undefined): string | undefined {
+  const [, steps = ""] = /^\{?\.?(.*?)\}?$/.exec(path ?? "") ?? [];
+  return /^(?:apiVersion|kind|metadata|spec|status|data)\b/.test(steps) ? `.object.${steps}` : path;
 }
 
 function wantedOf(args: readonly string[], options: GetFlags): Omit<Wanted, "pageSize"> {

@@ -1,11 +1,28 @@
 import { textOf, valuesAt } from "../jsonpath/evaluate-jsonpath.ts";
 import { relaxedPath } from "../jsonpath/relaxed-path.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** A document whose items are ordered by a field of each. Throws UsageError for a path that cannot be read, or whose first field no item has. */
+export function sortedBy<Document extends { readonly items: readonly unknown[] }>(
+  document: Document,
+  path: string | undefined,
+): Document {
+  if (path === undefined) return document;
+  const [first] = relaxedPath(path);
+  const { items } = document;
+  const isKnown =
+    first === undefined || items.some((item) => valuesAt(item, [first])[0] !== undefined);
+  if (items.length === 0 || isKnown) return orderedBy(document, path);
+  throw new UsageError(`--sort-by ${path}: no item has such a field`, [
+    "the fields are those of -o json",
+  ]);
+}
 
 /**
- * A document whose items are ordered by a field of each, numbers as numbers; items without it come first, and equal ones stay
- * in their order. Throws UsageError for a path that cannot be read.
+ * The same without a look at whether there is such a field: numbers as numbers, items without it first, equal ones in their
+ * order. Throws UsageError for a path that cannot be read.
  */
-export function sortedBy<Document extends { readonly items: readonly unknown[] }>(
+export function orderedBy<Document extends { readonly items: readonly unknown[] }>(
   document: Document,
   path: string | undefined,
 ): Document {

@@ -2,7 +2,9 @@ import { Readable } from "node:stream";
 
 import { describe, expect, test } from "vitest";
 
+import { ApiError } from "../../../access/api-error.ts";
 import { agreed } from "../../../cmd/kubectl/agreed.ts";
+import { failureOf } from "../../../cmd/kubectl/failure.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { runText } from "./run-text.ts";
 import { startStubHub } from "./stub-hub.ts";
@@ -69,6 +71,52 @@ describe("what cannot be understood", () => {
     expect(stderr).toMatch(/^error: /);
     expect(stderr).toContain(`\nnext: ${next}\n`);
     expect(exitCode).toBe(2);
+  });
+});
+
+describe("--sort-by", () => {
+  test("refuses a field that no item has", async () => {
+    await using hub = await startStubHub(recordedObjects);
+    const line = ["status", "-A", "--no-live", "--sort-by"];
+    const wrong = await runText([...line, ".metadata.name"], { env: hub.env });
+    expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(wrong.stderr).toContain("--sort-by .metadata.name: no item has such a field");
+    const right = await runText([...line, "{.cluster.name}"], { env: hub.env });
+    expect(right.stdout).toContain("NAMESPACE");
+  });
+});
+
+/** What is said about a 404 of the hub. */
+function unserved(path: string, isStatus = false): string {
+  const message = "404 page not found";
+  const facts = { status: 404, reason: "", message, causes: [], isStatus };
+  const { error, next } = failureOf(new ApiError({ ...facts, request: `GET ${path}` }));
+  return [error, ...next].join("\n");
+}
+
+describe("a kind that the hub does not serve", () => {
+  test("is named, with the CRDs that are missing", async () => {
+    await using hub = await startStubHub([], ({ path }) =>
+      path.endsWith("/clusterprofiles") ? { status: 404, body: "404 page not found" } : undefined,
+    );
+    const { exitCode, stderr } = await runText(["kubeconfig", "--all"], { env: hub.env });
+    expect(stderr).toContain(`The server doesn't have a resource type "clusterprofiles"`);
+    expect(stderr).toContain("CRDs of the Cluster Inventory API");
+    expect(exitCode).toBe(2);
+  });
+
+  test.each([
+    ["/apis/operator.knative.dev/v1beta1/knativeservings", /"knativeservings"\n.*CRDs of knfleet/],
+    ["/apis/operator.knative.dev/v1beta1/namespaces/a/knativeservings/b", /"knativeservings"/],
+    ["/version", /The hub answered 404 at GET \/version: 404 page not found/],
+  ])("is read from %s", (path, says) => {
+    expect(unserved(path)).toMatch(says);
+  });
+
+  test("is another thing than an object that is not there", () => {
+    expect(unserved("/apis/a/v1/b/c", true)).toContain(
+      "The hub answered 404 at GET /apis/a/v1/b/c",
+    );
   });
 });
 

@@ -102,11 +102,20 @@ describe("get", () => {
     );
     const { exitCode, stdout, stderr } = await runText(["get", "all"], { env: strict.env });
     expect(stdout).toContain("activator-1");
-    expect(stderr).toMatch(/^Not everything could be read:\n {2}<hub>: .*services are forbidden\n$/);
+    expect(stderr).toMatch(
+      /^Not everything could be read:\n {2}<hub>: .*services are forbidden\n$/,
+    );
     expect(exitCode).toBe(3);
     const none = await runText(["get", "ksvc"], { env: strict.env });
     expect(none.stderr).toContain("1 of 1 cluster could not be read:");
     expect(none.exitCode).toBe(3);
+  });
+
+  test("is ordered by a field of the objects, as it is typed for kubectl", async () => {
+    const { stdout } = await ran("pods,secrets --sort-by .metadata.name -o name");
+    expect(stdout).toMatch(/activator-1\n.*controller-1\n/);
+    expect((await ran("pods --sort-by {.metadata.nothing}")).exitCode).toBe(0);
+    expect((await ran("pods --sort-by .nothing")).exitCode).toBe(2);
   });
 
   test("asks for the namespaces of the installations, one, or all", async () => {
