@@ -65,6 +65,8 @@ const statusEntry = (): CommandEntry => ({
     ["kubectl knfleet status -A -l env=prod -o wide", "with server, provider and message"],
     ["kubectl knfleet status -A -o json", "for scripts; see docs/cli.md for the fields"],
     ["kubectl knfleet status -A -o html > fleet.html", "one page for a browser"],
+    ["kubectl knfleet status -A --since 2h", "what changed in the last two hours"],
+    ["kubectl knfleet status -A --since yesterday.tgz", "what is other than in a bundle of gather"],
     ["kubectl knfleet status -A --bundle fleet.tgz", "as it was when gather wrote the bundle"],
   ],
   options: [
@@ -72,6 +74,7 @@ const statusEntry = (): CommandEntry => ({
     new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
     filenameOption(),
     new Option("-w, --watch", "go on and print rows that change; --timeout ends it"),
+    new Option("--since <when>", "only what changed: 2h, 3d, a time, or a bundle to compare with"),
   ],
   kind: "FleetStatus",
   formats: ["html"],

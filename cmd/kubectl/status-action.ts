@@ -7,21 +7,23 @@ import { oneOf } from "./flags.ts";
 import { nameOf } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { painter, wantsColour } from "./print/colour.ts";
-import { statusNotes } from "./print/notes.ts";
+import { goneNotes, notFoundLines, statusNotes } from "./print/notes.ts";
 import { openProgress } from "./print/progress.ts";
 import { sortedBy } from "./print/sorted.ts";
 import { statusDetailText } from "./print/status-detail-text.ts";
-import { statusTable } from "./print/status-table.ts";
+import { statusTable, withBefore } from "./print/status-table.ts";
 import { askedSelection } from "./selection-file.ts";
 import type { Selection } from "./selection.ts";
 import type { StatusItem } from "./status-item.ts";
-import { status, statusExitCode, type FleetStatus } from "./status.ts";
+import type { Before } from "./status-since.ts";
+import { status, statusExitCode, type FleetStatus, type StatusOptions } from "./status.ts";
 
 /** Flags of `status` alone. */
 export interface StatusFlags extends FilenameFlag {
   readonly live?: boolean;
   readonly failOn?: string;
   readonly watch?: boolean;
+  readonly since?: string;
 }
 
 type Input = ActionInput<StatusFlags>;
@@ -34,9 +36,10 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
   const spokes = options.live ?? true;
   await using access = await openClusterAccess(flags, { env, spokes }, signal);
   const selection = await askedSelection(input, access, signal);
-  const context = { access, selection };
+  const before = await changesSince(input, selection, signal);
+  const context = { access, selection, ...before };
   const report = await readFleet(input, context, signal);
-  await printReport(report, input, selection);
+  await printReport(report, input, context);
   if (options.watch === true) await watch(report, input, { ...context, signal });
   return statusExitCode(report, failOn);
 }
@@ -44,18 +47,45 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
 interface Context {
   readonly access: ClusterAccess;
   readonly selection: Selection;
+  readonly keep?: StatusOptions["keep"];
+  /** How it was, with `--since BUNDLE`. */
+  readonly before?: Before;
+}
+
+/** What `--since` leaves of the fleet. */
+async function changesSince(
+  { options, flags, terminal: { now } }: Input,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<Pick<Context, "keep" | "before">> {
+  if (options.since === undefined) return {};
+  const { Before, changedSince, sinceOf } = await import("./status-since.ts");
+  const moment = flags.recorded?.recordedAt ?? now();
+  const since = await sinceOf(options.since, moment);
+  if (since.kind === "time") {
+    return { keep: (component, known) => changedSince(since.atMs, component, known) };
+  }
+  const { recordedAccess } = await import("./bundle/recorded-access.ts");
+  const all = { ...selection, failed: false, reason: undefined };
+  const { items } = await status(
+    { selection: all, live: options.live ?? true, limits: limitsOf(flags, undefined) },
+    { access: recordedAccess(since.fleet), now, cliVersion: clientVersion },
+    signal,
+  );
+  const before = new Before(items);
+  return { keep: (_, { item }) => before.isOther(item), before };
 }
 
 async function readFleet(
   { flags, options, terminal }: Input,
-  { access, selection }: Context,
+  { access, selection, keep }: Context,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
   const { now, stderr } = terminal;
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const report = await status(
-    { selection, live: options.live ?? true, limits },
+    { selection, live: options.live ?? true, limits, ...(keep === undefined ? {} : { keep }) },
     { access, now, cliVersion: clientVersion },
     signal,
   ).finally(progress.end);
@@ -65,7 +95,7 @@ async function readFleet(
 async function printReport(
   report: FleetStatus,
   { flags, options, terminal }: Input,
-  selection: Selection,
+  { selection, before }: Context,
 ): Promise<void> {
   if (options.watch === true && isStream(flags)) {
     terminal.stdout.write(streamText(report.items));
@@ -76,13 +106,20 @@ async function printReport(
     return;
   }
   const times = timesOf(flags, terminal);
+  const isQuiet = options.since !== undefined && report.items.length === 0;
+  const notes = isQuiet
+    ? [...notFoundLines(report), "Nothing changed."]
+    : statusNotes(report, askedOf(selection, flags));
   await print(
     {
       document: report,
-      table: (wide) => statusTable(report, wide, times),
+      table: (wide) => {
+        const table = statusTable(report, wide, times);
+        return before === undefined ? table : withBefore(table, report, before);
+      },
       footer: flags.output === "table" ? detailText(report, { flags, terminal }) : "",
       names: report.items.map(nameOf),
-      notes: statusNotes(report, askedOf(selection, flags)),
+      notes: [...goneNotes(before), ...notes],
     },
     flags,
     terminal,
@@ -104,14 +141,14 @@ function detailText(
 async function watch(
   first: FleetStatus,
   input: Input,
-  { access, selection, signal }: Context & { readonly signal: AbortSignal },
+  { signal, ...context }: Context & { readonly signal: AbortSignal },
 ): Promise<void> {
   const { flags, terminal } = input;
   const { watchStatus } = await import("./status-watch.ts");
   const quiet = { ...input, flags: { ...flags, quiet: true } };
   let report: FleetStatus | undefined = first;
   const read = async (): Promise<readonly StatusItem[]> => {
-    const now = report ?? (await readFleet(quiet, { access, selection }, signal));
+    const now = report ?? (await readFleet(quiet, context, signal));
     report = undefined;
     return now.items;
   };
@@ -120,7 +157,7 @@ async function watch(
     if (!isFirst) terminal.stdout.write(changedText(changed, { ...first, items: changed }, input));
     isFirst = false;
   };
-  await watchStatus(read, show, { access, selection, signal });
+  await watchStatus(read, show, { ...context, signal });
 }
 
 function changedText(

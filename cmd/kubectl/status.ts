@@ -7,6 +7,7 @@ import { isReason, listInstallations } from "./installations.ts";
 import { readClusters, clusterIdOf, type ReadLimits, type Readings } from "./read-clusters.ts";
 import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
+import type { SpokeReading } from "./spoke-reading.ts";
 import { statusDetailOf, warningsOf } from "./status-detail.ts";
 import { isUnread, statusItemOf, worstFirst, type StatusItem } from "./status-item.ts";
 
@@ -15,6 +16,15 @@ export interface StatusOptions {
   /** False: the hub's view only. */
   readonly live: boolean;
   readonly limits: ReadLimits;
+  /** Which of the selected are of interest; absent: all. */
+  readonly keep?: (component: Component, known: Known) => boolean;
+}
+
+/** What is known of one installation. */
+export interface Known {
+  readonly item: StatusItem;
+  /** Undefined: its cluster was not to be read. */
+  readonly reading: SpokeReading | undefined;
 }
 
 /** What several installations may have in common. */
@@ -49,7 +59,7 @@ export interface StatusDeps {
  * Throws only when the hub cannot be read. An abort while clusters are being read gives an incomplete report.
  */
 export async function status(
-  { selection, live, limits }: StatusOptions,
+  { selection, live, limits, keep = () => true }: StatusOptions,
   { access, now, cliVersion }: StatusDeps,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
@@ -62,7 +72,12 @@ export async function status(
   );
   const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
   const detailed = await withDetail(items, { components, readings, selection, access }, signal);
-  const asked = detailed.filter((item) => isAsked(item, selection));
+  const kept = detailed.filter((item, at) => {
+    const component = components[at];
+    if (component === undefined) return false;
+    return keep(component, { item, reading: readings.get(clusterIdOf(component)) });
+  });
+  const asked = kept.filter((item) => isAsked(item, selection));
   return fleetStatusOf(asked, missingNames(selection, found), {
     generatedAt: timestampOf(now()),
     cliVersion,

@@ -1,6 +1,7 @@
 import type { DeploymentList } from "../deployments.ts";
 import { codedError, type ReportError } from "../report.ts";
 import type { StatusItem } from "../status-item.ts";
+import type { Before } from "../status-since.ts";
 import { isOfCause, type FleetStatus } from "../status.ts";
 import { codedReason } from "./coded-reason.ts";
 import { nextStep } from "./next-step.ts";
@@ -29,11 +30,25 @@ export function statusNotes(report: FleetStatus, asked: Asked): readonly string[
   ];
   const unread = summary.unread > 0 ? ` The clusters of ${summary.unread} could not be read.` : "";
   return [
-    ...errorLines(report.errors.filter(isNotFound)),
+    ...notFoundLines(report),
     `${countOf(summary.total, "installation")}: ${counts.join(", ")}.${unread}`,
     ...(summary.errors > 1 ? causeLines(report, asked) : []),
     ...nextLines(items, asked),
   ];
+}
+
+/** An error for each name that was asked for and is not there. */
+export function notFoundLines({ errors }: FleetStatus): readonly string[] {
+  return errorLines(errors.filter(isNotFound));
+}
+
+/** Installations of a bundle that are there no more. */
+export function goneNotes(before: Before | undefined): readonly string[] {
+  const gone = before?.gone() ?? [];
+  return gone
+    .slice(0, shownErrors)
+    .map(({ kind, namespace, name }) => plainText(`gone: ${kind} ${namespace}/${name}`))
+    .concat(gone.length > shownErrors ? [`gone: … and ${gone.length - shownErrors} more`] : []);
 }
 
 const shownCauses = 5;

@@ -2,9 +2,11 @@ import type { TimeText } from "../age.ts";
 import type { HubView } from "../hub-view.ts";
 import type { LiveView } from "../live-view.ts";
 import type { StatusItem } from "../status-item.ts";
+import type { Before } from "../status-since.ts";
 import type { FleetStatus } from "../status.ts";
 import { clusterNames } from "./cluster-name.ts";
-import { orNone, type Cell, type Table, type Tone } from "./table.ts";
+import { codedReason } from "./coded-reason.ts";
+import { cellText, orNone, type Cell, type Table, type Tone } from "./table.ts";
 
 const headers = [
   "NAMESPACE",
@@ -37,6 +39,27 @@ export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText):
       ...(wide ? wideCells(item, ages) : []),
     ]),
   };
+}
+
+/** The same table with how each installation was before. */
+export function withBefore(table: Table, { items }: FleetStatus, before: Before): Table {
+  const at = headers.length;
+  return {
+    ...table,
+    headers: table.headers.toSpliced(at, 0, "WAS"),
+    rows: items.map((item, line) =>
+      (table.rows[line] ?? []).toSpliced(at, 0, wasText(before.was(item))),
+    ),
+  };
+}
+
+/** How an installation was in the bundle of `--since`. */
+function wasText(item: StatusItem | undefined): string {
+  if (item === undefined) return "<none>";
+  const { hub, live, reason, code, version } = item;
+  const spoke = live.state === "Skipped" ? [] : [cellText(liveCell(live))];
+  const why = reason === null ? [] : [codedReason({ reason, code })];
+  return [version ?? "<none>", hub.state, ...spoke, ...why].join(", ");
 }
 
 function wideCells(
