@@ -24,6 +24,8 @@ export interface CommandEntry {
   readonly ownTimeout?: true;
   /** The command works on a bundle, too (`--bundle`); absent: it needs the fleet itself, or no cluster at all. */
   readonly readsBundles?: true;
+  /** What a bundle cannot give the command; absent: it reads bundles, or asks no cluster. */
+  readonly needsFleet?: string;
   /** `-o` that is no format names the file to write; the action finds it in its options as `file`. */
   readonly writesFile?: true;
   /** Programs run it, and nobody reads along. */

@@ -15,6 +15,9 @@ export const logsFile = "logs.json";
 /** File of a bundle of a whole fleet with what `check -o json` printed. */
 export const checkFile = "check.json";
 
+/** File of a bundle with how clusters differed from what would be installed, and both sides of every object. */
+export const diffFile = "diff.json";
+
 /** One cluster of a bundle. */
 export interface BundledCluster {
   /** `namespace/name` of the ClusterProfile; null for the hub. */

@@ -12,11 +12,13 @@ import { readBundle } from "./read-bundle.ts";
 export async function onBundle<Options>(
   path: string,
   input: ActionInput<Options>,
-  { name, readsBundles }: Pick<CommandEntry, "name" | "readsBundles">,
+  { name, readsBundles, needsFleet }: Pick<CommandEntry, "name" | "readsBundles" | "needsFleet">,
 ): Promise<ActionInput<Options>> {
   if (readsBundles !== true) {
-    throw new UsageError(`${name} does not work on a bundle`, [
-      `kubectl knfleet status --bundle ${path}`,
+    const why = needsFleet ?? "it asks no cluster";
+    throw new UsageError(`${name} does not work on a bundle: ${why}`, [
+      "the same command without --bundle",
+      `kubectl knfleet status -A --bundle ${path}`,
     ]);
   }
   const { flags, options, terminal } = input;

@@ -11,6 +11,7 @@ import { UsageError } from "../usage-error.ts";
 import {
   checkFile,
   diagnosisFile,
+  diffFile,
   indexFile,
   logsFile,
   type Bundle,
@@ -59,7 +60,7 @@ export function recordedFleet(path: string, files: readonly ArchiveFile[]): Reco
   };
 }
 
-const documentFiles = [diagnosisFile, logsFile, checkFile];
+const documentFiles = [diagnosisFile, logsFile, checkFile, diffFile];
 
 async function filesAt(path: string): Promise<readonly ArchiveFile[]> {
   if ((await stat(path)).isDirectory()) return filesBelow(path);

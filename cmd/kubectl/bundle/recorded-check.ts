@@ -1,6 +1,6 @@
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
-import type { CheckFlags } from "../check/check-action.ts";
+import type { CheckFlags } from "../check/check-flags.ts";
 import type { CheckItem, CheckReport } from "../check/check-item.ts";
 import { checkReport } from "../check/check.ts";
 import { stringAt } from "../fields.ts";

@@ -33,6 +33,7 @@ export function canIEntry(): CommandEntry {
     kind: "Permissions",
     formats: ["clusterrole"],
     completes: "installations",
+    needsFleet: "it asks API servers what they allow",
     load: async () => (await import("./can-i-action.ts")).runCanI,
   };
 }

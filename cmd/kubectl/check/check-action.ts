@@ -1,7 +1,6 @@
 import { limitsOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { openRendering } from "../compare/open-rendering.ts";
-import type { RenderingFlags } from "../compare/rendering-options.ts";
 import { contextOf } from "../diagnose/diagnose-action.ts";
 import { openVantage } from "../diagnose/open-vantage.ts";
 import type { ExitCode } from "../exit-codes.ts";
@@ -12,18 +11,11 @@ import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { componentReader } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
+import type { CheckFlags } from "./check-flags.ts";
 import type { CheckReport } from "./check-item.ts";
 import { checkTable, junitText, shortText } from "./check-text.ts";
 import { check, checkExitCode } from "./check.ts";
 import { radarOf } from "./expiry.ts";
-
-/** Flags of `check` alone. */
-export interface CheckFlags extends RenderingFlags {
-  readonly filename?: readonly string[];
-  readonly warnWithin?: string;
-  readonly failOn?: string;
-  readonly execTimeout?: string;
-}
 
 /** `kubectl knfleet check`. */
 export async function runCheck(

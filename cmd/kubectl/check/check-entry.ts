@@ -19,6 +19,7 @@ export function checkEntry(): CommandEntry {
         "red two weeks before anything ends, for a nightly job",
       ],
       ["kubectl knfleet check -o junit > check.xml", "for a CI system"],
+      ["kubectl knfleet check --bundle fleet.tgz", "what it found when gather -A wrote the bundle"],
     ],
     options: [
       new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
@@ -33,6 +34,7 @@ export function checkEntry(): CommandEntry {
       ...renderingOptions(),
     ],
     kind: "Check",
+    readsBundles: true,
     formats: ["short", "junit"],
     load: async () => (await import("./check-action.ts")).runCheck,
   };

@@ -15,6 +15,7 @@ export function connectEntry(): CommandEntry {
     options: [],
     completes: "clusters",
     ownTimeout: true,
+    needsFleet: "it starts a program that reaches the cluster",
     load: async () => (await import("./connect-action.ts")).runConnect,
   };
 }

@@ -16,6 +16,7 @@ export function credentialEntry(): CommandEntry {
     options: [],
     completes: "clusters",
     isForPrograms: true,
+    needsFleet: "it gives out what the cluster is reached with",
     load: async () => (await import("./credential-action.ts")).runCredential,
   };
 }

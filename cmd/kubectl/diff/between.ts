@@ -38,14 +38,13 @@ export async function diffBetween(
   const blocks = pairs.flatMap(([one, other]) => {
     const [mine, others] = [found.get(one.metadata.uid), found.get(other.metadata.uid)];
     if (mine === undefined || others === undefined) return [];
-    const count = new Set([...mine.live.keys(), ...others.live.keys()]).size;
-    return [{ component: one, changes: changesBetween(mine, others), count }];
+    const compared = new Set([...mine.live.keys(), ...others.live.keys()]).size;
+    return [{ component: one, changes: changesBetween(mine, others), compared }];
   });
-  const compared = blocks.reduce((sum, { count }) => sum + count, 0);
   const refused = components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid)));
   const unread = unreadErrors(readings);
   const errors = [...unpaired, ...refused];
-  return diffOf({ components, blocks, compared, unread, errors, sides: ends }, { now, cliVersion });
+  return diffOf({ components, blocks, unread, errors, sides: ends }, { now, cliVersion });
 }
 
 interface Sides {

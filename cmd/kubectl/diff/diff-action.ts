@@ -2,7 +2,6 @@ import { describe } from "../../../api/kubernetes.ts";
 import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { openRendering } from "../compare/open-rendering.ts";
-import type { RenderingFlags } from "../compare/rendering-options.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
@@ -18,15 +17,11 @@ import { clusterIdOf } from "../read-clusters.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage-error.ts";
 import { diffBetween, type Ends } from "./between.ts";
+import type { DiffFlags } from "./diff-flags.ts";
 import { diffExitCode, type Diff, type DiffItem, type DiffList } from "./diff-list.ts";
 import { diffText, type NamedChanges } from "./diff-text.ts";
 import { diff, type DiffDeps } from "./diff.ts";
 import { externalDiff, runExternalDiff } from "./external-diff.ts";
-
-/** Flags of `diff` alone. */
-export interface DiffFlags extends RenderingFlags {
-  readonly between?: readonly string[];
-}
 
 /** `kubectl knfleet diff`. */
 export async function runDiff(
@@ -34,11 +29,34 @@ export async function runDiff(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, terminal } = input;
+  const found =
+    flags.recorded === undefined
+      ? await liveDiff(input, signal)
+      : await (await import("../bundle/recorded-diff.ts")).recordedDiff(input, signal);
+  const list = sortedBy(found.list, flags.sortBy);
+  const text = await textOf(found, input, signal);
+  const { command } = askedOf({ kinds: [], names: [] }, { ...flags, bundle: undefined });
+  await print(
+    {
+      document: list,
+      heading: text ?? "",
+      table: (wide) => (text === undefined ? diffTable(list, wide) : emptyTable),
+      names: list.items.map(({ cluster, object }) => objectLine(cluster, object)),
+      notes: notesOf(list, command),
+    },
+    flags,
+    terminal,
+  );
+  return diffExitCode(list);
+}
+
+async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Promise<Diff> {
+  const { flags, terminal } = input;
   const { env, now, stderr } = terminal;
   const { ends, args } = endsOf(input);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   await using settings = await openRendering(input, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
   const deps: DiffDeps = { access, limits, settings, now, cliVersion: clientVersion };
   const place = ends !== undefined && flags.namespace === null ? { namespace: undefined } : {};
@@ -47,21 +65,7 @@ export async function runDiff(
     ends === undefined
       ? diff(selection, deps, signal)
       : diffBetween({ selection, ends }, deps, signal);
-  const found = await work.finally(progress.end);
-  const list = sortedBy(found.list, flags.sortBy);
-  const text = await textOf(found, input, signal);
-  await print(
-    {
-      document: list,
-      heading: text ?? "",
-      table: (wide) => (text === undefined ? diffTable(list, wide) : emptyTable),
-      names: list.items.map(({ cluster, object }) => objectLine(cluster, object)),
-      notes: notesOf(list, askedOf(selection, flags).command),
-    },
-    flags,
-    terminal,
-  );
-  return diffExitCode(list);
+  return await work.finally(progress.end);
 }
 
 const emptyTable: Table = { headers: [], rows: [] };

@@ -16,6 +16,10 @@ export function diffEntry(): CommandEntry {
       ["KUBECTL_EXTERNAL_DIFF=meld kubectl knfleet diff ks/a", "in a program of your choice"],
       ["kubectl knfleet diff --between eu-1 eu-2", "two clusters against each other"],
       ["kubectl knfleet diff -A -o json", "field by field, for scripts"],
+      [
+        "kubectl knfleet diff -A --bundle fleet.tgz",
+        "as it was when gather --diff wrote the bundle",
+      ],
     ],
     options: [
       new Option(
@@ -26,6 +30,7 @@ export function diffEntry(): CommandEntry {
     ],
     kind: "DiffList",
     completes: "installations",
+    readsBundles: true,
     load: async () => (await import("./diff-action.ts")).runDiff,
   };
 }

@@ -47,14 +47,14 @@ export type DiffList = Report<"DiffList", DiffSummary, DiffItem>;
 
 /** What a change of an object is in a document. */
 export function diffItem(
-  { kind, metadata, spec }: Component,
+  component: Component,
   { change, key, live, wanted, managers, message }: ObjectChange,
 ): DiffItem {
   const { apiVersion, namespace = null, name } = key;
   const both = live !== undefined && wanted !== undefined;
   return {
-    cluster: spec?.clusterProfileRef ?? null,
-    installation: { kind, namespace: metadata.namespace, name: metadata.name },
+    cluster: component.spec?.clusterProfileRef ?? null,
+    installation: installationOf(component),
     change,
     object: { apiVersion, kind: key.kind, namespace, name },
     fields: both && change !== "refused" ? fieldChanges(live, wanted) : [],
@@ -63,10 +63,17 @@ export function diffItem(
   };
 }
 
+/** What names an installation in a document. */
+export function installationOf({ kind, metadata }: Component): DiffItem["installation"] {
+  return { kind, namespace: metadata.namespace, name: metadata.name };
+}
+
 /** The differences of one installation, for people. */
 export interface DiffBlock {
   readonly component: Component;
   readonly changes: readonly ObjectChange[];
+  /** Number of objects. */
+  readonly compared: number;
 }
 
 export interface Diff {
@@ -77,8 +84,6 @@ export interface Diff {
 interface Parts {
   readonly components: readonly Component[];
   readonly blocks: readonly DiffBlock[];
-  /** Number of objects. */
-  readonly compared: number;
   readonly unread: readonly ReportError[];
   /** Other than `unread`. */
   readonly errors: readonly ReportError[];
@@ -87,7 +92,7 @@ interface Parts {
 
 /** The document for what was compared. */
 export function diffOf(
-  { components, blocks, compared, unread, errors: others, sides }: Parts,
+  { components, blocks, unread, errors: others, sides }: Parts,
   { now, cliVersion }: { readonly now: () => Date; readonly cliVersion: string },
 ): Diff {
   const items = blocks.flatMap(({ component, changes }) =>
@@ -104,7 +109,7 @@ export function diffOf(
       installations: components.length,
       clusters: new Set(components.map(clusterIdOf)).size,
       unread: unread.length,
-      compared,
+      compared: blocks.reduce((sum, { compared }) => sum + compared, 0),
       ...changeCounts(items),
       sides,
     },

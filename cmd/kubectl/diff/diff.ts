@@ -51,16 +51,16 @@ export async function diff(
   const blocks = found.map(({ component, comparison }) => ({
     component,
     changes: comparison?.changes ?? [],
+    compared: comparison?.compared ?? 0,
   }));
   const errors = [
     ...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))),
     ...components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid))),
     ...found.flatMap(({ errors: all }) => all),
   ];
-  const compared = found.reduce((sum, { comparison }) => sum + (comparison?.compared ?? 0), 0);
   const unread = unreadErrors(readings);
   const sides = ["live", "rendered"] as const;
-  return diffOf({ components, blocks, compared, unread, errors, sides }, { now, cliVersion });
+  return diffOf({ components, blocks, unread, errors, sides }, { now, cliVersion });
 }
 
 type Wanted = ReadonlyMap<string, Comparable | FleetError>;

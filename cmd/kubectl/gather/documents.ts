@@ -1,4 +1,4 @@
-import { checkFile, diagnosisFile, logsFile, type Bundle } from "../bundle/bundle.ts";
+import { checkFile, diagnosisFile, diffFile, logsFile, type Bundle } from "../bundle/bundle.ts";
 import { failureReason } from "../failure.ts";
 import type { LogDeps } from "../logs/read-logs.ts";
 import { messageOf } from "../message-of.ts";
@@ -38,6 +38,9 @@ export async function documentsOf(
     orNone("The logs were not read", () => logsOf(input, { logs, selection, tail }, signal)),
     logs.live && isWhole
       ? orNone("The checks were not made", () => checksOf(input, { logs, onCredential }, signal))
+      : nothing,
+    logs.live
+      ? orNone("The clusters were not compared", () => diffsOf(input, { logs, selection }, signal))
       : nothing,
   ]);
   return {
@@ -111,6 +114,31 @@ async function checksOf(
   }
   const { fleetCheck } = await import("../check/fleet-check.ts");
   return { [checkFile]: await fleetCheck(quiet, { access, limits, onCredential }, signal) };
+}
+
+/** When it was asked for; of a bundle that is made of another one what that has. */
+async function diffsOf(
+  input: GatherInput,
+  {
+    logs: { access, limits, now, cliVersion },
+    selection,
+  }: Pick<DocumentDeps, "logs" | "selection">,
+  signal: AbortSignal,
+): Promise<Documents["documents"]> {
+  const { recorded } = input.flags;
+  if (recorded === undefined && input.options.diff !== true) return {};
+  if (recorded !== undefined && !recorded.documents.has(diffFile)) return {};
+  const { asRecorded, recordedDiff } = await import("../bundle/recorded-diff.ts");
+  if (recorded !== undefined) {
+    return { [diffFile]: asRecorded(await recordedDiff(quietly(input), signal)) };
+  }
+  const { diff } = await import("../diff/diff.ts");
+  const { openRendering } = await import("../compare/open-rendering.ts");
+  const { releaseDir, manifestsFrom, manifestSource } = input.options;
+  const rendering = { ...input, options: { releaseDir, manifestsFrom, manifestSource } };
+  await using settings = await openRendering(rendering, access, signal);
+  const deps = { access, limits, settings, now, cliVersion };
+  return { [diffFile]: asRecorded(await diff(selection, deps, signal)) };
 }
 
 /** The same command line for another command: without the flags of this one, and without its notes. */

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { renderingOptions } from "../compare/rendering-options.ts";
 
 /** `gather` on the command line. */
 export function gatherEntry(): CommandEntry {
@@ -12,6 +13,7 @@ export function gatherEntry(): CommandEntry {
     examples: [
       ["kubectl knfleet gather -A", "of the whole fleet, into a file named by the time"],
       ["kubectl knfleet gather ks/knative-serving -n team-a -o case-17.tgz", "of one installation"],
+      ["kubectl knfleet gather -A --diff", "with how clusters differ from what would be installed"],
       ["kubectl knfleet gather -A --dry-run", "only list the files that would be in it"],
       [
         "kubectl knfleet gather -A -o json",
@@ -24,6 +26,11 @@ export function gatherEntry(): CommandEntry {
         "--tail <lines>",
         "of each container the last so many log lines (default 500); 0: no logs",
       ),
+      new Option(
+        "--diff",
+        "also compare clusters with what would be installed, for diff --bundle; API servers are asked by dry runs",
+      ),
+      ...renderingOptions(),
       new Option("--no-live", "only the hub's: no spoke is reached"),
     ],
     kind: "Bundle",

@@ -23,6 +23,7 @@ export function kubeconfigEntry(): CommandEntry {
     ],
     completes: "clusters",
     writesFile: true,
+    needsFleet: "it writes how the cluster is reached",
     load: async () => (await import("./kubeconfig-action.ts")).runKubeconfig,
   };
 }

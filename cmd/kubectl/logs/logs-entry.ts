@@ -16,6 +16,10 @@ export function logsEntry(): CommandEntry {
       ["kubectl knfleet logs -A --no-live --since 1h", "what the controller did"],
       ["kubectl knfleet logs ke -A --container eventing-controller --tail 100", "one container"],
       ["kubectl knfleet logs ks -A -f -o json", "one object a line, for scripts"],
+      [
+        "kubectl knfleet logs ks/knative-serving --bundle fleet.tgz",
+        "those that gather took along",
+      ],
     ],
     options: [
       filenameOption("--filename <file>"),
@@ -31,6 +35,7 @@ export function logsEntry(): CommandEntry {
       new Option("--no-live", "only the controller's: no spoke is reached"),
     ],
     kind: "LogList",
+    readsBundles: true,
     completes: "installations",
     load: async () => (await import("./logs-action.ts")).runLogs,
   };

@@ -9,6 +9,7 @@ import { plainText } from "../print/plain-text.ts";
 import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
+import { UsageError } from "../usage-error.ts";
 import type { OrphanList } from "./orphan.ts";
 import { orphans, orphansExitCode } from "./orphans.ts";
 
@@ -24,9 +25,11 @@ export async function runOrphans(
 ): Promise<ExitCode> {
   const { env, now, stderr } = terminal;
   const { live = true } = options;
+  if (flags.recorded?.isWhole === false) throw new UsageError(partOnly, wholeSteps);
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
-  const { command: knfleet } = askedOf({ kinds: [], names: [] }, flags);
+  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
+  // What is to be done is to be done on the clusters, also when a bundle has told of it.
+  const { command: knfleet } = askedOf({ kinds: [], names: [] }, { ...flags, bundle: undefined });
   const commands = { knfleet, kubectl: knfleet.replace("kubectl knfleet", "kubectl") };
   const limits = limitsOf(flags, progress.update);
   const deps = { access, limits, flags, commands, live, now, cliVersion: clientVersion };
@@ -43,6 +46,10 @@ export async function runOrphans(
   );
   return orphansExitCode(list);
 }
+
+const partOnly =
+  "The bundle is of a part of the fleet: what is left over shows only where all of it is known";
+const wholeSteps = ["kubectl knfleet gather -A -o fleet.tgz"];
 
 function orphansTable({ items }: OrphanList, wide: boolean): Table {
   const clusterOf = clusterNames(items.map(({ cluster }) => cluster));

@@ -13,9 +13,11 @@ export function orphansEntry(): CommandEntry {
       ["kubectl knfleet orphans", "the whole fleet"],
       ["kubectl knfleet orphans --cluster 'eu-*' -o wide", "some clusters"],
       ["kubectl knfleet orphans --no-live", "what the hub knows by itself"],
+      ["kubectl knfleet orphans --bundle fleet.tgz", "on what gather -A has written"],
     ],
     options: [new Option("--no-live", "only the hub's view: no spoke is reached")],
     kind: "OrphanList",
+    readsBundles: true,
     load: async () => (await import("./orphans-action.ts")).runOrphans,
   };
 }

@@ -1,8 +1,4 @@
-import {
-  operatorApiVersion,
-  type ClusterProfileRef,
-  type Component,
-} from "../../../api/component.ts";
+import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
@@ -13,6 +9,7 @@ import { listInstallations } from "../installations.ts";
 import { selectedProfiles } from "../profiles.ts";
 import { readEach, unreadErrors, type ReadLimits, type ReadOne } from "../read-clusters.ts";
 import { reportApiVersion, type ReportError } from "../report.ts";
+import { standIn } from "../stand-in.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";
 import type { Commands, OrphanItem, OrphanList } from "./orphan.ts";
@@ -93,15 +90,6 @@ async function standIns(
   const refs = profiles.map(({ metadata: { namespace, name } }) => ({ namespace, name }));
   const isHub = flags.on === undefined && ["hub", "<hub>", undefined].includes(flags.cluster);
   return [...(isHub ? [standIn(undefined)] : []), ...refs.map(standIn)];
-}
-
-function standIn(ref: ClusterProfileRef | undefined): Component {
-  return {
-    apiVersion: operatorApiVersion,
-    kind: "KnativeServing",
-    metadata: { namespace: "", name: "", uid: "", resourceVersion: "" },
-    spec: ref === undefined ? {} : { clusterProfileRef: ref },
-  };
 }
 
 function clusterOf(id: string): ClusterProfileRef | null {

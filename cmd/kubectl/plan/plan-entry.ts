@@ -23,6 +23,7 @@ export function planEntry(): CommandEntry {
       ...renderingOptions(),
     ],
     kind: "Plan",
+    needsFleet: "API servers tell by dry runs what would change",
     load: async () => (await import("./plan-action.ts")).runPlan,
   };
 }

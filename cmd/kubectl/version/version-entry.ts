@@ -20,5 +20,6 @@ export const versionEntry = (): CommandEntry => ({
     new Option("--strict", "code 1 when versions do not agree"),
   ],
   kind: "Version",
+  readsBundles: true,
   load: async () => (await import("./version-action.ts")).runVersion,
 });

@@ -28,6 +28,7 @@ export function waitEntry(): CommandEntry {
     kind: "Wait",
     completes: "installations",
     ownTimeout: true,
+    needsFleet: "a bundle does not change",
     load: async () => (await import("./wait-action.ts")).runWait,
   };
 }

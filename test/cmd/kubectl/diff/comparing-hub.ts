@@ -7,6 +7,7 @@ import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../../a
 import { tableResource } from "../../../../api/resources.ts";
 import { component } from "../fleet-facts.ts";
 import { startStubHub, type Answer, type StubHub } from "../stub-hub.ts";
+import { answersTables } from "../stub-tables.ts";
 
 /** What no output may have. */
 export const secretValue = "c3VwZXItc2VjcmV0";
@@ -78,9 +79,11 @@ export async function startComparingHub(
       return [[pathOf(manifest), stored({ ...manifest, ...changed[id] })] as const];
     }),
   );
-  const hub = await startStubHub([installed, ...namespaces, ...live.values()], (request) => {
+  const objects = [installed, ...namespaces, ...live.values()];
+  const tables = answersTables(objects);
+  const hub = await startStubHub(objects, (request) => {
     const { method, path, body } = request;
-    const said = answer(request);
+    const said = answer(request) ?? tables(request);
     if (said !== undefined || method === "GET") return said;
     if (method !== "PATCH") return { body };
     return { body: merged(live.get(path), body) };

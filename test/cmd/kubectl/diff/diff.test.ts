@@ -74,6 +74,33 @@ describe("diff", () => {
     }
   });
 
+  test("is told from a bundle as it was when gather --diff wrote it, and not without", async () => {
+    const path = join(folder, "with.tgz");
+    const render = ["--release-dir", hub.releaseDir];
+    const gathered = await runText(["gather", "-A", "--diff", ...render, "-o", path], {
+      env: hub.env,
+    });
+    expect(gathered.stderr).toContain(`Written: ${path}`);
+    for (const format of [[], ["-o", "wide"], ["-o", "name"], ["-o", "json"]]) {
+      // oxlint-disable-next-line no-await-in-loop -- one format after another
+      const [live, then] = await Promise.all([
+        ran(format),
+        runText(["diff", "ke", "--bundle", path, ...format], { env: { LANG: "C.UTF-8" } }),
+      ]);
+      expect(then.stdout).toBe(live.stdout);
+      expect(then.exitCode).toBe(1);
+    }
+    const none = await runText(["diff", "ke/other", "--bundle", path]);
+    expect(none).toMatchObject({ stdout: "", exitCode: 1 });
+    const between = await runText(["diff", "--between", "a", "b", "--bundle", path]);
+    expect(between).toMatchObject({ stdout: "", exitCode: 2 });
+    const without = join(folder, "without.tgz");
+    await runText(["gather", "-A", "-o", without], { env: hub.env });
+    const { stderr, exitCode } = await runText(["diff", "--bundle", without]);
+    expect(stderr).toContain("next: kubectl knfleet gather -A --diff -o fleet.tgz");
+    expect(exitCode).toBe(2);
+  });
+
   test("asks by GET and PATCH alone", async () => {
     const before = hub.requests.length;
     await ran();

@@ -10,6 +10,7 @@ import { recordedFolder } from "../golden/record-scene.ts";
 import { runText } from "../run-text.ts";
 
 const broken = join(recordedFolder, "broken");
+const whole = join(recordedFolder, "whole");
 const selected = ["-A", "-l", "run!=upstream,run!=fine"];
 
 let folder: string;
@@ -33,6 +34,10 @@ function get(...args: readonly string[]) {
   return runText(["get", ...args, ...selected, "--bundle", broken]);
 }
 
+function logs(...args: readonly string[]) {
+  return runText(["logs", "ks", "-n", "team-a", "--bundle", whole, "-q", ...args]);
+}
+
 describe("a bundle", () => {
   test("is the same as a file and as the folder that it was unpacked into, and can be gathered again", async () => {
     const path = join(folder, "again.tgz");
@@ -48,6 +53,31 @@ describe("a bundle", () => {
       expect(documents[at + 1]).toEqual(documents[at]);
       expect(documents[at]?.stdout).toContain("knfleet.dev/v1");
     }
+  });
+
+  test("of a whole fleet stays whole when it is gathered again, and not a part of it", async () => {
+    const path = join(folder, "whole-again.tgz");
+    await runText(["gather", "-A", "--bundle", whole, "-o", path]);
+    for (const args of [["orphans"], ["check", "--cluster", "spoke-1"], ["logs", "-A"]]) {
+      // oxlint-disable-next-line no-await-in-loop -- one line after another
+      const [one, other] = await Promise.all(
+        [whole, path].map((bundle) => runText([...args, "-o", "json", "--bundle", bundle])),
+      );
+      expect(other?.stdout).toBe(one?.stdout);
+      expect(other?.exitCode).toBe(one?.exitCode);
+    }
+    const part = join(folder, "part.tgz");
+    await runText(["gather", "-n", "team-a", "--bundle", whole, "-o", part]);
+    expect(await runText(["orphans", "--bundle", part])).toMatchObject({ stdout: "", exitCode: 2 });
+  });
+
+  test("serves logs by container, age and number of lines", async () => {
+    const all = await logs();
+    expect(all.stdout.trimEnd().split("\n")).toHaveLength(3);
+    expect((await logs("--tail", "1")).stdout).toBe(all.stdout.split("\n").slice(2).join("\n"));
+    expect((await logs("--container", "other")).stdout).toBe("");
+    expect((await logs("--since", "1ms")).stdout).toBe("");
+    expect((await logs("--since", "1h")).stdout).toBe(all.stdout);
   });
 
   test("is refused in words when it is none, is damaged, or would not fit into memory", async () => {
@@ -74,12 +104,23 @@ describe("a bundle", () => {
   });
 
   test.each([
-    [["wait", "--for", "ready"], "wait does not work on a bundle"],
-    [["explain"], "explain does not work on a bundle"],
+    [["wait", "--for", "ready"], "wait does not work on a bundle: a bundle does not change"],
+    [["explain"], "explain does not work on a bundle: it asks no cluster"],
+    [["plan", "-f", "x.yaml"], "plan does not work on a bundle: API servers tell by dry runs"],
+    [["can-i"], "can-i does not work on a bundle: it asks API servers"],
+    [["connect", "fleet/spoke-1"], "connect does not work on a bundle"],
     [["status", "-w"], "A bundle does not change"],
+    [["logs", "-f"], "A bundle does not change"],
+    [["logs", "-A"], "The bundle .* holds no logs"],
+    [["orphans"], "The bundle is of a part of the fleet"],
+    [["check"], "The bundle has no checks"],
+    [["check", "-f", "x.yaml"], "-f asks the hub whether it takes the file"],
+    [["check", "--warn-within", "14d"], "--warn-within is not for bundles"],
+    [["diff", "-A"], "The bundle holds no diff"],
   ])("does not serve %j, which says so", async (args, says) => {
     const { exitCode, stderr } = await runText([...args, "--bundle", broken]);
-    expect(stderr).toContain(`error: ${says}`);
+    expect(stderr).toMatch(new RegExp(`^error: ${says}`, "m"));
+    expect(stderr).toMatch(/^next: /m);
     expect(exitCode).toBe(2);
   });
 

@@ -10,10 +10,9 @@ import { filesOfTar } from "../../../../cmd/kubectl/bundle/tar.ts";
 import { formsOf } from "../../../../cmd/kubectl/gather/secret-forms.ts";
 import { useFleet } from "../../../fleet/use-fleet.ts";
 import { setScene, wrongToken, type FleetScene } from "../fleet-scene.ts";
-import { sceneNames } from "../golden/golden-lines.ts";
-import { recordScene } from "../golden/record-scene.ts";
-import { setFineScene, setUpstreamScene } from "../golden/scenes.ts";
-import { rowsOf, runKnfleet, type Ran } from "../run-knfleet.ts";
+import { recordScene, scenesToRecord } from "../golden/record-scene.ts";
+import { setFineScene, setLeftovers, setUpstreamScene } from "../golden/scenes.ts";
+import { rowsOf, type Ran } from "../run-knfleet.ts";
 import { startStubKubelet, type StubKubelet } from "../stub-kubelet.ts";
 import { allCanaries, hideCanaries, secretValue } from "./canaries.ts";
 
@@ -21,22 +20,23 @@ const fleet = useFleet({ spokes: 2 });
 let scene: FleetScene;
 let kubelet: StubKubelet;
 const tokens: string[] = [wrongToken];
+const startLines = ["Starting", '{"level":"error","msg":"no leader"}', "\tat main.go:7"];
 
 beforeAll(async () => {
   scene = await setScene(fleet());
   await setFineScene(fleet());
   await setUpstreamScene(fleet());
   // Scenes are recorded as they are, without what other tests hide.
-  if (env["KNFLEET_RECORD"] === "1") {
-    for (const name of sceneNames) {
-      // oxlint-disable-next-line no-await-in-loop -- one scene after another
-      await recordScene(name, knfleet, fleet().folder);
-    }
+  await setLeftovers(fleet());
+  kubelet = await startStubKubelet(fleet().spoke("spoke-1"));
+  for (const line of startLines) kubelet.write("controller", line);
+  for (const name of scenesToRecord(env["KNFLEET_RECORD"])) {
+    // oxlint-disable-next-line no-await-in-loop -- one scene after another
+    await recordScene(name, knfleet, fleet().folder);
   }
   await hideCanaries(fleet());
   const profile = await fleet().addProfile(fleet().spoke("spoke-1"), { plugin: "secretreader" });
   tokens.push(profile.token);
-  kubelet = await startStubKubelet(fleet().spoke("spoke-1"));
   for (const text of allCanaries) kubelet.write("activator", `password: ${text}`);
   for (const text of [...tokens.slice(1), secretValue]) kubelet.write("activator", `it is ${text}`);
 });
@@ -44,14 +44,14 @@ beforeAll(async () => {
 afterAll(() => kubelet[Symbol.asyncDispose]());
 
 function knfleet(...args: readonly string[]): Promise<Ran> {
-  return runKnfleet(args, {
+  return scene.knfleet(args, {
     env: { KUBECONFIG: scene.kubeconfig, KNFLEET_PROVIDER_FILE: scene.providerFile },
   });
 }
 
 /** On a machine that knows no cluster. */
 function offline(...args: readonly string[]): Promise<Ran> {
-  return runKnfleet(args, { env: { KUBECONFIG: "/nowhere" } });
+  return scene.knfleet(args, { env: { KUBECONFIG: "/nowhere" } });
 }
 
 function pathOf(name: string): string {
@@ -73,7 +73,7 @@ describe("gather", () => {
     const path = pathOf("all.tgz");
     const { stdout, stderr, exitCode } = await knfleet("gather", "-A", "-o", path);
     expect(stderr).toContain(`Written: ${path}`);
-    expect(stderr).toContain("fleet/spoke-gone: Unreachable");
+    expect(stderr).toContain("fleet/spoke-gone: KNF4009 Unreachable");
     expect(exitCode).toBe(3);
     const { mode } = await stat(path);
     expect(mode & 0o777).toBe(0o600);
@@ -141,6 +141,39 @@ describe("gather", () => {
     expect(exitCode).toBe(0);
     const { stdout } = await offline("status", "-A", "--bundle", path);
     expect(rowsOf(stdout)).toMatchObject([{ NAMESPACE: "team-a", CLUSTER: "spoke-1" }]);
+    for (const command of ["orphans", "check"]) {
+      // oxlint-disable-next-line no-await-in-loop -- one command after another
+      const refused = await offline(command, "--bundle", path);
+      expect(refused.stderr).toContain("next: kubectl knfleet gather -A -o fleet.tgz");
+      expect(refused.exitCode).toBe(2);
+    }
+  });
+
+  test("of the whole fleet has what nobody accounts for any more, the checks and the logs for other commands", async () => {
+    const path = pathOf("all.tgz");
+    const orphans = await offline("orphans", "-o", "json", "--bundle", path);
+    const { items, errors } = JSON.parse(orphans.stdout);
+    const found = items.map(({ finding, object }: { finding: string; object: { name: string } }) =>
+      [finding, object.name].join(" "),
+    );
+    expect(found).toContain("Orphan knativeserving-gone-root-owner");
+    expect(items).toContainEqual(expect.objectContaining({ finding: "Unanchored", objects: 2 }));
+    const live = await knfleet("orphans", "-o", "json");
+    expect(items).toEqual(JSON.parse(live.stdout).items);
+    expect(errors).toEqual(JSON.parse(live.stdout).errors);
+    expect(orphans.exitCode).toBe(1);
+    const check = await offline("check", "--bundle", path, "--cluster", "spoke-gone", "-o", "json");
+    const checks = JSON.parse(check.stdout);
+    expect(checks).toMatchObject({ kind: "Check", summary: { clusters: 1 } });
+    expect(checks.items).toContainEqual(
+      expect.objectContaining({ check: "reachable", state: "FAIL", code: "KNF4002" }),
+    );
+    const logs = await offline("logs", "ks/knative-serving", "-n", "team-a", "--bundle", path);
+    expect(logs.stdout).toMatch(/^fleet\/spoke-1 controller-\S+ main +Starting$/m);
+    expect(logs.exitCode).toBe(0);
+    const version = await offline("version", "-n", "team-a", "--bundle", path);
+    expect(version.stdout).toContain("Hub Version: v1.");
+    expect(version.exitCode).toBe(0);
   });
 
   test("lists its files and writes none with --dry-run, and overwrites none", async () => {

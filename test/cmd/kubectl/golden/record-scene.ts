@@ -5,10 +5,16 @@ import { gunzipSync } from "node:zlib";
 
 import { filesOfTar } from "../../../../cmd/kubectl/bundle/tar.ts";
 import type { Ran } from "../run-knfleet.ts";
-import { sceneArgs, type SceneName } from "./scenes.ts";
+import { sceneArgs, sceneNames, type SceneName } from "./scenes.ts";
 
 /** Where the recorded fleets are: bundles, unpacked. */
 export const recordedFolder = join(import.meta.dirname, "../../../fixtures/recorded-fleets");
+
+/** The scenes that `KNFLEET_RECORD` asks for: `1` for all of them, or their names with commas between. */
+export function scenesToRecord(asked: string | undefined): readonly SceneName[] {
+  const names = asked?.split(",") ?? [];
+  return sceneNames.filter((name) => asked === "1" || names.includes(name));
+}
 
 /** Records a scene of a real fleet with `gather`, for the golden files. */
 export async function recordScene(
@@ -19,11 +25,13 @@ export async function recordScene(
   const path = join(folder, `${name}.tgz`);
   await knfleet("gather", ...sceneArgs[name], "-o", path);
   await rm(join(recordedFolder, name), { recursive: true, force: true });
-  for (const file of filesOfTar(gunzipSync(await readFile(path)))) {
+  // The page for a browser is made of the rest.
+  const files = filesOfTar(gunzipSync(await readFile(path)));
+  for (const file of files.filter((one) => !one.path.endsWith(".html"))) {
     const target = join(recordedFolder, file.path);
     // oxlint-disable-next-line no-await-in-loop -- one file after another
     await mkdir(dirname(target), { recursive: true });
     // oxlint-disable-next-line no-await-in-loop -- one file after another
-    await writeFile(target, file.text);
+    await writeFile(target, file.text.replaceAll(folder, "/fleet"));
   }
 }

@@ -1,3 +1,9 @@
+import {
+  anchorLabels,
+  anchorNameOf,
+  componentUidLabel,
+  managedByValue,
+} from "../../../../api/anchor.ts";
 import { componentKinds } from "../../../../api/component.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
 import type { Fleet } from "../../../fleet/fleet.ts";
@@ -11,9 +17,13 @@ export const sceneArgs = {
   broken: ["-A", "-l", "run!=upstream,run!=fine"],
   /** What the upstream operator leaves: other places, Ready although nothing can be reached, a deletion that hangs. */
   upstream: ["-A", "-l", "run=upstream"],
+  /** All of it, with what is left over of components that are gone, and logs. */
+  whole: ["-A"],
 } as const;
 
 export type SceneName = keyof typeof sceneArgs;
+
+export const sceneNames: readonly SceneName[] = ["fine", "broken", "upstream", "whole"];
 
 /** Adds the scene `fine` to a fleet whose spokes have profiles. */
 export async function setFineScene(fleet: Fleet): Promise<void> {
@@ -78,4 +88,34 @@ export async function setUpstreamScene(fleet: Fleet): Promise<void> {
   await createComponent(hub, { ...serving, ...hanging, namespace: "up-hangs", profile: "silent" });
   const key = { apiVersion: "operator.knative.dev/v1beta1", kind: "KnativeServing" };
   await hub.admin.remove({ ...key, namespace: "up-hangs", name });
+}
+
+const leftUid = "0b5e7a52-6d0c-4b1e-9c43-5f0d8f6f2c11";
+
+/** Adds to spoke-2 what two components have left that nobody knows any more: the anchor of one, and of the other objects without an anchor. */
+export async function setLeftovers(fleet: Fleet): Promise<void> {
+  const { admin } = fleet.spoke("spoke-2");
+  const namespace = "left-over";
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const gone = { kind: "KnativeServing", name: "gone" } as const;
+  await admin.apply({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      namespace,
+      name: anchorNameOf(gone),
+      labels: {
+        [anchorLabels.managedBy]: managedByValue,
+        [anchorLabels.componentName]: gone.name,
+      },
+    },
+  });
+  const labels = { [componentUidLabel]: leftUid };
+  const rbac = "rbac.authorization.k8s.io/v1";
+  await admin.apply({ apiVersion: rbac, kind: "ClusterRole", metadata: { name: "lost", labels } });
+  await admin.apply({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { namespace, name: "lost", labels },
+  });
 }

@@ -1,0 +1,112 @@
+import { componentKeyOf } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { describe } from "../../../api/kubernetes.ts";
+import { selectionOf, type ActionInput } from "../action.ts";
+import type { DiffFlags } from "../diff/diff-flags.ts";
+import {
+  diffOf,
+  installationOf,
+  type Diff,
+  type DiffBlock,
+  type DiffList,
+} from "../diff/diff-list.ts";
+import { stringAt } from "../fields.ts";
+import { inTrouble, listInstallations } from "../installations.ts";
+import { clusterIdOf } from "../read-clusters.ts";
+import { notFoundErrors, reportApiVersion } from "../report.ts";
+import { missingNames } from "../selection.ts";
+import { UsageError } from "../usage-error.ts";
+import { diffFile } from "./bundle.ts";
+import { recordedAccess } from "./recorded-access.ts";
+
+/** What a bundle holds of a diff: the document, and both sides of every object. */
+export interface RecordedDiff extends DiffList {
+  readonly blocks: readonly (Omit<DiffBlock, "component"> & {
+    readonly installation: DiffList["items"][number]["installation"];
+  })[];
+}
+
+/** A diff as a bundle holds it. */
+export function asRecorded({ list, blocks }: Diff): RecordedDiff {
+  return {
+    ...list,
+    blocks: blocks.map(({ component, ...block }) => ({
+      installation: installationOf(component),
+      ...block,
+    })),
+  };
+}
+
+/** How the selected installations differed when a bundle was gathered. Throws UsageError when the bundle has nothing of it. */
+export async function recordedDiff(
+  { args, flags, options, terminal }: ActionInput<DiffFlags>,
+  signal: AbortSignal,
+): Promise<Diff> {
+  const { recorded } = flags;
+  if (options.between !== undefined) {
+    throw new UsageError("--between asks both clusters for their objects, which a bundle has not", [
+      "the same command without --bundle",
+    ]);
+  }
+  const report = recorded?.documents.get(diffFile);
+  if (recorded === undefined || !isRecorded(report)) {
+    throw new UsageError("The bundle holds no diff: it was gathered without --diff", [
+      "kubectl knfleet gather -A --diff -o fleet.tgz",
+    ]);
+  }
+  const access = recordedAccess(recorded);
+  const selection = selectionOf(args, flags, access);
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection);
+  const names = new Map(components.map((one) => [describe(installationOf(one)), one]));
+  const blocks = report.blocks.flatMap(({ installation, ...block }) => {
+    const component = names.get(describe(installation));
+    return component === undefined ? [] : [{ component, ...block }];
+  });
+  const clusters = new Set(components.map(clusterIdOf));
+  const errors = report.errors.filter(({ cluster }) => clusters.has(cluster ?? ""));
+  const isOfOne = ({ message }: { readonly message: string }): boolean =>
+    [...names.keys()].some((name) => message.startsWith(`${name}: `));
+  return diffOf(
+    {
+      components,
+      blocks,
+      unread: errors.filter((error) => !isOfOne(error)),
+      errors: [
+        ...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))),
+        ...errors.filter(isOfOne),
+      ],
+      sides: report.summary.sides,
+    },
+    { now: terminal.now, cliVersion: report.cliVersion },
+  );
+}
+
+function isRecorded(value: unknown): value is RecordedDiff {
+  if (!isRecord(value) || value["kind"] !== "DiffList") return false;
+  if (value["apiVersion"] !== reportApiVersion || stringAt(value, "cliVersion") === null) {
+    return false;
+  }
+  const { blocks, errors, summary } = value;
+  if (!Array.isArray(blocks) || !Array.isArray(errors)) return false;
+  const isSided = isRecord(summary) && Array.isArray(summary["sides"]);
+  return isSided && blocks.every(isBlock);
+}
+
+function isBlock(value: unknown): boolean {
+  if (!isRecord(value) || !isRecord(value["installation"])) return false;
+  const { changes, compared } = value;
+  return typeof compared === "number" && Array.isArray(changes) && changes.every(isChange);
+}
+
+function isChange(value: unknown): boolean {
+  if (!isRecord(value) || stringAt(value, "change") === null) return false;
+  const { key, live, wanted, managers } = value;
+  const sides = [live, wanted].filter((side) => side !== undefined);
+  const isKeyed = ["apiVersion", "kind", "name"].every((field) => stringAt(key, field) !== null);
+  return isKeyed && Array.isArray(managers) && sides.every(isManifest);
+}
+
+function isManifest(value: unknown): boolean {
+  return isRecord(value) && isRecord(value["metadata"]) && stringAt(value, "kind") !== null;
+}
