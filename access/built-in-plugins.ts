@@ -17,12 +17,13 @@ export interface BuiltInSurroundings extends PluginSurroundings {
   readonly hub: Pick<KubeClient, "get"> | undefined;
 }
 
-const prefix = "builtin:";
+/** What the commands of readers inside of this process begin with. */
+export const builtInPrefix = "builtin:";
 const readTimeoutMs = 10_000;
 
 /** True for the command of a provider that runs inside of this process. */
 export function isBuiltIn(command: string): boolean {
-  return command.startsWith(prefix);
+  return command.startsWith(builtInPrefix);
 }
 
 /**
@@ -49,7 +50,7 @@ function statusOf(
   surroundings: BuiltInSurroundings,
   signal: AbortSignal,
 ): Promise<object> {
-  switch (plan.command.slice(prefix.length)) {
+  switch (plan.command.slice(builtInPrefix.length)) {
     case "secretreader":
       return readToken(plan, surroundings, signal);
     case "kubeconfig-secretreader":

@@ -1,5 +1,5 @@
 import { ApiError, ConnectionError } from "../../access/api-error.ts";
-import { isBuiltIn } from "../../access/built-in-plugins.ts";
+import { builtInPrefix, isBuiltIn } from "../../access/built-in-plugins.ts";
 import { foldedKey } from "../../access/folded-key.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import {
@@ -20,6 +20,8 @@ export interface HubProviderFile {
   readonly file: ProviderFile;
   /** `ConfigMap namespace/name`. */
   readonly place: string;
+  /** Commands of official plugins for which the readers inside of this program stand here. */
+  readonly replaced: readonly string[];
   /** What the readers inside of this program see: what they see in the controller's pod, and nothing of this machine. */
   readonly environment: Readonly<Record<string, string>>;
   /** Why the way to a cluster is not gone on this machine; undefined when it is. */
@@ -108,11 +110,14 @@ function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | str
   const { pluginNamespace, environment } = options;
   const own = pluginNamespace ?? map.metadata.namespace ?? "";
   const granted = map.metadata.annotations?.[namespaceAnnotation];
+  const commands = file.providers.map(({ exec }) => exec?.command);
   const providers = file.providers.map((one) => forReaders(one, pluginNamespace));
+  const replaced = commands.filter((command, at) => command !== providers[at]?.exec?.command);
   const inPod = environment["KUBERNETES_SERVICE_HOST"];
   return {
     file: { ...file, providers },
     place,
+    replaced: [...new Set(replaced.filter((command) => command !== undefined))],
     environment: {
       [namespaceVariable]: own,
       ...(inPod === undefined ? {} : { KUBERNETES_SERVICE_HOST: inPod }),
@@ -123,6 +128,20 @@ function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | str
   };
 }
 
+/** How the official plugins are called in their images, and where they are installed by hand. */
+const officialReader = /^(?:.*\/)?((?:kubeconfig-)?secretreader)(?:-plugin)?$/;
+const kubeconfigVariable = "KUBECONFIG";
+
+/**
+ * The command of a reader inside of this program that does what an official plugin does, which is a file of the controller's pod. One with arguments or
+ * another kubeconfig is not what it seems. Nothing is run, so T-85 holds. Spec: cli.md D11, cluster-inventory.md 4.
+ */
+function readerFor({ command, args, env }: NonNullable<Provider["exec"]>): string {
+  const [, name] = officialReader.exec(command) ?? [];
+  const isPlain = args.length === 0 && env.every((one) => one.name !== kubeconfigVariable);
+  return name === undefined || !isPlain ? command : `${builtInPrefix}${name}`;
+}
+
 /** Of the variables only the one that says where Secrets are: paths in it are those of a pod, and `--plugin-namespace` wins. */
 function forReaders(provider: Provider, pluginNamespace: string | undefined): Provider {
   const { exec } = provider;
@@ -130,7 +149,7 @@ function forReaders(provider: Provider, pluginNamespace: string | undefined): Pr
   const env = exec.env.filter(
     ({ name }) => name === namespaceVariable && pluginNamespace === undefined,
   );
-  return { ...provider, exec: { ...exec, env } };
+  return { ...provider, exec: { ...exec, command: readerFor(exec), env } };
 }
 
 /** Commands that came from the cluster are not run here; readers inside of this program are no commands. Security: T-85. */

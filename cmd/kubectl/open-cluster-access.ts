@@ -7,6 +7,7 @@ import type { RequestObserver } from "../../access/request-record.ts";
 import { clientVersion } from "./client-version.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import type { Flags } from "./flags.ts";
+import { plainText } from "./print/plain-text.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -124,6 +125,9 @@ async function spokesByHub(
   });
   if (typeof found === "string") return { reach: undefined, missing: found };
   flags.onNote?.(`provider file: ${found.place}`);
+  if (found.replaced.length > 0) {
+    flags.onNote?.(`built-in readers stand for ${found.replaced.map(plainText).join(", ")}`);
+  }
   const { hubSpokes } = await import("./reached-spokes.ts");
   return hubSpokes(found, options);
 }

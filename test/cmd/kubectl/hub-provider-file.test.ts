@@ -15,16 +15,18 @@ const configMaps = "GET /api/v1/configmaps";
 interface Provider {
   readonly name: string;
   readonly command: string;
+  readonly args?: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value: string }[];
 }
 
 function fileOf(...providers: readonly Provider[]): string {
-  const list = providers.map(({ name, command, env = [] }) => ({
+  const list = providers.map(({ name, command, args = [], env = [] }) => ({
     name,
     allowInsecure: true,
     execConfig: {
       apiVersion: "client.authentication.k8s.io/v1",
       command,
+      args,
       env,
       provideClusterInfo: true,
     },
@@ -231,6 +233,39 @@ describe("the provider file of the hub", () => {
     expect(credential.stderr).toContain("PluginNotAllowed");
     expect(spoke.tokens).toEqual([]);
   });
+
+  test.each<[string, Omit<Provider, "name">, boolean]>([
+    ["as its image has it", { command: "/credential-plugins/bin/secretreader-plugin" }, true],
+    ["as it is installed by hand", { command: "/access-plugins/secretreader" }, true],
+    ["of another name", { command: "/access-plugins/my-secretreader" }, false],
+    ["that only lies beside it", { command: "/secretreader/evil" }, false],
+    ["with arguments", { command: "/access-plugins/secretreader", args: ["-x"] }, false],
+    [
+      "with a kubeconfig of its own",
+      {
+        command: "/access-plugins/secretreader",
+        env: [{ name: "KUBECONFIG", value: "/etc/other" }],
+      },
+      false,
+    ],
+  ])(
+    "has the built-in reader stand for the official plugin %s (D11, T-85)",
+    async (...[, provider, isRead]) => {
+      await using spoke = await startSpoke();
+      await using hub = await startStubHub([
+        ...fleetOf(spoke.url, "tokens", byToken),
+        binding,
+        configMap({ data: { "config.json": fileOf({ name: "tokens", ...provider }) } }),
+        secret("knfleet-system", "eu-1", { token: "t-3" }),
+      ]);
+      const { live } = await statusOf(hub);
+      expect(spoke.tokens.includes("Bearer t-3")).toBe(isRead);
+      expect(live["reason"] === "PluginNotRun").toBe(!isRead);
+      const { stderr } = await runText(["status", "-A"], { env: hub.env });
+      const note = `built-in readers stand for ${provider.command}\n`;
+      expect(stderr.includes(note)).toBe(isRead);
+    },
+  );
 
   const granted = { "knfleet.dev/credentials-namespace": "fleet-credentials" };
   test.each([
