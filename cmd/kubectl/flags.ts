@@ -103,7 +103,7 @@ function filtersOf(
   raw: RawFlags,
 ): Pick<Flags, "namespace" | "selector" | "cluster" | "on" | "failed" | "reason"> {
   return {
-    namespace: raw.allNamespaces === true ? undefined : (raw.namespace ?? null),
+    namespace: raw.allNamespaces === true ? undefined : (nonEmpty(raw.namespace) ?? null),
     selector: raw.selector,
     cluster: nonEmpty(raw.cluster),
     on: nonEmpty(raw.on),

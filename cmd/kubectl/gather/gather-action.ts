@@ -8,6 +8,7 @@ import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openProgress } from "../print/progress.ts";
 import { statusHtml } from "../print/status-html.ts";
+import { notFoundErrors } from "../report.ts";
 import { allKinds } from "../selection.ts";
 import { status } from "../status.ts";
 import { bundleOf } from "./bundle-files.ts";
@@ -28,7 +29,7 @@ const defaultSpokeTimeoutMs = 60_000;
 export async function runGather(input: GatherInput, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
   const known = new KnownSecrets();
-  const { clusters, isWhole, namespace, others } = await collected(input, known, signal);
+  const { clusters, isWhole, missing, namespace, others } = await collected(input, known, signal);
   // In a bundle they are printed already.
   const printed = flags.recorded === undefined ? withPrints(clusters, known) : clusters;
   for (const name of namesIn(printed)) known.name(name);
@@ -54,7 +55,7 @@ export async function runGather(input: GatherInput, signal: AbortSignal): Promis
     ...bundle,
     complete: bundle.complete && others.errors.length === 0,
     summary: { ...bundle.summary, file: isWritten ? path : null, bytes },
-    errors: [...bundle.errors, ...others.errors],
+    errors: [...notFoundErrors(missing), ...bundle.errors, ...others.errors],
   };
   await print(
     {
@@ -66,6 +67,7 @@ export async function runGather(input: GatherInput, signal: AbortSignal): Promis
     flags,
     terminal,
   );
+  if (missing.length > 0) return exitCodes.unhealthy;
   return report.complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
@@ -95,6 +97,7 @@ function withPrints(
 interface Collected {
   readonly clusters: readonly RecordedCluster[];
   readonly isWhole: boolean;
+  readonly missing: readonly string[];
   readonly namespace: string;
   readonly others: Documents;
 }
@@ -130,6 +133,7 @@ async function collected(
   return {
     clusters: gathered.clusters,
     isWhole: isWhole && gathered.isWhole,
+    missing: gathered.missing,
     namespace: access.namespace,
     others,
   };

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { Component } from "../../../api/component.ts";
-import { componentKinds } from "../../../api/component.ts";
+import { componentKeyOf, componentKinds } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { isNarrowed } from "../action.ts";
 import type { RecordedCluster, RecordedTable } from "../bundle/bundle.ts";
@@ -13,7 +13,7 @@ import type { ObjectRow } from "../get/object-table.ts";
 import { listInstallations } from "../installations.ts";
 import { selectedProfiles } from "../profiles.ts";
 import { clusterIdOf, readEach, type ReadLimits } from "../read-clusters.ts";
-import { allKinds, type Selection } from "../selection.ts";
+import { allKinds, missingNames, type Selection } from "../selection.ts";
 import type { Reading } from "../spoke-reading.ts";
 import { standIn } from "../stand-in.ts";
 import { gatherCluster, type ClusterFacts, type ClusterPlan } from "./gather-cluster.ts";
@@ -29,6 +29,8 @@ interface Gathered {
   readonly clusters: readonly RecordedCluster[];
   /** Whether it is of all installations and of every cluster with a ClusterProfile. */
   readonly isWhole: boolean;
+  /** Names that were asked for and that no installation has. */
+  readonly missing: readonly string[];
 }
 
 /** The selected installations and what their clusters said; nothing is redacted yet. Throws only when the hub cannot be read. */
@@ -71,7 +73,8 @@ export async function gather(
       return recorded({ cluster: id, folder, provider: providers.get(id) ?? null }, reading);
     }),
   ];
-  return { clusters, isWhole: traces };
+  const missing = missingNames(selection, components.map(componentKeyOf));
+  return { clusters, isWhole: traces, missing };
 }
 
 /** Whether nothing is left out. */

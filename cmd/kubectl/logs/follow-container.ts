@@ -2,7 +2,7 @@ import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient, LogRef } from "../../../access/kube-client.ts";
 import type { ReportError } from "../report.ts";
 import { itemOf, type LogItem, type LogSource } from "./log-line.ts";
-import { sourceError, type LogFilter } from "./read-logs.ts";
+import { hasNotBegun, sourceError, type LogFilter } from "./read-logs.ts";
 
 /** Where what is followed goes. */
 export interface FollowSink {
@@ -107,7 +107,7 @@ export async function followContainer(
 /** A pod that is gone is none, and a container that does not run yet only after a while. */
 function isTrouble(error: unknown, state: FollowedContainer): boolean {
   if (!(error instanceof ApiError)) return true;
-  if (error.status === 404) return false;
+  if (error.status === 404 || hasNotBegun(error)) return false;
   if (error.status !== 400) return true;
   state.refused += 1;
   return state.refused >= patience;

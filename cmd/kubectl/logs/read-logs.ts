@@ -1,3 +1,4 @@
+import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { type Component, componentKeyOf } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
@@ -160,7 +161,7 @@ async function readSources(
         return { items: await linesOf(source, { id, client, filter }, signal), errors: [] };
       } catch (error) {
         signal.throwIfAborted();
-        return { items: [], errors: [sourceError(error, source, id)] };
+        return { items: [], errors: hasNotBegun(error) ? [] : [sourceError(error, source, id)] };
       }
     }),
   );
@@ -170,6 +171,11 @@ async function readSources(
     streams: read.map(({ items }) => items),
     errors: left === 0 ? errors : [...errors, tooMany(left, id)],
   };
+}
+
+/** A pod that no node has yet has no log, which its API server says with 204 and is no trouble. */
+export function hasNotBegun(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 204;
 }
 
 /** The containers that were asked for. */

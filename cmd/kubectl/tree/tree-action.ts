@@ -1,14 +1,16 @@
 import { loadProviderFile } from "../../../access/provider-file.ts";
-import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { askedOf, limitsOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import type { ExitCode } from "../exit-codes.ts";
+import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { inAscii, wantsAscii } from "../print/characters.ts";
 import { painter, wantsColour } from "../print/colour.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { openProgress } from "../print/progress.ts";
+import { askedSelection } from "../selection-file.ts";
 import type { Terminal } from "../terminal.ts";
 import { dotOf, mermaidOf } from "./graph.ts";
 import { collapsed, type TreeNode } from "./tree-node.ts";
@@ -17,18 +19,19 @@ import { tree, treeExitCode, type TreeReport } from "./tree.ts";
 import type { WayDeps } from "./way-nodes.ts";
 
 /** Flags of `tree` alone. */
-export interface TreeFlags {
+export interface TreeFlags extends FilenameFlag {
   readonly all?: boolean;
 }
 
 /** `kubectl knfleet tree`. */
 export async function runTree(
-  { args, flags, options, terminal }: ActionInput<TreeFlags>,
+  input: ActionInput<TreeFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
   const { env, now, stderr } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const selection = selectionOf(args, flags, access);
+  const selection = await askedSelection(input, access, signal);
   const way = await wayDeps(access, { flags, env }, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
@@ -63,10 +66,13 @@ async function wayDeps(
   { flags, env }: { readonly flags: Flags; readonly env: Terminal["env"] },
   signal: AbortSignal,
 ): Promise<() => Promise<WayDeps>> {
-  const { providerFile, pluginNamespace } = flags;
+  const { providerFile, pluginNamespace, recorded } = flags;
   const kubeconfig = flags.hub.kubeconfig ?? env["KUBECONFIG"];
   const providers =
-    providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal);
+    // A bundle was reached by another machine's, and its certificates are taken out.
+    providerFile === undefined || recorded !== undefined
+      ? undefined
+      : await loadProviderFile(providerFile, signal);
   const named = {
     hub,
     providers,

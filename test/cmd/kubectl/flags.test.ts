@@ -48,6 +48,8 @@ describe("flags", () => {
 
   test("ignore -n with -A, as kubectl does", () => {
     expect(readFlags({ allNamespaces: true, namespace: "a" }, {}).namespace).toBeUndefined();
+    // As for kubectl, no name is the namespace of the context.
+    expect(readFlags({ namespace: "" }, {}).namespace).toBeNull();
   });
 
   test.each([

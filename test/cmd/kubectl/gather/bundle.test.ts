@@ -71,6 +71,29 @@ describe("a bundle", () => {
     expect(await runText(["orphans", "--bundle", part])).toMatchObject({ stdout: "", exitCode: 2 });
   });
 
+  test("is read without the provider file of this machine", async () => {
+    const tree = ["tree", ...selected, "--bundle", broken];
+    const KNFLEET_PROVIDER_FILE = await written(
+      "providers.json",
+      JSON.stringify({
+        providers: [
+          {
+            name: "secretreader",
+            execConfig: { apiVersion: "client.authentication.k8s.io/v1", command: "x" },
+          },
+        ],
+      }),
+    );
+    expect(await runText(tree, { env: { KNFLEET_PROVIDER_FILE } })).toEqual(await runText(tree));
+  });
+
+  test("is written of nothing that was named wrongly without a word about it", async () => {
+    const line = ["gather", "ks/nothing", "--bundle", broken, "-o", join(folder, "nothing.tgz")];
+    const { exitCode, stderr } = await runText(line);
+    expect(stderr).toContain('error: knativeservings.operator.knative.dev "nothing" not found');
+    expect(exitCode).toBe(1);
+  });
+
   test("serves logs by container, age and number of lines", async () => {
     const all = await logs();
     expect(all.stdout.trimEnd().split("\n")).toHaveLength(3);

@@ -51,6 +51,18 @@ describe("logs", () => {
     }
   });
 
+  test("of a pod that no node has yet are empty", async () => {
+    await using waiting = await startStubHub(loggingObjects, (request) =>
+      request.path.endsWith("/log") ? { status: 204, body: "" } : loggedAnswers(request),
+    );
+    const { exitCode, stdout, stderr } = await runText(["logs", "ke"], { env: waiting.env });
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: "No log lines found.\n",
+    });
+  });
+
   test.each([
     { args: ["--tail", "x"], says: "--tail" },
     { args: ["--max-streams", "0"], says: "--max-streams" },
