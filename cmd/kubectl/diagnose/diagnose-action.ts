@@ -88,6 +88,7 @@ export function contextOf({ flags, options, terminal }: Input, vantage: OpenVant
     hopTimeoutMs: flags.spokeTimeoutMs,
     userAgent: vantage.userAgent,
     providerFile: flags.providerFile,
+    ...(flags.pluginNamespace === undefined ? {} : { pluginNamespace: flags.pluginNamespace }),
     pluginRoots: flags.pluginRoots,
     exec: options.exec === true,
     execTimeoutMs: text === undefined ? 10_000 : parseDurationMs(text, "--exec-timeout"),

@@ -9,19 +9,25 @@ import { scrubbed } from "../../../access/scrubbed.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { fleetFinding } from "./explain-error.ts";
 import { finding, passedWith, type Finding, type HopResult } from "./hop.ts";
-import { refusalOf } from "./plugin-permit.ts";
+import { readerRefusal, refusalOf } from "./plugin-permit.ts";
 import { secretFinding } from "./plugin-secret.ts";
 import type { FoundFile } from "./provider-hops.ts";
 import type { WalkContext } from "./walk-context.ts";
 
 /** Runs the exec plugin, or the reader inside of this program, as the controller would. */
 export async function runPlugin(
-  { plan }: ResolvedAccess,
-  from: FoundFile["from"],
-  context: WalkContext & { readonly signal: AbortSignal },
+  access: ResolvedAccess,
+  found: FoundFile,
+  here: WalkContext & { readonly signal: AbortSignal },
 ): Promise<HopResult<Credential>> {
+  const { plan } = access;
+  const { readers } = found;
+  const context =
+    readers === undefined || !isBuiltIn(plan.command)
+      ? here
+      : { ...here, environment: readers.environment };
   const text = [plan.command, ...plan.args.map(scrubbed)].join(" ");
-  const refusal = await refusalOf(plan, from, context);
+  const refusal = (await refusalOf(plan, found.from, context)) ?? readerRefusal(access, found);
   if (refusal !== undefined) {
     return { value: undefined, message: refusal.message, findings: [refusal] };
   }
@@ -32,8 +38,8 @@ export async function runPlugin(
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;
-    const found = await explained(error, plan, context);
-    return { value: undefined, message: text, evidence: evidenceOf(plan), findings: [found] };
+    const why = await explained(error, plan, context);
+    return { value: undefined, message: text, evidence: evidenceOf(plan), findings: [why] };
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isBuiltIn } from "../../../access/built-in-plugins.ts";
 import type { ExecPlan } from "../../../access/exec-plan.ts";
 import { resolveCommand } from "../../../access/exec-plugin.ts";
+import type { ResolvedAccess } from "../../../access/resolved-access.ts";
 import { scrubbed } from "../../../access/scrubbed.ts";
 import { itemsAt, stringAt } from "../fields.ts";
 import { finding, type Finding } from "./hop.ts";
@@ -43,6 +44,25 @@ export async function refusalOf(
       "or name a provider file of this machine with --clusterprofile-provider-file",
     ],
   });
+}
+
+/**
+ * Why a reader inside of this program is not used by a file of the hub: nobody vouches for the file, or the ClusterProfile leads it to a Secret that the
+ * controller does not read. It reads with this person's rights, and the server of the ClusterProfile gets what it reads. Security: T-16.
+ */
+export function readerRefusal(
+  access: ResolvedAccess,
+  { from, readers }: Pick<FoundFile, "from" | "readers">,
+): Finding | undefined {
+  const { command } = access.plan;
+  if (from === "machine" || !isBuiltIn(command)) return undefined;
+  const message =
+    readers === undefined
+      ? `The reader ${command} came from a file of the hub that no ClusterRoleBinding of the chart vouches for, and was not used`
+      : readers.refusal(access);
+  if (message === undefined) return undefined;
+  const next = ["name a provider file of this machine with --clusterprofile-provider-file"];
+  return finding("warning", "KNF3013", { message, next });
 }
 
 type Permitting = Pick<WalkContext, "environment" | "exec" | "pluginRoots" | "command">;

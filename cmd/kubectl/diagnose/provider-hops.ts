@@ -6,6 +6,7 @@ import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { recordAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, stringAt } from "../fields.ts";
+import { hubProviderFile, type HubProviderFile } from "../hub-provider-file.ts";
 import { flagOf, type ControllerDeployment, type Controllers } from "./find-controller.ts";
 import { finding, passedWith, type HopResult } from "./hop.ts";
 import { ifDenied } from "./if-denied.ts";
@@ -15,6 +16,8 @@ import type { WalkContext } from "./walk-context.ts";
 export interface FoundFile {
   readonly file: ProviderFile;
   readonly from: "machine" | "cluster";
+  /** By what the readers inside of this program go, where an administrator of the hub vouches for its file; undefined: they go nowhere by such a file. */
+  readonly readers?: Pick<HubProviderFile, "environment" | "refusal">;
 }
 
 const flag = "--clusterprofile-provider-file";
@@ -30,9 +33,17 @@ export async function readProviderFile(
     const file = await loadProviderFile(providerFile, signal);
     return fileResult({ file, from: "machine" }, providerFile);
   }
+  const trusted = await trustedFile(context, signal);
+  // Commands are run as the controller has them, with all their variables.
+  if (trusted !== undefined && !context.exec) {
+    const { file, place, replaced, ...readers } = trusted;
+    return fileResult({ file, from: "cluster", readers }, place, replaced);
+  }
+  const readers = trusted === undefined ? {} : { readers: trusted };
   for (const deployment of controllers?.deployments ?? []) {
     const found = await mountedFile(deployment, context, signal);
-    if (found !== undefined) return fileResult({ file: found.file, from: "cluster" }, found.place);
+    if (found === undefined) continue;
+    return fileResult({ file: found.file, from: "cluster", ...readers }, found.place);
   }
   const message = "No provider file was named, and no controller on the hub names one";
   const next = [`${context.command} diagnose ${flag} FILE`, "or set KNFLEET_PROVIDER_FILE"];
@@ -44,13 +55,27 @@ export async function readProviderFile(
   };
 }
 
-function fileResult(found: FoundFile, place: string): HopResult<FoundFile> {
+async function trustedFile(
+  { hub, environment, pluginNamespace, hubTimeoutMs: timeoutMs }: WalkContext,
+  signal: AbortSignal,
+): Promise<HubProviderFile | undefined> {
+  const options = { pluginNamespace, environment, timeoutMs };
+  const found = await hubProviderFile(hub, options, signal);
+  return typeof found === "string" ? undefined : found;
+}
+
+function fileResult(
+  found: FoundFile,
+  place: string,
+  replaced: readonly string[] = [],
+): HopResult<FoundFile> {
   const names = found.file.providers.map(({ name }) => name);
   const text = `${place} has ${names.length === 0 ? "no providers" : names.join(", ")}`;
   const broken = found.file.providers.flatMap(({ name, problem }) =>
     problem === undefined ? [] : [`${name}: ${problem}`],
   );
-  return passedWith(found, text, { evidence: [...broken, ...found.file.warnings] });
+  const instead = replaced.map((command) => `a built-in reader stands for ${command}`);
+  return passedWith(found, text, { evidence: [...broken, ...found.file.warnings, ...instead] });
 }
 
 interface MountedFile {

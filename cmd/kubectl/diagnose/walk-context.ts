@@ -15,6 +15,8 @@ export interface WalkContext {
   readonly userAgent: string;
   /** A file of this machine; undefined: the controller's, as the hub has it. */
   readonly providerFile: string | undefined;
+  /** Where the readers of the hub's file look for Secrets; absent: where the controller does. */
+  readonly pluginNamespace?: string;
   /** Folders below which exec plugins have to be; empty: anywhere, for a provider file of this machine. */
   readonly pluginRoots: readonly string[];
   /** Whether commands that came from the cluster may be run, too. Security: T-85. */

@@ -157,8 +157,8 @@ async function walkProfile(
   const resolved = await walk.take("endpoint", [profile, provider], ([one, chosen]) =>
     Promise.resolve(resolveEndpoint(one, chosen)),
   );
-  const plugin = await walk.take("plugin", [resolved, file], ([access, { from }], signal) =>
-    runPlugin(access, from, { ...context, signal }),
+  const plugin = await walk.take("plugin", [resolved, file], ([access, found], signal) =>
+    runPlugin(access, found, { ...context, signal }),
   );
   const credential = await walk.take("credential", [plugin], ([one]) =>
     Promise.resolve(describeCredential(one, context.now().getTime())),

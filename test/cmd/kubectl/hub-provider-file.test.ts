@@ -5,57 +5,13 @@ import { describe, expect, test } from "vitest";
 
 import { isRecord, recordAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import { binding, configMap, fileOf, type Provider } from "./hub-file.ts";
 import { runText } from "./run-text.ts";
 import { startStubHub, type Answer, type StubHub } from "./stub-hub.ts";
 import { fleetOf, secret, startSpoke } from "./stub-spoke.ts";
 
 const label = "knfleet.dev/access-providers";
 const configMaps = "GET /api/v1/configmaps";
-
-interface Provider {
-  readonly name: string;
-  readonly command: string;
-  readonly args?: readonly string[];
-  readonly env?: readonly { readonly name: string; readonly value: string }[];
-}
-
-function fileOf(...providers: readonly Provider[]): string {
-  const list = providers.map(({ name, command, args = [], env = [] }) => ({
-    name,
-    allowInsecure: true,
-    execConfig: {
-      apiVersion: "client.authentication.k8s.io/v1",
-      command,
-      args,
-      env,
-      provideClusterInfo: true,
-    },
-  }));
-  return JSON.stringify({ providers: list });
-}
-
-interface MapPlan {
-  readonly name?: string;
-  readonly namespace?: string;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly data?: Readonly<Record<string, string>>;
-  readonly labels?: Readonly<Record<string, string>>;
-}
-
-function configMap({ data = {}, ...plan }: MapPlan): KubeObject {
-  const { name = "knfleet-providers", namespace = "knfleet-system" } = plan;
-  const { annotations = {}, labels = { [label]: "" } } = plan;
-  const metadata = { name, namespace, labels, annotations, uid: name, resourceVersion: "7" };
-  return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
-}
-
-/** What the chart makes for its controller. */
-const binding: KubeObject = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRoleBinding",
-  metadata: { name: "knfleet-controller", uid: "b", resourceVersion: "7" },
-  subjects: [{ kind: "ServiceAccount", name: "knfleet-controller", namespace: "knfleet-system" }],
-};
 
 const reader: Provider = { name: "secretreader", command: "builtin:secretreader" };
 const byToken = { clusterName: "eu-1" };

@@ -6,43 +6,16 @@ import { runCli } from "../../../cmd/kubectl/cli.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
 import { deployment } from "./fleet-facts.ts";
+import { binding, configMap, fileOf } from "./hub-file.ts";
 import { fleetOf, secret } from "./stub-spoke.ts";
 
 const namespace = "team-a";
-const providers = {
-  providers: [
-    {
-      name: "secretreader",
-      allowInsecure: true,
-      execConfig: {
-        apiVersion: "client.authentication.k8s.io/v1",
-        command: "builtin:secretreader",
-        provideClusterInfo: true,
-      },
-    },
-  ],
-};
+const reader = { name: "secretreader", command: "builtin:secretreader" };
 
 /** What the chart makes: the provider file, and the binding by which it is believed. */
 const installed: readonly KubeObject[] = [
-  {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: {
-      namespace: "knfleet-system",
-      name: "knfleet-providers",
-      labels: { "knfleet.dev/access-providers": "" },
-      uid: "m",
-      resourceVersion: "7",
-    },
-    data: { "config.json": JSON.stringify(providers) },
-  },
-  {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "knfleet-controller", uid: "b", resourceVersion: "7" },
-    subjects: [{ kind: "ServiceAccount", name: "c", namespace: "knfleet-system" }],
-  },
+  binding,
+  configMap({ data: { "config.json": fileOf(reader) } }),
   secret("knfleet-system", "eu-1", { token: "t-1" }),
 ];
 
