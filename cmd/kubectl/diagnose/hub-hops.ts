@@ -89,8 +89,15 @@ export async function findController(
   const message = mayNotLook
     ? "Leases or Deployments of the hub may not be listed"
     : "Neither a Lease nor a Deployment of a controller is on the hub";
-  return passedWith(found, message, { findings: [finding("warning", "KNF1006", { message })] });
+  // Who may look and sees nothing needs no more rights.
+  const next = mayNotLook ? [] : [startOne];
+  return passedWith(found, message, {
+    findings: [finding("warning", "KNF1006", { message, next })],
+  });
 }
+
+const startOne =
+  "Start a controller; one that runs elsewhere, without a Lease on this hub, cannot be seen from here.";
 
 /** Who works, in a few words; undefined when nobody does. */
 function workingText(

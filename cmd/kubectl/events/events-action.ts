@@ -153,13 +153,14 @@ function keyOf({ cluster, about, reason, message, time, count }: EventItem): str
 }
 
 function eventsTable(items: readonly EventItem[], wide: boolean, ages: TimeText): Table {
-  const headers = ["LAST SEEN", "CLUSTER", "TYPE", "REASON", "OBJECT"];
+  const headers = ["LAST SEEN", "CLUSTER", "NAMESPACE", "TYPE", "REASON", "OBJECT"];
   return {
     headers: [...headers, ...(wide ? ["COUNT", "FROM"] : []), "MESSAGE"],
     mayShorten: ["MESSAGE"],
     rows: items.map(({ time, cluster, type, reason, about, count, from, message }) => [
       ages(time),
       cluster ?? "<hub>",
+      orNone(about.namespace),
       type === "Warning" ? { text: type, tone: "warning" } : type,
       orNone(reason),
       `${(about.kind ?? "").toLowerCase()}/${about.name ?? ""}`,
@@ -182,6 +183,6 @@ function notesOf(list: EventList, asked: ReturnType<typeof askedOf>): readonly s
           `${hidden.length} × InternalError: a step failed of which no condition speaks.`,
           `next: ${asked.command} explain InternalError`,
         ]),
-    ...unreadNotes(list.errors, { unread: list.summary.unread, clusters: list.summary.clusters }),
+    ...unreadNotes(list.errors, list.summary, asked),
   ];
 }
