@@ -5,45 +5,21 @@ import { parseAllDocuments } from "yaml";
 
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import { component } from "../fleet-facts.ts";
+import { reviews } from "../reviews.ts";
 import { rowsOf } from "../run-knfleet.ts";
 import { runText, type RunText } from "../run-text.ts";
-import { startStubHub, type Answer, type StubHub } from "../stub-hub.ts";
+import { startStubHub, type StubHub } from "../stub-hub.ts";
 
 const releaseDir = join(import.meta.dirname, "../../../fixtures/release");
 const spec = { version: "1.22.0", ingress: { kourier: { enabled: true } } };
 const local = { ...component({ cluster: null }), spec };
 
-/** Answers reviews: who we are, which rules hold, and whether a right is there. */
-function reviews(
-  isAllowed: (right: string) => boolean,
-  { username = "jane", rules }: { readonly username?: string; readonly rules?: object } = {},
-): Answer {
-  return ({ path, body }) => {
-    if (path.endsWith("/selfsubjectrulesreviews")) {
-      return { status: 201, body: { status: rules ?? { incomplete: true, resourceRules: [] } } };
-    }
-    if (path.endsWith("/selfsubjectreviews")) {
-      return { status: 201, body: { status: { userInfo: { username, groups: [] } } } };
-    }
-    if (!path.endsWith("/selfsubjectaccessreviews")) return undefined;
-    const right = recordAt(body, "spec", "resourceAttributes");
-    const [verb, group, resource, subresource = ""] = [
-      "verb",
-      "group",
-      "resource",
-      "subresource",
-    ].map((key) => textAt(right, key));
-    const name = subresource === "" ? resource : `${resource}/${subresource}`;
-    const allowed = isAllowed(`${verb} ${name}.${group}`);
-    return { status: 201, body: { status: { allowed } } };
-  };
-}
-
 const noWrites = (right: string): boolean =>
   !/^(?:create|patch) (?:deployments|images)\./.test(right);
 
 async function canI(hub: StubHub, args: readonly string[], options: RunText = {}) {
-  const line = ["can-i", ...args, "--release-dir", releaseDir];
+  // Two hundred questions take their time on a busy machine.
+  const line = ["can-i", ...args, "--release-dir", releaseDir, "--spoke-timeout", "60s"];
   return await runText(line, { env: { ...hub.env, LANG: "C.UTF-8" }, ...options });
 }
 

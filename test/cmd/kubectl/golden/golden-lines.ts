@@ -1,20 +1,32 @@
 import type { SceneName } from "./scenes.ts";
 
-/** A command on recorded fleets: every format, in a pipe and in terminals of 80 and 120 columns. */
-export interface GoldenLine {
-  /** The command line without what selects the installations of a scene. */
-  readonly args: readonly string[];
+/** What the documents of a command are like. */
+export interface Formats {
   /** Fields that every item of the command's documents has, for the formats with a template. */
   readonly fields: readonly [string, string];
   /** False: the items have no names, and `-o name` is refused. Default true. */
   readonly named?: boolean;
   /** Formats of this command alone. */
   readonly formats?: readonly string[];
+}
+
+/** A command on recorded fleets: every format, in a pipe and in terminals of 80 and 120 columns. */
+export interface GoldenLine extends Formats {
+  /** The command line without what selects the installations of a scene. */
+  readonly args: readonly string[];
   /** Where it is recorded. Default: all but `whole`. */
   readonly scenes?: readonly SceneName[];
 }
 
-/** A command that needs no cluster, or a live one: the test file that holds what it prints, and why it is not here. */
+/** A command on a hub that answers (served-scene.ts), as it is typed; the first line also in every format, where it prints reports. */
+export interface ServedLine {
+  readonly served: readonly (readonly string[])[];
+  readonly report?: Formats;
+  /** True: a terminal makes no difference. */
+  readonly isText?: true;
+}
+
+/** A command that is held elsewhere: the test file that holds what it prints, and why it is not here. */
 interface Elsewhere {
   readonly file: string;
   readonly why: string;
@@ -22,8 +34,10 @@ interface Elsewhere {
   readonly readsBundles?: true;
 }
 
+const toCluster = ["fleet/eu-1", "--clusterprofile-provider-file", "PROVIDERS"];
+
 /** What is held for each command of the table. A command that reads bundles (`readsBundles`) joins with one line. */
-export const goldenLines: Readonly<Record<string, GoldenLine | Elsewhere>> = {
+export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Elsewhere>> = {
   status: { args: ["status"], fields: [".name", ".live.state"], formats: ["html"] },
   deployments: { args: ["deployments"], fields: [".name", ".cluster.name"] },
   get: { args: ["get", "deployments"], fields: [".object.metadata.name", ".cluster"] },
@@ -47,14 +61,43 @@ export const goldenLines: Readonly<Record<string, GoldenLine | Elsewhere>> = {
   logs: { args: ["logs"], fields: [".pod", ".line"], named: false, scenes: ["whole"] },
   version: { args: ["version"], fields: [".name", ".kubernetes"] },
   top: { file: "top/top.test.ts", why: "shows a screen", readsBundles: true },
-  "can-i": { file: "can-i/can-i.test.ts", why: "asks the spokes what it may" },
-  diff: { file: "diff/diff.test.ts", why: "renders releases", readsBundles: true },
-  plan: { file: "plan/plan.test.ts", why: "asks API servers for dry runs" },
-  connect: { file: "connect/shell-start.test.ts", why: "starts programs" },
-  kubeconfig: { file: "kubeconfig/kubeconfig-file.test.ts", why: "writes a file" },
-  credential: { file: "credential/exec-request.test.ts", why: "answers kubectl" },
-  wait: { file: "recorded.test.ts", why: "waits for what changes" },
-  explain: { file: "recorded.test.ts", why: "asks no cluster" },
-  render: { file: "render.test.ts", why: "asks no cluster" },
-  completion: { file: "completion/completion.test.ts", why: "prints scripts for shells" },
+  "can-i": {
+    served: [["can-i", "--release-dir", "RELEASES"]],
+    report: { fields: [".user", ".installations[0].name"], named: false, formats: ["clusterrole"] },
+  },
+  diff: {
+    served: [["diff", "ke", "--release-dir", "RELEASES"]],
+    report: { fields: [".object.name", ".change"] },
+  },
+  plan: {
+    served: [["plan", "-f", "FILE", "--release-dir", "RELEASES"]],
+    report: { fields: [".installation.name", ".hub.action"] },
+  },
+  wait: {
+    served: [["wait", "ke", "--for=ready", "--stable", "0s"]],
+    report: { fields: [".name", ".state"] },
+  },
+  explain: {
+    served: [["explain", "ApplyFailed", "KNF1005"]],
+    report: { fields: [".name", ".code"] },
+  },
+  render: {
+    served: ["yaml", "json"].map((format) => [
+      "render",
+      "-f",
+      "FILE",
+      "--release-dir",
+      "RELEASES",
+      "-o",
+      format,
+    ]),
+    isText: true,
+  },
+  kubeconfig: { served: [["kubeconfig", ...toCluster]], isText: true },
+  credential: { served: [["credential", ...toCluster]] },
+  completion: {
+    served: ["bash", "zsh", "fish", "powershell", "kubectl"].map((shell) => ["completion", shell]),
+    isText: true,
+  },
+  connect: { file: "connect/shell-start.test.ts", why: "starts programs, which print" },
 };
