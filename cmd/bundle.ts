@@ -5,6 +5,7 @@ import { join, relative } from "node:path";
 import { type OutputChunk, rolldown } from "rolldown";
 
 import { placesPlugin } from "./bundle-plugin.ts";
+import { leanInkPlugin } from "./lean-ink.ts";
 import { leanUndiciPlugin } from "./lean-undici.ts";
 
 /** One JavaScript file of a bundle and what is in it. */
@@ -53,7 +54,7 @@ export async function bundle(root: string): Promise<readonly BundledFile[]> {
     cwd: root,
     input: Object.fromEntries(programsOf(root).map((name) => [name, `cmd/${name}.ts`])),
     platform: "node",
-    plugins: [placesPlugin(root), leanUndiciPlugin(root)],
+    plugins: [placesPlugin(root), leanUndiciPlugin(root), leanInkPlugin(root)],
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
     onLog(level, { code, message }) {
       if (level === "warn" && code !== undefined && fatal.includes(code)) {

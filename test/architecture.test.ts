@@ -30,6 +30,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   yaml: ["access", "controller", "cmd"],
   commander: ["cmd"],
   picocolors: ["cmd"],
+  ink: ["cmd"],
+  react: ["cmd"],
   rolldown: ["cmd"],
   pino: ["cmd"],
   "prom-client": ["controller", "webhook"],

@@ -18,6 +18,7 @@ import { logsEntry } from "./logs/logs-entry.ts";
 import { orphansEntry } from "./orphans/orphans-entry.ts";
 import { planEntry } from "./plan/plan-entry.ts";
 import { renderEntry } from "./render/render-entry.ts";
+import { topEntry } from "./top/top-entry.ts";
 import { treeEntry } from "./tree/tree-entry.ts";
 import { versionEntry } from "./version/version-entry.ts";
 import { waitEntry } from "./wait/wait-entry.ts";
@@ -30,6 +31,7 @@ const installationArgs = "[TYPE[/NAME] | NAME...]";
 /** Every command: help, docs/cli.md and completion are made of this table. Actions are loaded only when chosen. */
 export const commandTable = (): readonly CommandEntry[] => [
   statusEntry(),
+  topEntry(),
   deploymentsEntry(),
   getEntry(),
   diagnoseEntry(),

@@ -128,8 +128,23 @@ describe("what the plugin can reach at all", () => {
     expect(lost).toEqual([]);
   });
 
+  test("has what draws a screen in one file, which top alone loads", () => {
+    const drawing = files.filter((file) => names([file]).some((name) => name === "ink"));
+    expect(drawing.map(({ modules }) => modules.at(-1))).toEqual(["cmd/kubectl/top/run-screen.ts"]);
+    const [screen] = drawing.map(({ name }) => name);
+    const users = files.filter(({ imports, lazyImports }) =>
+      [...imports, ...lazyImports].some((name) => name === screen),
+    );
+    expect(users.flatMap(({ modules }) => modules)).toContain("cmd/kubectl/top/top-action.ts");
+    expect(users).toHaveLength(1);
+    expect(users.flatMap(({ imports }) => imports)).not.toContain(screen);
+  });
+
   test("is small", () => {
-    expect(bytesOf(filesFrom(files, "kubectl-knfleet.js", { lazy: true }))).toBeLessThan(4_000_000);
+    const reachable = filesFrom(files, "kubectl-knfleet.js", { lazy: true });
+    const screen = reachable.filter((file) => names([file]).includes("ink"));
+    expect(bytesOf(screen)).toBeLessThan(900_000);
+    expect(bytesOf(reachable) - bytesOf(screen)).toBeLessThan(4_000_000);
     expect(bytesOf(files)).toBeLessThan(8_000_000);
   });
 });

@@ -52,6 +52,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   kubeconfig: ["fleet/eu-1"],
   credential: ["fleet/eu-1"],
   wait: ["--timeout=5s"],
+  top: ["--once"],
 };
 
 /** Commands that ask no server. */
