@@ -59,6 +59,7 @@ export function askedOf(selection: Selection, { hub, bundle }: Flags): Asked {
   ];
   return {
     command: ["kubectl knfleet", ...flags].join(" "),
+    recorded: bundle !== undefined,
     ...(selection.namespace === undefined ? {} : { namespace: selection.namespace }),
     narrowed: isNarrowed(selection),
   };

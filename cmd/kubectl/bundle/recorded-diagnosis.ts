@@ -1,8 +1,9 @@
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
+import { askedTargets } from "../diagnose/asked-targets.ts";
+import type { DiagnoseFlags } from "../diagnose/diagnose-flags.ts";
 import { diagnosisReport } from "../diagnose/diagnose.ts";
 import type { Diagnosis, DiagnosisReport } from "../diagnose/diagnosis.ts";
-import { findTargets } from "../diagnose/targets.ts";
 import { stringAt } from "../fields.ts";
 import { reportApiVersion } from "../report.ts";
 import { UsageError } from "../usage-error.ts";
@@ -11,9 +12,10 @@ import { recordedClient } from "./recorded-client.ts";
 
 /** The walks of a bundle that the command line asks for. Throws UsageError when the bundle has none. */
 export async function recordedDiagnosis(
-  { args, flags, terminal }: Pick<ActionInput<unknown>, "args" | "flags" | "terminal">,
+  input: ActionInput<DiagnoseFlags>,
   signal: AbortSignal,
 ): Promise<DiagnosisReport> {
+  const { flags, terminal } = input;
   const { recorded } = flags;
   const report = recorded?.documents.get(diagnosisFile);
   if (recorded === undefined || !isReport(report)) {
@@ -21,8 +23,8 @@ export async function recordedDiagnosis(
       "kubectl knfleet status --bundle FILE",
     ]);
   }
-  const looking = { hub: recordedClient(recorded.hub), namespace: recorded.namespace, flags };
-  const { targets, missing } = await findTargets(args, looking, signal);
+  const looking = { hub: recordedClient(recorded.hub), namespace: recorded.namespace };
+  const { targets, missing } = await askedTargets(input, looking, signal);
   const walks = targets.map((target) => ({
     name: `${target.kind} ${target.namespace}/${target.name}`,
     walk: report.items.find((item) => isSame(item.target, target)),

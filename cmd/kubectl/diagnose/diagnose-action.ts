@@ -5,11 +5,12 @@ import type { ExitCode } from "../exit-codes.ts";
 import { oneOf, type Flags } from "../flags.ts";
 import { diagnosisRendering } from "../print/diagnosis-rendering.ts";
 import { openProgress } from "../print/progress.ts";
+import { askedTargets } from "./asked-targets.ts";
 import type { DiagnoseFlags } from "./diagnose-flags.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
 import { vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
 import { openVantage, type OpenVantage } from "./open-vantage.ts";
-import { findTargets, type FoundTargets } from "./targets.ts";
+import type { FoundTargets } from "./targets.ts";
 import type { WalkContext } from "./walk-context.ts";
 
 type Input = ActionInput<DiagnoseFlags>;
@@ -37,12 +38,12 @@ export async function walk(
   watching: Pick<WalkContext, "onCredential">,
   signal: AbortSignal,
 ): Promise<DiagnosisReport> {
-  const { args, flags, options, terminal } = input;
+  const { flags, options, terminal } = input;
   const from = oneOf(options.from ?? "local", vantages, "--from");
   const { env, now, stderr } = terminal;
   await using here = await openVantage(flags, { env, ...watching });
   const { hub, namespace } = here;
-  const found = await findTargets(args, { hub, namespace, flags }, signal);
+  const found = await askedTargets(input, { hub, namespace }, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const onProgress = progress.update;
   const diagnoses = await walksFrom(
@@ -77,7 +78,10 @@ async function walksFrom(
 }
 
 /** What a walk needs to know of the command line. */
-export function contextOf({ flags, options, terminal }: Input, vantage: OpenVantage): WalkContext {
+export function contextOf(
+  { flags, options, terminal }: ActionInput<Pick<DiagnoseFlags, "exec" | "execTimeout">>,
+  vantage: OpenVantage,
+): WalkContext {
   const text = options.execTimeout;
   return {
     hub: vantage.hub,
@@ -97,13 +101,17 @@ export function contextOf({ flags, options, terminal }: Input, vantage: OpenVant
 }
 
 /** kubectl and this program with the flags that name the hub, to be pasted. */
-function commandsOf({ hub }: Flags): Pick<WalkContext, "kubectl" | "command"> {
+function commandsOf({ hub, bundle }: Flags): Pick<WalkContext, "kubectl" | "command"> {
   const named = [
     ...(hub.kubeconfig === undefined ? [] : [`--kubeconfig ${hub.kubeconfig}`]),
     ...(hub.context === undefined ? [] : [`--context ${hub.context}`]),
   ];
   return {
     kubectl: ["kubectl", ...named].join(" "),
-    command: ["kubectl knfleet", ...named].join(" "),
+    command: [
+      "kubectl knfleet",
+      ...(bundle === undefined ? [] : [`--bundle ${bundle}`]),
+      ...named,
+    ].join(" "),
   };
 }

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { filenameOption } from "../filename-option.ts";
 
 /** `diagnose` in the table of commands. */
 export function diagnoseEntry(): CommandEntry {
@@ -33,6 +34,7 @@ export function diagnoseEntry(): CommandEntry {
       ),
       new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)"),
       new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+      filenameOption(),
       new Option("--yes", "make the Job of --from controller without asking"),
       new Option("--report-file <file>", "write a short report there, too").hideHelp(),
     ],

@@ -1,5 +1,7 @@
+import type { FilenameFlag } from "../filename-option.ts";
+
 /** Flags of `diagnose` alone. */
-export interface DiagnoseFlags {
+export interface DiagnoseFlags extends FilenameFlag {
   readonly from?: string;
   readonly exec?: boolean;
   readonly execTimeout?: string;

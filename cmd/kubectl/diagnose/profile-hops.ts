@@ -51,14 +51,14 @@ async function isServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<b
 /** What the cluster manager says of the cluster. The walk goes on in any case: the spoke may know better. */
 export function checkHealth(
   profile: ClusterProfile,
-  { kubectl }: WalkContext,
+  { kubectl }: Pick<WalkContext, "kubectl">,
 ): HopResult<ClusterProfile> {
   const condition = profile.status?.conditions?.find(({ type }) => type === "ControlPlaneHealthy");
   const { namespace, name } = profile.metadata;
   const title = describe({ kind: "ClusterProfile", namespace, name });
   const next = [
     `${kubectl} get clusterprofiles.multicluster.x-k8s.io ${name} -n ${namespace} -o yaml`,
-    `ask the cluster manager ${profile.spec?.clusterManager?.name ?? ""} why`,
+    `ask ${managerOf(profile)} why`,
   ];
   if (condition === undefined) {
     const message = `${title} has no condition ControlPlaneHealthy`;
@@ -74,6 +74,14 @@ export function checkHealth(
   return passedWith(profile, message, {
     findings: [finding("error", "KNF2003", { message, evidence, next })],
   });
+}
+
+/** The CRD lets the name be empty. Spec: cluster-inventory.md 1.1. */
+function managerOf({ spec }: ClusterProfile): string {
+  const name = spec?.clusterManager?.name ?? "";
+  return name === ""
+    ? "whoever writes the status of the ClusterProfile"
+    : `the cluster manager ${name}`;
 }
 
 /** Whether the upstream operator may still use a way in that the profile has no more (cli.md, D4). */

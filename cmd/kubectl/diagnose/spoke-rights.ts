@@ -31,7 +31,7 @@ export const spokeRights: readonly SpokeRight[] = [
     resources: ["configmaps", "secrets", "serviceaccounts", "services"],
     verbs: allVerbs,
   },
-  { group: "apps", resources: ["deployments"], verbs: allVerbs },
+  { group: "apps", resources: ["deployments", "statefulsets"], verbs: allVerbs },
   { group: "batch", resources: ["jobs"], verbs: allVerbs },
   { group: "autoscaling", resources: ["horizontalpodautoscalers"], verbs: allVerbs },
   { group: "policy", resources: ["poddisruptionbudgets"], verbs: allVerbs },

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { getProfile } from "../../../access/profile-versions.ts";
+import { componentKeyOf, type ComponentKey } from "../../../api/component.ts";
 import { selectionOf } from "../action.ts";
 import type { Flags } from "../flags.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
@@ -84,30 +85,47 @@ export async function findTargets(
   const selection = selectionOf(named, flags, { namespace: own });
   const exact = exactTargets(selection);
   if (exact !== undefined) return { targets: [...profiles, ...byPair, ...exact], missing: [] };
-  const hubTimeoutMs = flags.hub.requestTimeoutMs;
-  const listed = await listInstallations({ hub, hubTimeoutMs }, selection, signal);
-  const components = inTrouble(listed, selection);
-  const targets = components.map(({ kind, metadata: { namespace: space, name } }) => ({
-    kind,
-    namespace: space,
-    name,
-  }));
-  const loose = named.filter((name) => !targets.some((target) => target.name === name));
+  const { targets, all } = await listedTargets(selection, { hub, flags }, signal);
+  const loose = named.filter((name) => !all.some((target) => target.name === name));
   const others = await profilesNamed(loose, looking, signal);
-  const missing = missingNames(selection, targets).filter(
+  const missing = missingNames(selection, all).filter(
     (text) => !others.some(({ name }) => text.endsWith(`"${name}"`)),
   );
   return { targets: [...profiles, ...byPair, ...targets, ...others], missing };
+}
+
+/** The installations of `--filename`. */
+export async function targetsInFile(
+  selection: Selection,
+  looking: Pick<Looking, "hub" | "flags">,
+  signal: AbortSignal,
+): Promise<FoundTargets> {
+  const exact = exactTargets(selection);
+  if (exact !== undefined) return { targets: exact, missing: [] };
+  const { targets, all } = await listedTargets(selection, looking, signal);
+  return { targets, missing: missingNames(selection, all) };
+}
+
+async function listedTargets(
+  selection: Selection,
+  { hub, flags }: Pick<Looking, "hub" | "flags">,
+  signal: AbortSignal,
+): Promise<{ readonly targets: readonly ComponentKey[]; readonly all: readonly ComponentKey[] }> {
+  const hubTimeoutMs = flags.hub.requestTimeoutMs;
+  const all = await listInstallations({ hub, hubTimeoutMs }, selection, signal);
+  return {
+    targets: inTrouble(all, selection).map(componentKeyOf),
+    all: all.map(componentKeyOf),
+  };
 }
 
 /** Targets that need no look at the hub: what is wrong with them is for the walk to find out. */
 function exactTargets(selection: Selection): readonly Target[] | undefined {
   const { names, namespace, labelSelector, cluster, on, reason, failed } = selection;
   const isFiltered = [labelSelector, cluster, on, reason].some((filter) => filter !== undefined);
-  if (namespace === undefined || isFiltered || failed === true) return undefined;
-  if (names.length === 0) return undefined;
-  const targets = names.flatMap(({ kind, name }) =>
-    kind === undefined ? [] : [{ kind, namespace, name }],
+  if (isFiltered || failed === true || names.length === 0) return undefined;
+  const targets = names.flatMap(({ kind, name, namespace: place = namespace }) =>
+    kind === undefined || place === undefined ? [] : [{ kind, namespace: place, name }],
   );
   return targets.length === names.length ? targets : undefined;
 }

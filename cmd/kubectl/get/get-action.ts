@@ -1,5 +1,5 @@
 import { isRecord } from "../../../api/fields.ts";
-import { limitsOf, print, tableText, type ActionInput } from "../action.ts";
+import { askedOf, limitsOf, print, tableText, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { stringAt } from "../fields.ts";
@@ -54,7 +54,7 @@ export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal):
       names: blocks.flatMap(({ type, rows }) => rows.map((row) => nameOf(type, row))),
       notes: [
         ...(isNone ? ["No resources found."] : []),
-        ...unreadNotes(list.errors, list.summary),
+        ...unreadNotes(list.errors, list.summary, askedOf(selection, flags)),
       ],
     },
     flags,

@@ -1,5 +1,5 @@
 import { componentKeyOf } from "../../../api/component.ts";
-import { limitsOf, print, type ActionInput } from "../action.ts";
+import { askedOf, limitsOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { parseDurationMs } from "../duration.ts";
@@ -52,8 +52,9 @@ export async function runLogs(
   if (follow) return await runFollow(input, { access, filter, live }, signal);
   const progress = openProgress(flags.quiet ? undefined : stderr, flags);
   const limits = limitsOf(flags, progress.update);
+  const selection = await askedSelection(input, access, signal);
   const found = await readLogs(
-    { selection: await askedSelection(input, access, signal), filter },
+    { selection, filter },
     { access, limits, live, now, cliVersion: clientVersion },
     signal,
   ).finally(progress.end);
@@ -67,7 +68,7 @@ export async function runLogs(
       table: () => ({ headers: [], rows: [] }),
       notes: [
         ...(list.items.length === 0 ? ["No log lines found."] : []),
-        ...unreadNotes(list.errors, { unread, clusters }),
+        ...unreadNotes(list.errors, { unread, clusters }, askedOf(selection, flags)),
       ],
     },
     flags,

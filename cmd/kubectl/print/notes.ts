@@ -11,6 +11,8 @@ import { plainText } from "./plain-text.ts";
 export interface Asked {
   /** `kubectl knfleet` with the flags that name the hub. */
   readonly command: string;
+  /** Whether a bundle was asked instead of the fleet. */
+  readonly recorded?: boolean;
   /** Absent: all namespaces. */
   readonly namespace?: string;
   /** Whether only part of what is there was asked for, by name or label. */
@@ -73,14 +75,27 @@ export function deploymentNotes(list: DeploymentList, asked: Asked): readonly st
   const isEmpty = list.items.length === 0 && unread < clusters;
   return [
     ...(isEmpty ? ["No Knative deployments found."] : []),
-    ...unreadNotes(list.errors, { unread, clusters }),
+    ...unreadNotes(list.errors, { unread, clusters }, asked),
   ];
 }
 
-/** The lines about what could not be read or found, and why. */
+// About the command line or the name; a walk would find nothing else.
+const unwalkable = ["NoProviderFile", "PluginNotRun", "Interrupted", "StreamLimit", "NotServed"];
+
+/** The walk to the first cluster that could not be read. */
+function walkStep(errors: readonly ReportError[], asked: Asked | undefined): readonly string[] {
+  if (asked === undefined || asked.recorded === true) return [];
+  const cluster = errors.find(
+    (error) => error.cluster !== null && !isMissing(error) && !unwalkable.includes(error.reason),
+  )?.cluster;
+  return cluster === undefined ? [] : [`next: ${asked.command} diagnose ${cluster}`];
+}
+
+/** The lines about what could not be read or found, and why; `asked` lets them name the command that finds out more. */
 export function unreadNotes(
   errors: readonly ReportError[],
   { unread, clusters }: { readonly unread: number; readonly clusters: number },
+  asked?: Asked,
 ): readonly string[] {
   const noFile = errors.some(({ reason }) => reason === "NoProviderFile");
   const missing = errors.filter(isMissing);
@@ -96,6 +111,7 @@ export function unreadNotes(
     ...(isHeaded ? [heading] : []),
     ...errorLines(others),
     ...(noFile ? [`next: ${providerFileHint}`] : []),
+    ...walkStep(errors, asked),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { filenameOption } from "../filename-option.ts";
 
 /** `tree` on the command line. */
 export function treeEntry(): CommandEntry {
@@ -15,7 +16,10 @@ export function treeEntry(): CommandEntry {
       ["kubectl knfleet tree -A -o dot | dot -Tsvg > fleet.svg", "a picture of the fleet"],
       ["kubectl knfleet tree -A -o json", "for scripts; everything, as with --all"],
     ],
-    options: [new Option("--all", "healthy Deployments and pods one by one, too")],
+    options: [
+      new Option("--all", "healthy Deployments and pods one by one, too"),
+      filenameOption(),
+    ],
     kind: "Tree",
     readsBundles: true,
     formats: ["dot", "mermaid"],

@@ -111,6 +111,33 @@ describe("the installations of a file", () => {
     expect(exitCode).toBe(0);
   });
 
+  test("are what diagnose walks to and what tree shows, in their namespaces (issue 8)", async () => {
+    const file = await fileOf(
+      manifest("KnativeServing", "team-a"),
+      manifest("KnativeEventing", "team-b"),
+    );
+    const walked = await runText(["diagnose", "-f", file, "-o", "json"], { env: hub.env });
+    const { items } = JSON.parse(walked.stdout);
+    const targets = items.map(({ target }: { readonly target: object }) => target);
+    expect(targets).toEqual(
+      expect.arrayContaining([
+        { kind: "KnativeServing", namespace: "team-a", name: "knative-serving" },
+        { kind: "KnativeEventing", namespace: "team-b", name: "knative-eventing" },
+      ]),
+    );
+    const shown = await runText(["tree", "-f", file, "-o", "json"], { env: hub.env });
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      items: [{ namespace: "team-a" }, { namespace: "team-b", kind: "KnativeEventing" }],
+    });
+  });
+
+  test("are not missing for diagnose when --failed leaves them out", async () => {
+    const file = await fileOf(manifest("KnativeServing", "team-a"));
+    const ran = await runText(["diagnose", "-f", file, "--failed"], { env: hub.env });
+    expect(ran.stderr).not.toContain("not found");
+    expect(ran.exitCode).toBe(0);
+  });
+
   test.each([
     { documents: [other], args: [], says: "no KnativeServing and no KnativeEventing" },
     { documents: ["a: ["], args: [], says: "error: " },
