@@ -8,6 +8,7 @@ import { testFileOfTheHub } from "./file-of-the-hub.ts";
 import { setScene, wrongToken, type FleetScene } from "./fleet-scene.ts";
 import { testHubFlagsAndChanges } from "./hub-flags-and-changes.ts";
 import { testLogs } from "./logs-of-spokes.ts";
+import { testManyObjects } from "./many-objects.ts";
 import { testRightsOfSpokes } from "./rights-of-spokes.ts";
 import { rowsOf, type Ran } from "./run-knfleet.ts";
 import { testThroughKubectl } from "./through-kubectl.ts";
@@ -177,7 +178,7 @@ describe("deployments", () => {
       ["spoke-2", "imc-dispatcher", "0/1"],
     ]);
     expect(stderr).toContain("2 of 5 clusters could not be read:");
-    expect(stderr).toContain("fleet/spoke-gone: Unreachable:");
+    expect(stderr).toContain("fleet/spoke-gone: KNF4002 Unreachable:");
     expect(exitCode).toBe(3);
   });
 
@@ -308,3 +309,5 @@ testEventsThatCome(fleet, () => scene);
 testFileOfTheHub(fleet, () => scene);
 testThroughKubectl(fleet, () => scene);
 testCompletionInShells(fleet, () => scene);
+// Last: the hub is full of objects then.
+testManyObjects(fleet, () => scene);
