@@ -146,9 +146,12 @@ test("a fight over an object is reported with manager and fields, slowed down, a
   const repairs = await repairsSince(since);
   const pauses = repairs.slice(1).map((at, index) => at - (repairs[index] ?? 0));
   expect(pauses.slice(2).every((ms) => ms > 9_000)).toBe(true);
-  const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
-  const told = events.map((event) => event["reason"]);
-  expect(told).toEqual(expect.arrayContaining(["Contested", "ContestOver"]));
+  // An Event follows the status that it tells of.
+  const told = await waitFor("the Event of the peace", async () => {
+    const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
+    const reasons = events.map((event) => event["reason"]);
+    return reasons.includes("ContestOver") && reasons;
+  });
   expect(told.filter((reason) => reason === "Contested")).toHaveLength(1);
   const requests = await requestsTo(spoke(), since);
   expect(requests.filter(({ verb }) => verb === "list")).toEqual([]);

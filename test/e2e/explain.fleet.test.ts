@@ -5,7 +5,7 @@ import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { eventsOf, historyOf } from "./history.ts";
-import { change, condition, create, gone, read, ready, remove } from "./installation.ts";
+import { change, condition, create, gone, observed, read, ready, remove } from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
@@ -64,8 +64,9 @@ describe("a component on a spoke that is 200 ms away", () => {
     const since = new Date();
     const startedAt = performance.now();
     const spec = { version: "1.22" };
-    const { metadata } = await create(hub, { kind, on: profiles[0], spec });
-    await using history = historyOf(hub, kind);
+    const created = await create(hub, { kind, on: profiles[0], spec });
+    const { metadata } = created;
+    await using history = await historyOf(hub, created);
     await ready(hub, kind);
     const seconds = Math.ceil((performance.now() - startedAt) / 1_000);
 
@@ -89,20 +90,24 @@ describe("a component on a spoke that is 200 ms away", () => {
     );
     // One a second, and the transitions: applied, available, Ready.
     expect(await statusWrites(since)).toBeLessThanOrEqual(seconds + 4);
-    expect(await eventsOf(hub, kind, metadata.uid)).toEqual(
-      expect.arrayContaining([
-        "Installing: Began to install ×1",
-        expect.stringMatching(/^Installed: Installed version 1\.22\.\d+ ×1$/),
-        "Ready: All Deployments are available ×1",
-      ]),
-    );
+    // An Event follows the status that it tells of.
+    await expect
+      .poll(() => eventsOf(hub, kind, metadata.uid))
+      .toEqual(
+        expect.arrayContaining([
+          "Installing: Began to install ×1",
+          expect.stringMatching(/^Installed: Installed version 1\.22\.\d+ ×1$/),
+          "Ready: All Deployments are available ×1",
+        ]),
+      );
   });
 
   test("tells the progress of a new version", async () => {
     const { hub, fleet } = scene();
     fleet.spoke(0).proxy.setRtt(200);
-    await using history = historyOf(hub, kind);
-    const { metadata } = await change(hub, kind, { version: "1.23" });
+    const changed = await change(hub, kind, { version: "1.23" });
+    const { metadata } = changed;
+    await using history = await historyOf(hub, changed);
     await waitFor("version 1.23", async () => {
       return valueAt(await read(hub, kind), "status", "version") === "1.23.0";
     });
@@ -110,18 +115,23 @@ describe("a component on a spoke that is 200 ms away", () => {
     expect(history.said("Ready").join("\n")).toMatch(
       /Unknown Installing: \d+ of \d+ objects applied/,
     );
-    const events = (await eventsOf(hub, kind, metadata.uid)).join("\n");
-    expect(events).toMatch(/^Installing: Began to change version 1\.22\.\d+ to 1\.23\.0 ×1$/m);
-    expect(events).toMatch(/^Installed: Changed version 1\.22\.\d+ to 1\.23\.0 ×1$/m);
+    await expect
+      .poll(() => eventsOf(hub, kind, metadata.uid))
+      .toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^Installing: Began to change version 1\.22\.\d+ to 1\.23\.0 ×1$/),
+          expect.stringMatching(/^Installed: Changed version 1\.22\.\d+ to 1\.23\.0 ×1$/),
+        ]),
+      );
   });
 
   test("says nothing again when the controller starts anew", async () => {
     const { hub } = scene();
     const component = await read(hub, kind);
     const uid = component?.metadata.uid ?? "";
+    await scene().controller[Symbol.asyncDispose]();
     const before = await eventsOf(hub, kind, uid);
     const since = new Date();
-    await scene().controller[Symbol.asyncDispose]();
     scene().controller = await scene().startController();
     await waitFor("a look at the component", async () => (await looks()) > 0);
     expect(await eventsOf(hub, kind, uid)).toEqual(before);
@@ -145,17 +155,22 @@ describe("a component on a spoke that is 200 ms away", () => {
 
   test("tells how many objects of a removal are left", async () => {
     const { hub, fleet } = scene();
-    const component = await read(hub, kind);
+    const component = await observed(hub, kind);
     fleet.spoke(0).proxy.setRtt(200);
-    await using history = historyOf(hub, kind);
+    await using history = await historyOf(hub, component);
     await remove(hub, kind);
     await gone(hub, kind);
     expect(history.said("Ready").join("\n")).toMatch(
       /^Unknown Finalizing: Removing from ClusterProfile /m,
     );
-    const events = (await eventsOf(hub, kind, component?.metadata.uid ?? "")).join("\n");
-    expect(events).toMatch(/^Finalizing: Removing from ClusterProfile \S+ ×1$/m);
-    expect(events).toMatch(/^Removed: Removed \d+ objects from ClusterProfile \S+ ×1$/m);
+    await expect
+      .poll(() => eventsOf(hub, kind, component.metadata.uid))
+      .toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^Finalizing: Removing from ClusterProfile \S+ ×1$/),
+          expect.stringMatching(/^Removed: Removed \d+ objects from ClusterProfile \S+ ×1$/),
+        ]),
+      );
   });
 });
 
@@ -184,7 +199,7 @@ test("an installation that a webhook holds up says how many objects wait for it"
   const held = await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
   expect(conditionOf(held, "InstallSucceeded")?.reason).toBe("Installing");
   const before = await looks();
-  await using history = historyOf(hub, kind);
+  await using history = await historyOf(hub, held);
   await hub.admin.patch(keyOf(held), { metadata: { annotations: { look: "again" } } });
   await waitFor("another look", async () => (await looks()) > before);
   expect(history.said("InstallSucceeded")).toHaveLength(1);

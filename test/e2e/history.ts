@@ -1,31 +1,28 @@
+import { connectHub } from "../../access/hub.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
-import { read } from "./installation.ts";
 
-const pollMs = 20;
-
-/** Everything that a component said while it was looked at, each version once, oldest first. */
+/** Everything that a component said since a version of it, each version once, oldest first. */
 export interface History extends AsyncDisposable {
   readonly versions: readonly KubeObject[];
   /** `Status Reason: message` of one condition, what follows each other once. */
   said(type: string): readonly string[];
 }
 
-/** Looks at a component on the hub every 20 ms until disposed. */
-export function historyOf(hub: Cluster, kind: ComponentKind): History {
+/** Watches a component on the hub from this version on, until disposed; nothing is missed, but it may come a moment late. */
+export async function historyOf(hub: Cluster, from: KubeObject): Promise<History> {
   const stop = new AbortController();
-  const versions: KubeObject[] = [];
-  const look = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      const now = await read(hub, kind);
-      const isNew = now?.metadata.resourceVersion !== versions.at(-1)?.metadata.resourceVersion;
-      if (now !== undefined && isNew) versions.push(now);
-      await new Promise((wake) => setTimeout(wake, pollMs));
-    }
-  };
-  const looking = look();
+  const connection = await connectHub({
+    kubeconfig: hub.adminKubeconfigPath,
+    environment: {},
+    userAgent: "knfleet-test-history/0",
+  });
+  const versions = [from];
+  const watching = follow(connection.client, versions, stop.signal);
   return {
     versions,
     said: (type) => {
@@ -39,9 +36,30 @@ export function historyOf(hub: Cluster, kind: ComponentKind): History {
     },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await looking;
+      await watching;
+      await connection[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Adds each later version of an object to its versions, until the signal; watches again when a watch ends. */
+async function follow(client: KubeClient, versions: KubeObject[], signal: AbortSignal) {
+  let last = versions.at(-1);
+  while (last !== undefined && !signal.aborted) {
+    const { apiVersion, kind, metadata }: KubeObject = last;
+    const { namespace = "", uid, resourceVersion } = metadata;
+    const ref = { resource: knownResource(apiVersion, kind), namespace };
+    try {
+      for await (const event of client.watch(ref, { resourceVersion }, signal)) {
+        if (event.type !== "BOOKMARK" && event.object.metadata.uid === uid) {
+          versions.push(event.object);
+        }
+      }
+    } catch {
+      await new Promise((wake) => setTimeout(wake, 100));
+    }
+    last = versions.at(-1);
+  }
 }
 
 /** `Reason: message ×count` of every Event on a component with this uid. */
