@@ -81,8 +81,9 @@ export class Dispatcher implements AsyncDisposable {
   /** Begins to reconcile; what happened before is not lost. */
   start(work: WorkOptions): void {
     this.#work = work;
-    this.#queue.start();
     for (const component of this.#options.components.all()) this.#greetLater(component);
+    // After the greetings, which a worker that is free takes back at once.
+    this.#queue.start();
   }
 
   componentChanged(component: Component, before: Component | undefined): void {
@@ -93,8 +94,9 @@ export class Dispatcher implements AsyncDisposable {
       installation.interrupt();
     }
     installation.isAwaited = true;
-    this.#add(component);
     this.#greetLater(component);
+    // After the greeting, which a worker that is free takes back at once.
+    this.#add(component);
   }
 
   componentDeleted(component: Component): void {

@@ -25,10 +25,17 @@ function unexpected(): never {
   throw new Error("Nobody is to be asked");
 }
 
+const refused = serving({ spec: { clusterProfileRef: { namespace: "b", name: "c" } } });
+
 /** A hub with one component that may not use its cluster, which nobody is to ask anything, and Events that are taken when a test says so. */
 function hubWithOne() {
+  const hub = hubWithNone();
+  hub.memory.edit(kind, name, refused);
+  return hub;
+}
+
+function hubWithNone({ patch = unexpected }: { readonly patch?: KubeClient["patch"] } = {}) {
   const memory = new MemoryHub();
-  memory.edit(kind, name, serving({ spec: { clusterProfileRef: { namespace: "b", name: "c" } } }));
   const stored = (): Component => asComponent(memory.find(kind, name)) ?? unexpected();
   const client: KubeClient = {
     get: (...args) => memory.get(...args),
@@ -38,7 +45,7 @@ function hubWithOne() {
     watch: unexpected,
     create: unexpected,
     apply: unexpected,
-    patch: unexpected,
+    patch,
     remove: unexpected,
     removeCollection: unexpected,
     request: unexpected,
@@ -52,8 +59,8 @@ function hubWithOne() {
     return promise;
   };
   const components = {
-    get: (key: string) => (key === keyTextOf(stored()) ? stored() : undefined),
-    all: () => [stored()],
+    get: (key: string) => components.all().find((component) => keyTextOf(component) === key),
+    all: () => (memory.find(kind, name) === undefined ? [] : [stored()]),
   };
   const observer = metricsOf();
   const dispatcher = new Dispatcher({
@@ -113,6 +120,21 @@ test("T-04 a component that may not use its cluster is told so, and nobody is as
   expect(told.map(({ happening }) => happening.reason)).toContain("ReferenceNotPermitted");
   for (const { taken } of told) taken();
   expect(memory.requests).toBe(1);
+});
+
+test("a component that is taken up at once is not greeted as well", async () => {
+  const { promise: answer, reject } = Promise.withResolvers<never>();
+  const hub = hubWithNone({ patch: () => answer });
+  const { memory, clock, dispatcher, stored, deps } = hub;
+  await using _dispatcher = dispatcher;
+  dispatcher.start({ deps, mayWrite: () => true });
+  memory.edit(kind, name, serving());
+  dispatcher.componentChanged(stored(), undefined);
+  await clock.advance(1_000);
+  const { requests } = memory;
+  reject(new Error("The hub is gone"));
+  // The finalizer was asked for, and nothing was said before that.
+  expect(requests).toBe(0);
 });
 
 test("a status that somebody wipes while the Events about it are told is written again", async () => {
