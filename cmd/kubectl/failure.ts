@@ -16,7 +16,9 @@ export function failureOf(error: unknown, help = "kubectl knfleet --help"): Fail
   }
   if (error instanceof CommanderError) return usageFailure(error, help);
   if (error instanceof FleetError) {
-    const { next } = reasons[error.reason];
+    // Here the name of the ClusterProfile was typed, and stands in no component.
+    const isTyped = error.reason === "ClusterProfileNotFound";
+    const next = isTyped ? listProfiles : reasons[error.reason].next;
     return { error: error.message, causes: causesOf(error), next: [next] };
   }
   if (error instanceof NotServedError) {
@@ -80,6 +82,7 @@ function usageFailure({ message }: CommanderError, help: string): Failure {
   };
 }
 
+const listProfiles = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
 const installCrds =
   "install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context";
 const installInventory =

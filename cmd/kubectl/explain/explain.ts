@@ -1,7 +1,7 @@
 import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 import { codes, protectionReasons, reasons } from "../../../api/reasons.ts";
 import { knfOf, reasonsOfKnf } from "../knf-of.ts";
-import { ownReasons } from "../own-reasons.ts";
+import { ownReasons, type OwnReason } from "../own-reasons.ts";
 import { causesOf } from "./causes.ts";
 import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
 import { upstreamNotes } from "./upstream-notes.ts";
@@ -126,19 +126,30 @@ function upstreamOnly(): readonly Explanation[] {
     );
 }
 
+/** What to do about what has no number. */
+const ownSteps: Readonly<Partial<Record<string, string>>> = {
+  Interrupted: "Run the command again, perhaps with a longer --timeout.",
+  NotInBundle: "Gather again with that cluster among the selected ones.",
+  NotFound: "List what there is: kubectl knfleet status -A.",
+  StreamLimit: "Select fewer installations or one --container, or raise --max-streams.",
+  Usage: "Correct what the message names; --help of the command has its flags and examples.",
+  InternalError: "Report it, with the command line and what the same command prints with -v=6.",
+} satisfies Partial<Record<OwnReason, string>>;
+
 function explanationOf(
   name: string,
   facts: Pick<Explanation, "type" | "setBy" | "meaning"> & Partial<Explanation>,
 ): Explanation {
   const note =
     facts.type === "Reason" || name === "InternalError" ? upstreamNotes[name] : undefined;
+  const code = knfOf(name);
   return {
     name,
     title: null,
     condition: null,
-    code: knfOf(name),
+    code,
     reasons: [],
-    next: null,
+    next: ownSteps[name] ?? (code === null ? null : knfCodes[code].next),
     retry: null,
     causes: (causesOf[name] ?? []).map(([cause, command]) => ({ cause, command })),
     upstream:

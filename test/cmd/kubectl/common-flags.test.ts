@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/api-error.ts";
+import { FleetError } from "../../../api/errors.ts";
 import { agreed } from "../../../cmd/kubectl/agreed.ts";
 import { failureOf } from "../../../cmd/kubectl/failure.ts";
 import { recordedObjects } from "./recorded-hub.ts";
@@ -72,6 +73,11 @@ describe("what cannot be understood", () => {
     expect(stderr).toContain(`\nnext: ${next}\n`);
     expect(exitCode).toBe(2);
   });
+});
+
+test("a ClusterProfile that does not exist leads to the list of them", () => {
+  const error = new FleetError("ClusterProfileNotFound", "ClusterProfile a/b does not exist");
+  expect(failureOf(error).next).toEqual(["kubectl get clusterprofiles.multicluster.x-k8s.io -A"]);
 });
 
 describe("--sort-by", () => {

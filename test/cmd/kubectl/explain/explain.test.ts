@@ -58,6 +58,11 @@ describe("explain", () => {
     expect(explainable()).toEqual(expect.arrayContaining([...words, ...codes]));
   });
 
+  test("says of every word what to do", () => {
+    const silent = explainable().filter((word) => explain(word).some(({ next }) => next === null));
+    expect(silent).toEqual([]);
+  });
+
   test("reads a word in any letter case, and a finding by its name, too", () => {
     expect(explain("applyfailed")).toMatchObject([{ name: "ApplyFailed", retry: "backoff" }]);
     const named = explain(knfCodes.KNF1005.name);
