@@ -10,7 +10,7 @@ import {
   type ReadLimits,
   type Readings,
 } from "./read-clusters.ts";
-import { notFoundErrors, reportApiVersion, type Report } from "./report.ts";
+import { notFoundErrors, type Report, reportOf } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
 import type { StatusDeps } from "./status.ts";
 
@@ -78,16 +78,12 @@ interface Extras extends Pick<DeploymentList, "generatedAt" | "cliVersion"> {
 export function deploymentListOf(
   components: readonly Component[],
   readings: Readings,
-  { missing, generatedAt, cliVersion }: Extras,
+  { missing, ...stamp }: Extras,
 ): DeploymentList {
   const items = components.flatMap((component) => itemsOf(component, readings));
   const unread = unreadErrors(readings);
   const notFound = notFoundErrors(missing);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "DeploymentList",
-    generatedAt,
-    cliVersion,
+  return reportOf("DeploymentList", stamp, {
     complete: unread.length === 0,
     summary: {
       clusters: readings.size,
@@ -98,7 +94,7 @@ export function deploymentListOf(
     },
     items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
     errors: [...notFound, ...unread],
-  };
+  });
 }
 
 function itemsOf(component: Component, readings: Readings): readonly DeploymentItem[] {

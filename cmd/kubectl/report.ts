@@ -1,3 +1,4 @@
+import { timestampOf } from "../../api/conditions.ts";
 import type { KnfCode } from "../../api/knf/knf-codes.ts";
 import { knfOf } from "./knf-of.ts";
 import type { LiveReason } from "./own-reasons.ts";
@@ -36,6 +37,33 @@ export interface Report<Kind extends string, Summary, Item> {
 }
 
 export const reportApiVersion = "knfleet.dev/v1";
+
+/** When a document was made, and by which version. */
+export type ReportStamp = Pick<Report<string, unknown, unknown>, "generatedAt" | "cliVersion">;
+
+/** The stamp of a moment. */
+export function stampAt(now: Date, cliVersion: string): ReportStamp {
+  return { generatedAt: timestampOf(now), cliVersion };
+}
+
+/** The document around what a command has found. */
+export function reportOf<Kind extends string, Summary, Item>(
+  kind: Kind,
+  { generatedAt, cliVersion }: ReportStamp,
+  found: Pick<Report<Kind, Summary, Item>, "complete" | "summary" | "items" | "errors">,
+): Report<Kind, Summary, Item> {
+  const { complete, summary, items, errors } = found;
+  return {
+    apiVersion: reportApiVersion,
+    kind,
+    generatedAt,
+    cliVersion,
+    complete,
+    summary,
+    items,
+    errors,
+  };
+}
 
 /** A document as it is printed: its errors with their numbers. */
 export function withCodes<Document extends { readonly errors?: readonly ReportError[] }>(

@@ -5,7 +5,7 @@ import type { ClusterAccess } from "./cluster-access.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
 import { isReason, listInstallations } from "./installations.ts";
 import { readClusters, clusterIdOf, type ReadLimits, type Readings } from "./read-clusters.ts";
-import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "./report.ts";
+import { notFoundErrors, type Report, type ReportError, reportOf } from "./report.ts";
 import { missingNames, type Selection } from "./selection.ts";
 import type { SpokeReading } from "./spoke-reading.ts";
 import { statusDetailOf, warningsOf } from "./status-detail.ts";
@@ -120,15 +120,12 @@ export function fleetStatusOf(
 ): FleetStatus {
   const unread = items.filter(isUnread);
   const notFound = notFoundErrors(missing);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "FleetStatus",
-    ...stamp,
+  return reportOf("FleetStatus", stamp, {
     complete: unread.length === 0,
     summary: summaryOf(items),
     items: worstFirst(items),
     errors: [...notFound, ...errorsOf(unread)],
-  };
+  });
 }
 
 function summaryOf(items: readonly StatusItem[]): StatusSummary {

@@ -1,6 +1,5 @@
 import type { KubeClient } from "../../../access/kube-client.ts";
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { describe, type Manifest } from "../../../api/kubernetes.ts";
 import { whoAmI } from "../../../controller/guard/whoami.ts";
@@ -8,7 +7,7 @@ import type { Releases } from "../../../controller/render/release.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { clusterIdOf, readEach, unreadErrors, type ReadLimits } from "../read-clusters.ts";
-import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "../report.ts";
+import { notFoundErrors, type Report, type ReportError, reportOf, stampAt } from "../report.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
 import { missingRole } from "./cluster-role.ts";
 import { needsOf, type Needs } from "./needs.ts";
@@ -86,11 +85,7 @@ export async function canI(
     .flatMap((reading) => (reading.kind === "read" ? [reading.facts] : []))
     .toSorted(worstFirst);
   const unread = unreadErrors(readings);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "Permissions",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  return reportOf("Permissions", stampAt(now(), cliVersion), {
     complete: unread.length + errors.length === 0,
     summary: {
       clusters: readings.size,
@@ -99,7 +94,7 @@ export async function canI(
     },
     items,
     errors: [...notFoundErrors(missing), ...errors, ...unread],
-  };
+  });
 }
 
 interface Known {

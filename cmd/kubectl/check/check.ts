@@ -1,4 +1,3 @@
-import { timestampOf } from "../../../api/conditions.ts";
 import { mapLimited } from "../concurrency.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
@@ -6,7 +5,7 @@ import type { Flags } from "../flags.ts";
 import { selectedProfiles } from "../profiles.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
-import { reportApiVersion } from "../report.ts";
+import { reportOf, stampAt } from "../report.ts";
 import type { FailOn } from "../status.ts";
 import { itemOfHop, type CheckItem, type CheckReport } from "./check-item.ts";
 import { checkClusters, type CheckedCluster, type ClusterCheckDeps } from "./cluster-checks.ts";
@@ -103,11 +102,7 @@ export function checkReport(
 ): CheckReport {
   const count = (state: CheckItem["state"]): number =>
     items.filter((item) => item.state === state).length;
-  return {
-    apiVersion: reportApiVersion,
-    kind: "Check",
-    generatedAt: timestampOf(now),
-    cliVersion,
+  return reportOf("Check", stampAt(now, cliVersion), {
     complete: !items.some(
       ({ check: id, state }) =>
         state === "SKIPPED" && (id === "reachable" || id === "provider file"),
@@ -121,7 +116,7 @@ export function checkReport(
     },
     items,
     errors: [],
-  };
+  });
 }
 
 /** 2: the hub could not be asked; 1: something is wrong; 3: something could not be looked at. */

@@ -1,7 +1,6 @@
-import { timestampOf } from "../../../api/conditions.ts";
 import { mapLimited } from "../concurrency.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
-import { notFoundErrors, reportApiVersion } from "../report.ts";
+import { notFoundErrors, reportOf, stampAt } from "../report.ts";
 import type { FailOn } from "../status.ts";
 import type { Diagnosis, DiagnosisReport, DiagnosisSummary, Target, Vantage } from "./diagnosis.ts";
 import type { Hop } from "./hop.ts";
@@ -53,16 +52,12 @@ export function diagnosisReport(
   diagnoses: readonly Diagnosis[],
   { missing, now, cliVersion }: { missing: readonly string[]; now: Date; cliVersion: string },
 ): DiagnosisReport {
-  return {
-    apiVersion: reportApiVersion,
-    kind: "Diagnosis",
-    generatedAt: timestampOf(now),
-    cliVersion,
+  return reportOf("Diagnosis", stampAt(now, cliVersion), {
     complete: diagnoses.every(isComplete),
     summary: summaryOf(diagnoses),
     items: diagnoses.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]),
     errors: notFoundErrors(missing),
-  };
+  });
 }
 
 const ranks = { error: 0, warning: 1, ok: 2 } as const;

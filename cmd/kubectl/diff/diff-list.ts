@@ -1,11 +1,10 @@
 import type { ComponentKind, ClusterProfileRef, Component } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import type { ChangeKind, ObjectChange } from "../compare/compare.ts";
 import { fieldChanges, type FieldChange } from "../compare/field-changes.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { clusterIdOf } from "../read-clusters.ts";
-import { reportApiVersion, type Report, type ReportError } from "../report.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../report.ts";
 
 /** One object that differs. */
 export interface DiffItem {
@@ -99,11 +98,7 @@ export function diffOf(
     changes.map((change) => diffItem(component, change)),
   );
   const errors = [...others, ...unread];
-  const list: DiffList = {
-    apiVersion: reportApiVersion,
-    kind: "DiffList",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  const list: DiffList = reportOf("DiffList", stampAt(now(), cliVersion), {
     complete: errors.every(({ reason }) => reason === "NotFound"),
     summary: {
       installations: components.length,
@@ -115,7 +110,7 @@ export function diffOf(
     },
     items,
     errors,
-  };
+  });
   return { list, blocks };
 }
 

@@ -1,6 +1,5 @@
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { type Component, componentKeyOf } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
@@ -14,7 +13,7 @@ import {
   type ReadLimits,
   type ReadOne,
 } from "../read-clusters.ts";
-import { notFoundErrors, reportApiVersion, type Report } from "../report.ts";
+import { notFoundErrors, type Report, reportOf, stampAt } from "../report.ts";
 import { missingNames, type Selection } from "../selection.ts";
 
 /** One Event of the hub or of a spoke. */
@@ -65,11 +64,7 @@ export async function events(
   );
   const items = newestLast([...onHub, ...onSpokes]).filter((item) => isAsked(item, filter, now()));
   const errors = unreadErrors(readings);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "EventList",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  return reportOf("EventList", stampAt(now(), cliVersion), {
     complete: errors.length === 0,
     summary: {
       events: items.length,
@@ -79,7 +74,7 @@ export async function events(
     },
     items,
     errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
-  };
+  });
 }
 
 /** Whether an Event is one that the flags ask for. */

@@ -1,10 +1,9 @@
-import { timestampOf } from "../../../api/conditions.ts";
 import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
-import { reportApiVersion, type Report } from "../report.ts";
+import { type Report, reportOf, stampAt } from "../report.ts";
 import { explain, explainable, type Explanation } from "./explain.ts";
 import { explanationText } from "./explanation-text.ts";
 import { nearest } from "./nearest.ts";
@@ -18,7 +17,7 @@ export async function runExplain({
   terminal,
 }: ActionInput<unknown>): Promise<ExitCode> {
   const words = args.length === 0 ? explainable() : args;
-  const report = sortedBy(reportOf(words, timestampOf(terminal.now())), flags.sortBy);
+  const report = sortedBy(explanationReport(words, terminal.now()), flags.sortBy);
   const asText = args.length > 0 && flags.output === "table";
   await print(
     {
@@ -34,14 +33,10 @@ export async function runExplain({
   return report.errors.length > 0 ? exitCodes.unhealthy : exitCodes.fine;
 }
 
-function reportOf(words: readonly string[], generatedAt: string): ExplanationReport {
+function explanationReport(words: readonly string[], now: Date): ExplanationReport {
   const items = words.flatMap(explain);
   const unknown = words.filter((word) => explain(word).length === 0);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "Explanation",
-    generatedAt,
-    cliVersion: clientVersion,
+  return reportOf("Explanation", stampAt(now, clientVersion), {
     complete: true,
     summary: { total: items.length },
     items,
@@ -51,7 +46,7 @@ function reportOf(words: readonly string[], generatedAt: string): ExplanationRep
       message: unknownText(word),
       cluster: null,
     })),
-  };
+  });
 }
 
 function unknownText(word: string): string {

@@ -1,4 +1,3 @@
-import { timestampOf } from "../../../api/conditions.ts";
 import {
   indexFile,
   type Bundle,
@@ -6,7 +5,7 @@ import {
   type RecordedTable,
 } from "../bundle/bundle.ts";
 import type { ArchiveFile } from "../bundle/tar.ts";
-import { reportApiVersion } from "../report.ts";
+import { reportOf, stampAt } from "../report.ts";
 import type { Redactor } from "./redact.ts";
 
 interface Facts {
@@ -37,11 +36,7 @@ export function bundleOf(
   ];
   const sizes = files.map(({ path, text }) => ({ path, bytes: Buffer.byteLength(text) }));
   const unread = clusters.filter((cluster) => cluster.unread !== null);
-  const bundle: Bundle = {
-    apiVersion: reportApiVersion,
-    kind: "Bundle",
-    generatedAt: timestampOf(now),
-    cliVersion,
+  const bundle: Bundle = reportOf("Bundle", stampAt(now, cliVersion), {
     complete: unread.length === 0,
     summary: {
       file: null,
@@ -59,7 +54,7 @@ export function bundleOf(
         ? []
         : [{ reason: why.reason, message: redactor.text(why.message), cluster }];
     }),
-  };
+  });
   return { files: [write(indexFile, bundle), ...files], bundle };
 }
 

@@ -1,10 +1,9 @@
-import { timestampOf } from "../../../api/conditions.ts";
 import { isRecord } from "../../../api/fields.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
 import { readEach, unreadErrors, type ReadLimits } from "../read-clusters.ts";
-import { reportApiVersion, type Report, type ReportError } from "../report.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import type { Column } from "./object-table.ts";
 import { readObjects, type ClusterObjects, type Wanted } from "./read-objects.ts";
@@ -60,16 +59,12 @@ export async function getObjects(
   const refused = facts.flatMap((one) =>
     one.refused.map((error) => ({ ...error, cluster: one.cluster })),
   );
-  const list: ObjectList = {
-    apiVersion: reportApiVersion,
-    kind: "ObjectList",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  const list: ObjectList = reportOf("ObjectList", stampAt(now(), cliVersion), {
     complete: unread.length + refused.length === 0,
     summary: { objects: items.length, clusters: readings.size, unread: unread.length },
     items,
     errors: [...missing(wanted, facts), ...refused, ...unread],
-  };
+  });
   return { list, blocks };
 }
 

@@ -1,13 +1,12 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { type Component, componentKeyOf } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
 import { isRemote } from "../own-objects.ts";
 import { readEach, unreadErrors, type ReadLimits } from "../read-clusters.ts";
-import { notFoundErrors, reportApiVersion, type Report, type ReportError } from "../report.ts";
+import { notFoundErrors, type Report, type ReportError, reportOf, stampAt } from "../report.ts";
 import { missingNames, type Selection } from "../selection.ts";
 import { unreadBecause } from "../spoke-reading.ts";
 import { inOrder, itemOf, type LogItem, type LogSource } from "./log-line.ts";
@@ -79,11 +78,7 @@ export async function readLogs(
   const items = inOrder(streams);
   const unread = unreadErrors(readings);
   const errors = [...read.flatMap((one) => one.errors), ...unread];
-  return {
-    apiVersion: reportApiVersion,
-    kind: "LogList",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  return reportOf("LogList", stampAt(now(), cliVersion), {
     complete: errors.length === 0,
     summary: {
       lines: items.length,
@@ -93,7 +88,7 @@ export async function readLogs(
     },
     items,
     errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
-  };
+  });
 }
 
 function factsOf<Facts>(reading: { readonly kind: string; readonly facts?: Facts }): Facts[] {

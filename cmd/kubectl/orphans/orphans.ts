@@ -1,5 +1,4 @@
 import type { ClusterProfileRef, Component } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { hubIdOf } from "../compare/hub-id.ts";
@@ -8,7 +7,7 @@ import type { Flags } from "../flags.ts";
 import { listInstallations } from "../installations.ts";
 import { selectedProfiles } from "../profiles.ts";
 import { readEach, unreadErrors, type ReadLimits, type ReadOne } from "../read-clusters.ts";
-import { reportApiVersion, type ReportError } from "../report.ts";
+import { type ReportError, reportOf, stampAt } from "../report.ts";
 import { standIn } from "../stand-in.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";
@@ -59,11 +58,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   const denied = [...readings].flatMap(([id, reading]) =>
     reading.kind === "read" ? deniedErrors(id, reading.facts) : [],
   );
-  return {
-    apiVersion: reportApiVersion,
-    kind: "OrphanList",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  return reportOf("OrphanList", stampAt(now(), cliVersion), {
     complete: unread.length + denied.length === 0,
     summary: {
       findings: items.length,
@@ -73,7 +68,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
     },
     items,
     errors: [...denied, ...unread],
-  };
+  });
 }
 
 const readOne: ReadOne<Traces> = ({ client }, signal) => readTraces(client, signal);

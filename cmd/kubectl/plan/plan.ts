@@ -1,5 +1,4 @@
 import type { Component } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
@@ -22,7 +21,7 @@ import {
 } from "../read-clusters.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
-import { reportApiVersion, type Report } from "../report.ts";
+import { type Report, reportOf, stampAt } from "../report.ts";
 import { askHub } from "./hub-dry-run.ts";
 import { planItem, type Look, type PlanItem, type PlannedChange } from "./plan-item.ts";
 
@@ -73,16 +72,12 @@ export async function plan(
   const items = asked.map((one) => planItem(one, looks.get(keyOf(one.answer.component))));
   const unread = unreadErrors(readings);
   const denied = [...looks.values()].flatMap(({ errors }) => errors);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "Plan",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  return reportOf("Plan", stampAt(now(), cliVersion), {
     complete: unread.length + denied.length === 0,
     summary: summaryOf(items, unread.length),
     items,
     errors: [...denied, ...unread],
-  };
+  });
 }
 
 /** A component of the same kind that has the cluster already. */

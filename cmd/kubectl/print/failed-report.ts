@@ -1,8 +1,7 @@
-import { timestampOf } from "../../../api/conditions.ts";
 import type { ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { LiveReason } from "../own-reasons.ts";
-import { codedError, reportApiVersion } from "../report.ts";
+import { codedError, reportOf, stampAt } from "../report.ts";
 import { plainText } from "./plain-text.ts";
 import { renderJson, renderYaml } from "./structured.ts";
 
@@ -16,16 +15,12 @@ export async function printFailedReport(
   { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
 ): Promise<void> {
   if (flags.output !== "json" && flags.output !== "yaml") return;
-  const document = {
-    apiVersion: reportApiVersion,
-    kind,
-    generatedAt: timestampOf(terminal.now()),
-    cliVersion: clientVersion,
+  const document = reportOf(kind, stampAt(terminal.now(), clientVersion), {
     complete: false,
     summary: null,
     items: [],
     errors: [codedError({ reason, message: plainText(message), cluster: null })],
-  };
+  });
   const text = flags.output === "json" ? renderJson(document) : await renderYaml(document);
   terminal.stdout.write(text);
 }

@@ -1,5 +1,4 @@
 import { type Component, componentKeyOf } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { mapLimited } from "../concurrency.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
@@ -13,7 +12,7 @@ import {
   type ReadLimits,
   type ReadOne,
 } from "../read-clusters.ts";
-import { notFoundErrors, reportApiVersion, type Report } from "../report.ts";
+import { notFoundErrors, type Report, reportOf, stampAt } from "../report.ts";
 import { missingNames, type Selection } from "../selection.ts";
 import type { Reading } from "../spoke-reading.ts";
 import { clusterNode, installedNodes, unreadText } from "./spoke-nodes.ts";
@@ -62,11 +61,7 @@ export async function tree(
     return treeOf(component, { way: ways.get(id), reading: readings.get(id) });
   });
   const errors = unreadErrors(readings);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "Tree",
-    generatedAt: timestampOf(now()),
-    cliVersion,
+  return reportOf("Tree", stampAt(now(), cliVersion), {
     complete: errors.length === 0,
     summary: {
       installations: items.length,
@@ -76,7 +71,7 @@ export async function tree(
     },
     items,
     errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
-  };
+  });
 }
 
 /** The ways to the clusters of components, by `clusterIdOf`; after an interruption those that are known. */

@@ -1,6 +1,5 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { Component, ComponentKind } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { stringAt } from "../fields.ts";
@@ -13,7 +12,7 @@ import {
   type ReadLimits,
   type Readings,
 } from "../read-clusters.ts";
-import { reportApiVersion, type Report, type ReportError } from "../report.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { controllerVersions, type ControllerVersion } from "./controller-version.ts";
 import { nextVersion, type KnownVersions } from "./next-version.ts";
@@ -76,11 +75,7 @@ export async function version(
   signal: AbortSignal,
 ): Promise<VersionReport> {
   const said = hub === undefined ? nothing : await askHub(hub, signal);
-  return {
-    apiVersion: reportApiVersion,
-    kind: "Version",
-    generatedAt: timestampOf(now()),
-    cliVersion: client.version,
+  return reportOf("Version", stampAt(now(), client.version), {
     complete: said.errors.length === 0,
     summary: {
       client,
@@ -92,7 +87,7 @@ export async function version(
       .map((component) => versionItemOf(component, { readings: said.readings, known }))
       .toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
     errors: said.errors,
-  };
+  });
 }
 
 interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers"> {
