@@ -83,7 +83,7 @@ export function limitsOf(
   { concurrency, spokeTimeoutMs, failFast }: Flags,
   onProgress: ReadLimits["onProgress"],
 ): ReadLimits {
-  return { concurrency, spokeTimeoutMs, failFast, onProgress };
+  return { concurrency, spokeTimeoutMs, failFast: failFast === true, onProgress };
 }
 
 /** How a table of this command line shows times. */

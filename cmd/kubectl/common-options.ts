@@ -31,9 +31,23 @@ export function commonOptions(): readonly Option[] {
     new Option("--color <when>", "auto|always|never; NO_COLOR is honoured"),
     new Option("-q, --quiet", "nothing on standard error but errors"),
     new Option("--output-version <version>", "of the documents of -o json and yaml: v1"),
-    new Option("--fail-fast", "the first cluster that cannot be read ends the reading of others"),
+    new Option(
+      "--fail-fast",
+      "the first failure ends the command, such as a cluster that cannot be read; wait does so by itself",
+    ),
+    new Option(
+      "--no-fail-fast",
+      "go on after a failure; all commands but wait do so by themselves",
+    ),
     new Option("--no-input", "ask nothing: what has to be agreed to is refused without --yes"),
     new Option("-v, --v <level>", "6: requests on standard error; 9: with bodies, without secrets"),
+    ...wayOptions(),
+  ].map((option) => option.helpGroup(optionGroups.common));
+}
+
+/** How spokes are reached, and how long that may take. */
+function wayOptions(): readonly Option[] {
+  return [
     new Option(
       "--clusterprofile-provider-file <file>",
       "access providers, as the controller's (default: those in the hub's ConfigMap; env KNFLEET_PROVIDER_FILE)",
@@ -52,8 +66,8 @@ export function commonOptions(): readonly Option[] {
     ),
     new Option("--concurrency <number>", "spokes read at the same time (default 16)"),
     new Option("--spoke-timeout <duration>", "time for one spoke (default 10s)"),
-    new Option("--timeout <duration>", "time for the whole command (default 1m)"),
-  ].map((option) => option.helpGroup(optionGroups.common));
+    new Option("--timeout <duration>", "time for the whole command (default 1m; wait: 10m)"),
+  ];
 }
 
 /** How the hub is reached: kubectl's flags with kubectl's meaning. */

@@ -12,3 +12,12 @@ export function parseDurationMs(text: string, flag: string): number {
   if (spanMs !== undefined && spanMs >= 0 && spanMs <= dayMs) return spanMs;
   throw new UsageError(`Invalid value "${text}" for ${flag}: want a duration such as 10s or 1m30s`);
 }
+
+// As for kubectl wait.
+const weekMs = 7 * dayMs;
+
+/** The same for how long a command may take: less than nothing stands for a week. Throws UsageError. */
+export function parseTimeoutMs(text: string, flag: string): number {
+  const spanMs = goDurationMs(/^-\d+$/.test(text) ? `${text}s` : text) ?? 0;
+  return spanMs < 0 ? weekMs : parseDurationMs(text, flag);
+}

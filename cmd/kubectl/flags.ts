@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 
 import type { RequestObserver } from "../../access/request-record.ts";
 import type { RecordedFleet } from "./bundle/bundle.ts";
-import { parseDurationMs } from "./duration.ts";
+import { parseDurationMs, parseTimeoutMs } from "./duration.ts";
 import { hubOverrides, type HubFlags, type RawHubFlags } from "./hub-flags.ts";
 import { outputOf, type ExtraFormat, type OutputFormat } from "./output-format.ts";
 import type { ColourMode } from "./print/colour.ts";
@@ -64,8 +64,8 @@ export interface Flags {
   readonly quiet: boolean;
   /** False: nobody is asked anything. */
   readonly input: boolean;
-  /** True: the first cluster that cannot be read ends the reading. */
-  readonly failFast: boolean;
+  /** True: the first failure ends the command; undefined: as the command does by itself. */
+  readonly failFast: boolean | undefined;
   /** From 6 on requests are shown, from 9 on with their bodies. */
   readonly verbosity: number;
   /** Is told of every request. */
@@ -85,6 +85,8 @@ export interface Flags {
   readonly timeoutMs: number;
   /** False: `timeoutMs` is the default, and a command that goes on may go on. */
   readonly timeoutGiven: boolean;
+  /** `--timeout 0`, which tells `wait` to look once. */
+  readonly timeoutZero?: boolean;
   readonly hub: HubFlags;
   /** Path of a bundle to read in place of the fleet. */
   readonly bundle: string | undefined;
@@ -127,7 +129,7 @@ function mannersOf(
     color: oneOf(raw.color ?? "auto", ["auto", "always", "never"], "--color"),
     quiet: raw.quiet ?? false,
     input: raw.input ?? true,
-    failFast: raw.failFast ?? false,
+    failFast: raw.failFast,
     verbosity: verbosityOf(raw.v ?? "0"),
   };
 }
@@ -152,8 +154,7 @@ export function readFlags(
     chunkSize: chunkSizeOf(raw.chunkSize),
     spokeTimeoutMs: timeoutOf(raw.spokeTimeout, "--spoke-timeout", 10_000),
     spokeTimeoutGiven: raw.spokeTimeout !== undefined,
-    timeoutMs: timeoutOf(raw.timeout, "--timeout", 60_000),
-    timeoutGiven: raw.timeout !== undefined,
+    ...wholeTimeOf(raw.timeout),
     bundle: nonEmpty(raw.bundle),
     hub: {
       kubeconfig: nonEmpty(raw.kubeconfig),
@@ -197,6 +198,19 @@ function chunkSizeOf(text = "500"): number {
   throw new UsageError(
     `Invalid value "${text}" for --chunk-size: want a number, or 0 for no limit`,
   );
+}
+
+const wholeTimeMs = 60_000;
+
+/** How long the command may take; zero is no limit of the user's. */
+function wholeTimeOf(
+  text: string | undefined,
+): Pick<Flags, "timeoutMs" | "timeoutGiven" | "timeoutZero"> {
+  if (text === undefined) return { timeoutMs: wholeTimeMs, timeoutGiven: false };
+  const spanMs = parseTimeoutMs(text, "--timeout");
+  return spanMs === 0
+    ? { timeoutMs: wholeTimeMs, timeoutGiven: false, timeoutZero: true }
+    : { timeoutMs: spanMs, timeoutGiven: true };
 }
 
 // Zero means "no limit" to kubectl; here nothing may wait for ever, so it means the default.

@@ -11,7 +11,7 @@ export function switchesOf(options: readonly Option[]): readonly string[] {
 
 /**
  * The command line in the one form that the parser knows: `-o=json` becomes `-o json`, `--quiet=true` becomes
- * `--quiet`, `--quiet=false` disappears; what follows `--` stays as it is. Throws UsageError.
+ * `--quiet`, `--quiet=false` disappears, or becomes `--no-quiet` where there is such a flag, and the other way round; what follows `--` stays as it is. Throws UsageError.
  */
 export function normalizedArgs(
   args: readonly string[],
@@ -21,14 +21,19 @@ export function normalizedArgs(
   const flagsEnd = end < 0 ? args.length : end;
   const flags = args.slice(0, flagsEnd).flatMap((arg) => {
     const [, name = "", value = ""] = /^(-{1,2}[A-Za-z][\w-]*)=(.*)$/s.exec(arg) ?? [];
-    if (switches.includes(name)) return switchOf(name, value);
+    if (switches.includes(name)) return switchOf(name, value, switches);
     return /^-[A-Za-z]$/.test(name) ? [name, value] : [arg];
   });
   return [...flags, ...args.slice(flagsEnd)];
 }
 
-function switchOf(name: string, value: string): readonly string[] {
+function switchOf(name: string, value: string, switches: readonly string[]): readonly string[] {
   if (["true", "1", "t"].includes(value.toLowerCase())) return [name];
-  if (["false", "0", "f"].includes(value.toLowerCase())) return [];
+  if (["false", "0", "f"].includes(value.toLowerCase())) {
+    const opposite = name.startsWith("--no-")
+      ? name.replace("--no-", "--")
+      : name.replace(/^--/, "--no-");
+    return opposite !== name && switches.includes(opposite) ? [opposite] : [];
+  }
   throw new UsageError(`Invalid value "${value}" for ${name}: want true or false`);
 }

@@ -45,12 +45,19 @@ export function standingOf(goal: Goal, component: Component | undefined): Standi
   return currentStanding(goal, component);
 }
 
-const notThere: Standing = {
+/** How a name that does not exist stands to a goal that needs it. */
+export const notThere: Standing = {
   state: "waiting",
   reason: "NotFound",
   code: knfOf("NotFound"),
   message: "It does not exist yet",
 };
+
+/** How a component that was there and is there no more stands to a goal. */
+export function standingOfGone(goal: Goal): Standing {
+  if (goal.kind === "deleted") return met;
+  return { ...notThere, state: "failed", message: "It was deleted while it was waited for" };
+}
 
 function currentStanding(goal: Goal, component: Component): Standing {
   const { state, reason, code, message } = hubViewOf(component);

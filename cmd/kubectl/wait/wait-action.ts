@@ -1,5 +1,4 @@
 import type { Component } from "../../../api/component.ts";
-import { timestampOf } from "../../../api/conditions.ts";
 import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
@@ -13,9 +12,10 @@ import { openClusterAccess } from "../open-cluster-access.ts";
 import { clusterNames } from "../print/cluster-name.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
-import { reportApiVersion } from "../report.ts";
+import { reportOf, stampAt } from "../report.ts";
 import { askedSelection } from "../selection-file.ts";
 import type { Selection } from "../selection.ts";
+import { UsageError } from "../usage-error.ts";
 import { goalOf, minimumOf, type Goal } from "./goal.ts";
 import {
   waitExitCode,
@@ -30,7 +30,6 @@ export interface WaitFlags extends FilenameFlag {
   readonly for?: string;
   readonly min?: string;
   readonly stable?: string;
-  readonly failFast?: boolean;
 }
 
 const defaultTimeoutMs = 600_000;
@@ -43,24 +42,43 @@ export async function runWait(
 ): Promise<ExitCode> {
   const { flags, options, terminal } = input;
   const goal = goalOf(options.for ?? "ready");
-  minimumOf(options.min ?? "100%", 0);
-  const stableMs = parseDurationMs(options.stable ?? "2s", "--stable");
+  const min = options.min ?? "100%";
+  minimumOf(min, 0);
+  const wantedMs = parseDurationMs(options.stable ?? "2s", "--stable");
+  // One look cannot tell for how long.
+  const isOneLook = flags.timeoutZero === true;
+  const stableMs = isOneLook ? 0 : wantedMs;
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const selection = await askedSelection(input, access, signal);
+  checkMinimum(min, selection);
   const clock = AbortSignal.timeout(timeoutMs);
+  const failFast = flags.failFast ?? true;
   const { items, summary } = await untilDone(
-    { goal, options, stableMs, access, selection },
+    { goal, min, failFast, stableMs, isOneLook, access, selection },
     { clock, stop: signal },
     AbortSignal.any([signal, clock]),
   );
   return await finish(items, summary, input);
 }
 
+/** More than can ever be there would be waited for in vain. Throws UsageError. */
+function checkMinimum(min: string, { names, namespace, kinds }: Selection): void {
+  const isFixed =
+    names.length > 0 && names.every((one) => (one.namespace ?? namespace) !== undefined);
+  if (!isFixed) return;
+  const most = names.reduce((sum, { kind }) => sum + (kind === undefined ? kinds.length : 1), 0);
+  if (minimumOf(min, most) <= most) return;
+  throw new UsageError(`--min ${min} is more than the ${most} that are waited for`);
+}
+
 interface Waiting {
   readonly goal: Goal;
-  readonly options: WaitFlags;
+  readonly min: string;
+  readonly failFast: boolean;
   readonly stableMs: number;
+  /** Nothing is waited for. */
+  readonly isOneLook: boolean;
   readonly access: ClusterAccess;
   readonly selection: Selection;
 }
@@ -79,7 +97,7 @@ interface Done {
 
 /** Looks until the goal is met for long enough, cannot be met, or an end has come. */
 async function untilDone(
-  { goal, options, stableMs, access, selection }: Waiting,
+  { goal, min, failFast, stableMs, isOneLook, access, selection }: Waiting,
   { clock, stop }: Ends,
   signal: AbortSignal,
 ): Promise<Done> {
@@ -92,10 +110,9 @@ async function untilDone(
     // oxlint-disable-next-line no-await-in-loop -- one look after another
     const components = await look({ access, selection, isFirst }, signal);
     isFirst = false;
-    const before = goal.kind === "deleted" ? items : [];
-    if (components !== undefined) items = waitItems(goal, components, { selection, before });
-    const ends = { isTimedOut: clock.aborted, isStopped: stop.aborted };
-    const summary = summaryOf(items, { ...options, goal, ...ends, began });
+    if (components !== undefined) items = waitItems(goal, components, { selection, before: items });
+    const ends = { isTimedOut: isOneLook || clock.aborted, isStopped: stop.aborted };
+    const summary = summaryOf(items, { min, failFast, goal, ...ends, began });
     metSince = summary.outcome === "met" ? (metSince ?? performance.now()) : undefined;
     const leftMs = metSince === undefined ? pollMs : stableMs - (performance.now() - metSince);
     const outcome = settledOutcome(summary.outcome, { ...ends, leftMs });
@@ -140,7 +157,7 @@ interface Judged extends Omit<WaitSummary, "outcome"> {
   readonly outcome: WaitSummary["outcome"] | "waiting";
 }
 
-interface Terms extends Pick<WaitFlags, "min" | "failFast"> {
+interface Terms extends Pick<Waiting, "min" | "failFast"> {
   readonly goal: Goal;
   readonly isTimedOut: boolean;
   readonly isStopped: boolean;
@@ -148,7 +165,7 @@ interface Terms extends Pick<WaitFlags, "min" | "failFast"> {
 }
 
 function summaryOf(items: readonly WaitItem[], terms: Terms): Judged {
-  const { min = "100%", failFast = true, isTimedOut, isStopped, began } = terms;
+  const { min, failFast, isTimedOut, isStopped, began } = terms;
   const total = items.length;
   const met = items.filter(({ state }) => state === "met").length;
   const failed = items.filter(({ state }) => state === "failed").length;
@@ -164,7 +181,9 @@ function summaryOf(items: readonly WaitItem[], terms: Terms): Judged {
   const isEmpty = total === 0 && terms.goal.kind !== "deleted";
   if (!isEmpty && met >= wanted) return { ...counts, outcome: "met" };
   if (isStopped) return { ...counts, outcome: "interrupted" };
-  if (failFast && total - failed < wanted) return { ...counts, outcome: "failed" };
+  // Where more are wanted than there are, others have to come, and may.
+  const isHopeless = wanted <= total && total - failed < wanted;
+  if (failFast && isHopeless) return { ...counts, outcome: "failed" };
   return { ...counts, outcome: isTimedOut ? "timedOut" : "waiting" };
 }
 
@@ -174,16 +193,12 @@ async function finish(
   { flags, terminal }: ActionInput<WaitFlags>,
 ): Promise<ExitCode> {
   const report: WaitReport = sortedBy(
-    {
-      apiVersion: reportApiVersion,
-      kind: "Wait",
-      generatedAt: timestampOf(terminal.now()),
-      cliVersion: clientVersion,
+    reportOf("Wait", stampAt(terminal.now(), clientVersion), {
       complete: summary.outcome !== "interrupted",
       summary,
       items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
       errors: [],
-    },
+    }),
     flags.sortBy,
   );
   await print(

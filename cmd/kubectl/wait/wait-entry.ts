@@ -9,7 +9,7 @@ export function waitEntry(): CommandEntry {
     name: "wait",
     args: "[TYPE[/NAME] | NAME...] --for=CONDITION",
     summary: "Wait until installations are ready, resolved, deleted or of a version",
-    text: "Waits for the hub's word about the selected installations: ready (condition Ready of the latest spec), resolved\n(TargetClusterResolved), version=1.22 (ready, and of that version), deleted. What cannot become true without somebody's help, such\nas a ClusterProfile that does not exist, ends the waiting at once with code 1. A name that does not exist yet is waited for.",
+    text: "Waits for the hub's word about the selected installations: ready (condition Ready of the latest spec), resolved\n(TargetClusterResolved), version=1.22 (ready, and of that version), deleted. What cannot become true without somebody's help, such\nas a ClusterProfile that does not exist, ends the waiting at once with code 1, unless --no-fail-fast is given. A name that does not exist\nyet is waited for; one that is deleted while it is waited for has failed. --timeout 0 looks once, and less than nothing is a week.",
     examples: [
       ["kubectl knfleet wait ks/knative-serving --for=ready", "one installation"],
       [
@@ -21,9 +21,11 @@ export function waitEntry(): CommandEntry {
     options: [
       filenameOption(),
       new Option("--for <condition>", "ready|resolved|deleted|version=VERSION (default ready)"),
-      new Option("--min <count>", "so many of them, or so many percent (default 100%)"),
+      new Option(
+        "--min <count>",
+        "so many of them, or so many percent (default 100%); more than there are wait for others",
+      ),
       new Option("--stable <duration>", "it has to be true for so long (default 2s)"),
-      new Option("--no-fail-fast", "go on when something cannot become true by itself"),
     ],
     kind: "Wait",
     completes: "installations",

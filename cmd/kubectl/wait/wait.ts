@@ -2,7 +2,7 @@ import type { Component, ComponentKind } from "../../../api/component.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import type { Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { standingOf, type Goal, type Standing } from "./goal.ts";
+import { notThere, standingOf, standingOfGone, type Goal, type Standing } from "./goal.ts";
 
 /** One installation that is waited for. */
 export interface WaitItem extends Standing {
@@ -25,14 +25,23 @@ export interface WaitSummary {
 
 export type WaitReport = Report<"Wait", WaitSummary, WaitItem>;
 
-/** The rows for what exists now: the selected components, names that do not exist, and for `deleted` those that were there before. */
+/**
+ * The rows for what exists now: the selected components, names that do not exist, and of those that were there before all for `deleted`, and what was
+ * named otherwise.
+ */
 export function waitItems(
   goal: Goal,
   components: readonly Component[],
   { selection, before }: { readonly selection: Selection; readonly before: readonly WaitItem[] },
 ): readonly WaitItem[] {
   const present = components.map((component) => itemOf(goal, component));
-  const gone = before.filter((item) => !present.some((one) => isSame(one, item)));
+  const isGone = (item: WaitItem): boolean =>
+    wasThere(item) && !present.some((one) => isSame(one, item));
+  const gone = before
+    .filter(isGone)
+    .filter(
+      (item) => goal.kind === "deleted" || selection.names.some((name) => answers(item, name)),
+    );
   const missing = selection.names
     .map(({ kind, namespace, name }) => ({ kind: kind ?? null, namespace, name }))
     .filter((wanted) => ![...present, ...gone].some((item) => answers(item, wanted)))
@@ -42,11 +51,12 @@ export function waitItems(
       name,
       kind,
     }));
-  return [
-    ...present,
-    ...gone.map((item) => ({ ...item, ...standingOf(goal, undefined) })),
-    ...missing,
-  ];
+  return [...present, ...gone.map((item) => ({ ...item, ...standingOfGone(goal) })), ...missing];
+}
+
+/** False for a name that has not existed yet. */
+function wasThere({ state, reason }: WaitItem): boolean {
+  return state !== "waiting" || reason !== notThere.reason;
 }
 
 function itemOf(goal: Goal, component: Component): WaitItem {
@@ -68,10 +78,13 @@ function isSame(one: WaitItem, other: WaitItem): boolean {
   return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
 }
 
-function answers(
-  item: WaitItem,
-  { kind, namespace, name }: Pick<WaitItem, "kind" | "name"> & { readonly namespace?: string },
-): boolean {
+interface Wanted {
+  readonly kind?: ComponentKind | null;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+function answers(item: WaitItem, { kind = null, namespace, name }: Wanted): boolean {
   const isPlace = namespace === undefined || item.namespace === namespace;
   return isPlace && item.name === name && (kind === null || item.kind === kind);
 }

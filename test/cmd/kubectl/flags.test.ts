@@ -69,6 +69,15 @@ describe("flags", () => {
     }
   });
 
+  test.each([
+    ["0", { timeoutGiven: false, timeoutZero: true }],
+    ["-1", { timeoutGiven: true, timeoutMs: 604_800_000 }],
+    ["-1h", { timeoutGiven: true, timeoutMs: 604_800_000 }],
+    ["5", { timeoutGiven: true, timeoutMs: 5_000 }],
+  ])("take --timeout %s as kubectl wait does", (timeout, expected) => {
+    expect(readFlags({ timeout }, {})).toMatchObject(expected);
+  });
+
   test("never wait for ever: a time-out of zero is the default", () => {
     expect(readFlags({ spokeTimeout: "0" }, {}).spokeTimeoutMs).toBe(10_000);
   });

@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { goalOf, minimumOf, standingOf } from "../../../../cmd/kubectl/wait/goal.ts";
+import { waitFor } from "../../../fleet/wait-for.ts";
+import { startChangingCluster } from "../changing-cluster.ts";
 import { component } from "../fleet-facts.ts";
 import { runText } from "../run-text.ts";
 import { startStubHub } from "../stub-hub.ts";
@@ -110,6 +112,17 @@ describe("wait", () => {
     { objects: [], line: "ks/gone --for=deleted", code: 0 },
     { objects: [ready], line: "--for=deleted --timeout 1s", code: 124 },
     { objects: [ready], line: "--for=nothing", code: 2 },
+    { objects: [blocked], line: "--timeout 1s --fail-fast=false", code: 124 },
+    { objects: [blocked], line: "--timeout 1s --no-fail-fast=false", code: 1 },
+    { objects: [ready, trying], line: "-A --min 5 --timeout 1s", code: 124 },
+    { objects: [blocked], line: "-A --min 5 --timeout 1s", code: 124 },
+    { objects: [ready], line: "ks/a ke/b --min 3", code: 2 },
+    { objects: [ready], line: "a b --min 5", code: 2 },
+    { objects: [ready], line: "--timeout=0", code: 0 },
+    { objects: [trying], line: "--timeout=0", code: 124 },
+    { objects: [blocked], line: "--timeout 0s", code: 1 },
+    { objects: [ready], line: "--timeout=-1", code: 0 },
+    { objects: [ready], line: "--timeout -1s", code: 0 },
   ])("$line exits $code", async ({ objects, line, code }) => {
     expect((await ran(objects, line)).exitCode).toBe(code);
   });
@@ -128,6 +141,33 @@ describe("wait", () => {
     });
     const { exitCode } = await runText(["wait"], { env: hub.env, signal: stop.signal });
     expect(exitCode).toBe(130);
+  });
+
+  test("ends when what was named is deleted, and says so; what was not named is no longer waited for", async () => {
+    const other = { ...trying, metadata: { ...trying.metadata, name: "other", uid: "other" } };
+    const outcomeOf = async (...names: readonly string[]) => {
+      await using hub = await startChangingCluster(trying, other);
+      const running = runText(["wait", ...names, "--stable", "0s", "-o", "json"], hub);
+      await waitFor("its watches", () => hub.requests.length >= 4);
+      hub.remove(other);
+      const healed = { ...ready, metadata: { ...ready.metadata, resourceVersion: "9" } };
+      if (names.length === 0) hub.put(healed);
+      return await running;
+    };
+    const named = await outcomeOf("ks/other", "ks/knative-serving");
+    expect(named.exitCode).toBe(1);
+    expect(JSON.parse(named.stdout)).toMatchObject({
+      items: [
+        {
+          name: "other",
+          state: "failed",
+          reason: "NotFound",
+          message: expect.stringMatching(/deleted while/),
+        },
+        { name: "knative-serving" },
+      ],
+    });
+    expect((await outcomeOf()).exitCode).toBe(0);
   });
 
   test("holds for the stable time before it says so", async () => {
