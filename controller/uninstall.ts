@@ -9,6 +9,7 @@ import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
 import type { ClusterGuard } from "./guard/cluster-guard.ts";
 import { releaseNamespaces } from "./guard/namespace-label.ts";
+import { assertUnused } from "./in-use.ts";
 import type { Steps } from "./outcome.ts";
 import { assertPermitted, claimantsOf, leaveAlone } from "./permission.ts";
 import type { Remaining } from "./progress.ts";
@@ -124,6 +125,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   const log = deps.log.child(logFieldsOf(work));
   const either = AbortSignal.any([signal, connection.signal]);
   const where = { target, signal: connection.signal };
+  await assertUnused({ component, target }, either);
   const guard = await deps.guards.forRemoval(component, where, either);
   try {
     const { removed: count } = await finalize(
