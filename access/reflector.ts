@@ -12,8 +12,8 @@ export interface ReflectorHandlers {
   readonly onDelete: (object: KubeObject) => void;
   /** A list or watch failed and is tried again; foreign text in the error. Called for each failure. */
   readonly onError?: (error: unknown) => void;
-  /** The whole collection is known; called again after every complete relist. */
-  readonly onSynced?: () => void;
+  /** The whole collection is known; called again after every complete relist. `wentBack`: it is at an earlier version than was known, because an older state was restored. */
+  readonly onSynced?: (wentBack: boolean) => void;
 }
 
 export interface ReflectorOptions {
@@ -28,6 +28,8 @@ export interface ReflectorOptions {
 
 const minBackoffMs = 800;
 const steadyMs = 1_000;
+// Bookmarks of a quiet watch come after 120 s at the latest. Spec: engine-facts.md 2.
+const silentMs = 150_000;
 
 /** Key of an object in a reflector. */
 export function reflectorKey(metadata: {
@@ -51,6 +53,8 @@ export class Reflector implements Disposable {
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   #version: string | undefined;
+  /** Also while the collection is listed anew. */
+  #lastVersion = "";
   /** Without WatchList support in the server the collection is listed in pages. */
   #listsFirst = false;
   /** Keys seen since a relist began; undefined while there is none. */
@@ -145,9 +149,17 @@ export class Reflector implements Disposable {
       this.#version === undefined
         ? { metadataOnly }
         : { metadataOnly, resourceVersion: this.#version };
-    for await (const event of client.watch(ref, options, signal)) {
-      if (signal.aborted) return;
-      this.#take(event);
+    const beganAt = performance.now();
+    let isSilent = true;
+    try {
+      for await (const event of client.watch(ref, options, signal)) {
+        if (signal.aborted) return;
+        isSilent = false;
+        this.#take(event);
+      }
+    } finally {
+      // A server of which an older state was restored says nothing before it has come as far as we are.
+      if (isSilent && performance.now() - beganAt >= silentMs) this.#version = undefined;
     }
     // A list that was cut off before its end begins again from nothing.
     this.#seen = undefined;
@@ -178,7 +190,9 @@ export class Reflector implements Disposable {
 
   // During the initial list objects come in no order of version, so none of them is a place to continue from.
   #advance(version: string): void {
-    if (this.#seen === undefined && version !== "") this.#version = version;
+    if (this.#seen !== undefined || version === "") return;
+    this.#version = version;
+    this.#lastVersion = version;
   }
 
   #change(object: KubeObject): void {
@@ -212,6 +226,7 @@ export class Reflector implements Disposable {
   #endRelist(version: string): void {
     const seen = this.#seen;
     this.#seen = undefined;
+    const wentBack = isEarlier(version, this.#lastVersion);
     this.#advance(version);
     if (seen !== undefined) {
       for (const [key, object] of this.#objects) {
@@ -223,6 +238,11 @@ export class Reflector implements Disposable {
     }
     this.#isSynced = true;
     this.#synced.resolve();
-    this.#handlers.onSynced?.();
+    this.#handlers.onSynced?.(wentBack);
   }
+}
+
+function isEarlier(one: string, other: string): boolean {
+  const areNumbers = [one, other].every((version) => /^\d{1,20}$/.test(version));
+  return areNumbers && BigInt(one) < BigInt(other);
 }

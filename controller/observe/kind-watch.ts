@@ -18,8 +18,8 @@ export interface KindWatchOptions {
 export interface KindWatchHandlers {
   readonly onObject: (object: KubeObject) => void;
   readonly onGone: (object: KubeObject) => void;
-  /** A complete list was read, or the kind is not served any more; what `has` does not know is gone. */
-  readonly onListed: () => void;
+  /** A complete list was read, or the kind is not served any more; what `has` does not know is gone. `wentBack`: see reflector.ts. */
+  readonly onListed: (wentBack: boolean) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -68,6 +68,11 @@ export class KindWatch implements Disposable {
     return this.#reflector.get(reflectorKey(key)) !== undefined;
   }
 
+  /** What is kept of the objects. */
+  objects(): Iterable<KubeObject> {
+    return this.#reflector.values();
+  }
+
   /** Resolves when the list has arrived, or the kind is not served or may not be watched; rejects when none of that can be said for now. */
   get settled(): Promise<void> {
     return this.#settled.promise;
@@ -107,7 +112,7 @@ export class KindWatch implements Disposable {
           this.#handlers.onObject(object);
         },
         onDelete: onGone,
-        onSynced: () => this.#listed(),
+        onSynced: (wentBack) => this.#listed(wentBack),
         onError: (error) => this.#failed(error),
       },
       // Ended by its disposal.
@@ -115,12 +120,12 @@ export class KindWatch implements Disposable {
     );
   }
 
-  #listed(): void {
+  #listed(wentBack: boolean): void {
     this.#failures = 0;
     this.#isServed = true;
     this.#refusal = undefined;
     this.#holdsList = true;
-    this.#handlers.onListed();
+    this.#handlers.onListed(wentBack);
     this.#wasListed = true;
     this.#settle();
   }
@@ -147,7 +152,7 @@ export class KindWatch implements Disposable {
   #notServed(): void {
     if (this.#holdsList) {
       this.#restart();
-      this.#handlers.onListed();
+      this.#handlers.onListed(false);
     }
     this.#isServed = false;
     this.#settle();

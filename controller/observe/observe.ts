@@ -155,7 +155,10 @@ class LiveObservation implements Observation {
     const watch: KindWatch = new KindWatch(options, {
       onObject: (object) => this.#seen(object, watch.wasListed),
       onGone: (object) => this.#gone(object),
-      onListed: () => this.#listed(kind, watch),
+      onListed: (wentBack) => {
+        if (wentBack) this.#rewound(watch);
+        this.#listed(kind, watch);
+      },
       onError: (err) => log.debug({ kind: resource.kind, err }, "A watch on the target failed"),
     });
     this.#watches.set(kind, watch);
@@ -218,6 +221,19 @@ class LiveObservation implements Observation {
     // What a later list does not have may have finished while nobody was watching.
     if (record.finished === false && isNewer(record, known)) this.#cutShort.add(id);
     this.#report("object", record);
+  }
+
+  /** What was known is of a future that was undone: what was taken for an old event is how things are. */
+  #rewound(watch: KindWatch): void {
+    for (const object of watch.objects()) {
+      const record = this.#sightings.get(object);
+      if (record === undefined) continue;
+      const id = identityOf(record.key);
+      const known = this.#records.get(id);
+      if (known?.resourceVersion === record.resourceVersion) continue;
+      this.#record(id, record);
+      if (isDrift(known, record)) this.#report("object", record);
+    }
   }
 
   #listed(kind: string, watch: KindWatch): void {

@@ -35,6 +35,8 @@ export class SingleWatch implements Disposable {
   #noted: Known | undefined;
   #seen: Known | undefined;
   #isGone = false;
+  /** An older state of the cluster was restored since it was noted. */
+  #isRewound = false;
   #goneUid: string | undefined;
 
   constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
@@ -55,7 +57,7 @@ export class SingleWatch implements Disposable {
       {
         onChange: () => this.#compare(),
         onDelete: ({ metadata }) => this.#gone(metadata.uid),
-        onSynced: () => this.#listed(),
+        onSynced: (wentBack) => this.#listed(wentBack),
         onError: handlers.onError,
       },
       // Ended by its disposal.
@@ -65,7 +67,7 @@ export class SingleWatch implements Disposable {
 
   /** It is gone, or not as it was noted. */
   get isDisturbed(): boolean {
-    if (this.#isGone) return true;
+    if (this.#isGone || this.#isRewound) return true;
     if (this.#noted === undefined || this.#seen === undefined) return false;
     return isNewer(this.#seen, this.#noted) && this.#seen.look !== this.#noted.look;
   }
@@ -81,6 +83,7 @@ export class SingleWatch implements Disposable {
   note(object: KubeObject): void {
     this.#noted = knownOf(object);
     this.#isGone = false;
+    this.#isRewound = false;
   }
 
   [Symbol.dispose](): void {
@@ -105,10 +108,12 @@ export class SingleWatch implements Disposable {
     this.#handlers.onDisturbed(this.#key);
   }
 
-  #listed(): void {
+  #listed(wentBack: boolean): void {
     const isThere = [...this.#reflector.values()].length > 0;
-    if (isThere || this.#isGone) return;
-    this.#gone();
+    if (!isThere && !this.#isGone) this.#gone();
+    if (!isThere || !wentBack || this.#noted === undefined) return;
+    this.#isRewound = true;
+    this.#handlers.onDisturbed(this.#key);
   }
 }
 

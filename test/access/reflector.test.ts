@@ -10,6 +10,8 @@ const ref = { resource: knownResource("v1", "ConfigMap"), namespace: "n" };
 
 /** What one watch request does: gives these events and then ends, fails, or stays open. */
 interface Script {
+  /** How long it goes on after its events. Default 2 s: long enough to be no hasty end. */
+  readonly lastsMs?: number;
   readonly events?: readonly WatchEvent[];
   readonly end: "ends" | "stays" | Error;
 }
@@ -71,8 +73,7 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
       watches.push(options.resourceVersion);
       const script = remaining.shift() ?? { end: "stays" };
       yield* script.events ?? [];
-      // Long enough to be no hasty end.
-      vi.advanceTimersByTime(2_000);
+      vi.advanceTimersByTime(script.lastsMs ?? 2_000);
       if (script.end === "stays") {
         await new Promise((resolve) => {
           if (signal.aborted) resolve(undefined);
@@ -94,6 +95,7 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
         told.push(`${before === undefined ? "+" : "~"}${metadata.name}`),
       onDelete: ({ metadata }) => told.push(`-${metadata.name}`),
       onError: (error) => errors.push(error),
+      onSynced: (wentBack) => void (wentBack && told.push("wentBack")),
     },
     stop.signal,
   );
@@ -124,6 +126,18 @@ describe("a reflector", () => {
     expect(watches).toEqual([undefined, undefined]);
     expect([...reflector.values()].map(({ metadata }) => metadata.name)).toEqual(["b", "c"]);
     expect(errors).toEqual([]);
+  });
+
+  test("lists anew after a watch that never said a word, and tells when an older state was restored", async () => {
+    reflecting([
+      { events: [added("a", "30"), added("b", "40"), bookmark("50", true)], end: "ends" },
+      { end: new ConnectionError("timeout", "silence"), lastsMs: 180_000 },
+      { events: [added("a", "20"), bookmark("25", true)], end: "ends" },
+      { end: "ends" },
+    ]);
+    await watched(5);
+    expect(watches).toEqual([undefined, "50", undefined, "25", "25"]);
+    expect(told).toEqual(["+a", "+b", "~a", "-b", "wentBack"]);
   });
 
   test("begins again from nothing when the first list is cut off", async () => {

@@ -5,7 +5,7 @@ import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
 import { silentLog } from "../../support/silent-log.ts";
-import { ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, ScriptedWatches } from "./scripted-watches.ts";
 
 const root = { resource: knownResource("v1", "ConfigMap"), namespace: "ns", name: "root" };
 const namespace = { resource: knownResource("v1", "Namespace"), name: "ns" };
@@ -96,6 +96,19 @@ test("a root that is gone is disturbed until it is there again", async () => {
   await seen(1);
   expect(observation.isDisturbed()).toBe(true);
   observation.noteGuarded(rootAs(3));
+  expect(observation.isDisturbed()).toBe(false);
+});
+
+test("a root of an older state of the cluster, which was restored, is disturbed until it is noted", async () => {
+  observation.noteGuarded(rootAs(8, { ours: "yes" }));
+  observation.guard([root]);
+  watches.listed("ConfigMap", [rootAs(8, { ours: "yes" })]);
+  watches.send("ConfigMap", apiError(410, "too old resource version"));
+  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+  watches.listed("ConfigMap", [rootAs(5)], "60");
+  await seen(1);
+  expect(observation.isDisturbed()).toBe(true);
+  observation.noteGuarded(rootAs(5));
   expect(observation.isDisturbed()).toBe(false);
 });
 

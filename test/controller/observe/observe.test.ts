@@ -204,6 +204,18 @@ describe("reported is", () => {
     expect(await reported(1)).toEqual([aChanged]);
   });
 
+  test("an object that an older state of the cluster brought back, though its version is a smaller one", async () => {
+    sends("MODIFIED", configMap("a", { version: 150 }));
+    await vi.waitFor(() => {
+      expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("150");
+    }, 30_000);
+    watches.send("ConfigMap", apiError(410, "too old resource version"));
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    watches.listed("ConfigMap", [configMap("a", { version: 50, owns: ["f:b"] })], "60");
+    expect(await reported(1)).toEqual([aChanged]);
+    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("50");
+  });
+
   test("an object that was replaced while nobody was watching", async () => {
     watches.send("ConfigMap", apiError(410, "too old resource version"));
     await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
