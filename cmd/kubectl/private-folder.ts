@@ -17,6 +17,13 @@ export async function makePrivateFolder(): Promise<PrivateFolder> {
   const removeNow = (): void => rmSync(folder, { recursive: true, force: true });
   // A second Ctrl-C ends the process without disposal.
   process.once("exit", removeNow);
+  // The end of the terminal ends the process without both, unless somebody else cares for it.
+  const onHangup = (): void => {
+    removeNow();
+    process.off("SIGHUP", onHangup);
+    if (process.listenerCount("SIGHUP") === 0) process.kill(process.pid, "SIGHUP");
+  };
+  process.on("SIGHUP", onHangup);
   return {
     path: folder,
     async write(name, text) {
@@ -27,6 +34,7 @@ export async function makePrivateFolder(): Promise<PrivateFolder> {
     async [Symbol.asyncDispose]() {
       await rm(folder, { recursive: true, force: true });
       process.off("exit", removeNow);
+      process.off("SIGHUP", onHangup);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -123,31 +123,37 @@ describe("an interrupted command", () => {
     expect(performance.now() - interruptedAt).toBeLessThan(30_000);
   });
 
-  test("T-86 leaves no kubeconfig for plugins behind, which only its owner could read meanwhile", async () => {
-    const kubeconfig = await writeKubeconfig(`https://127.0.0.1:${portOf(server)}`);
-    const providers = join(folder, "providers.json");
-    await writeFile(providers, JSON.stringify({ providers: [] }));
-    const temporary = join(folder, "temporary");
-    await mkdir(temporary);
-    const seen: string[] = [];
-    const flags = ["--clusterprofile-provider-file", providers, "--plugin-namespace", "x"];
-    const { exitCode } = await runKnfleet(["status", "-A", ...flags], {
-      env: { KUBECONFIG: kubeconfig, TMPDIR: temporary },
-      // The server accepts and never answers: the command is waiting for it now.
-      during: (child) => {
-        server.once("connection", () => {
-          for (const name of readdirSync(temporary, { recursive: true }).map(String)) {
-            const mode = statSync(join(temporary, name)).mode & 0o777;
-            seen.push(`${name.replace(/-\w{6}(?=\/|$)/, "")} ${mode.toString(8)}`);
-          }
-          child.kill("SIGINT");
-        });
-      },
-    });
-    expect(exitCode).toBe(130);
-    expect(seen).toEqual(["kubectl-knfleet 700", "kubectl-knfleet/config 600"]);
-    expect(readdirSync(temporary)).toEqual([]);
-  });
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 130],
+    ["SIGHUP", null],
+  ] as const)(
+    "T-86 leaves no kubeconfig for plugins behind after %s, which only its owner could read meanwhile",
+    async (name, code) => {
+      const kubeconfig = await writeKubeconfig(`https://127.0.0.1:${portOf(server)}`);
+      const providers = join(folder, "providers.json");
+      await writeFile(providers, JSON.stringify({ providers: [] }));
+      const temporary = await mkdtemp(join(folder, "temporary-"));
+      const seen: string[] = [];
+      const flags = ["--clusterprofile-provider-file", providers, "--plugin-namespace", "x"];
+      const { exitCode } = await runKnfleet(["status", "-A", ...flags], {
+        env: { KUBECONFIG: kubeconfig, TMPDIR: temporary },
+        // The server accepts and never answers: the command is waiting for it now.
+        during: (child) => {
+          server.once("connection", () => {
+            for (const name of readdirSync(temporary, { recursive: true }).map(String)) {
+              const mode = statSync(join(temporary, name)).mode & 0o777;
+              seen.push(`${name.replace(/-\w{6}(?=\/|$)/, "")} ${mode.toString(8)}`);
+            }
+            child.kill(name);
+          });
+        },
+      });
+      expect(exitCode).toBe(code);
+      expect(seen).toEqual(["kubectl-knfleet 700", "kubectl-knfleet/config 600"]);
+      expect(readdirSync(temporary)).toEqual([]);
+    },
+  );
 });
 
 function portOf(server: Server): number {
