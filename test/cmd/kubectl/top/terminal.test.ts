@@ -52,6 +52,9 @@ async function inTerminal(then: (user: User) => void | Promise<void>) {
     });
   try {
     await sees(/3 installations: 2 healthy, 1 not healthy\./);
+    // Before the keys are read a terminal takes Ctrl-C and Ctrl-Z for itself, and for all that runs in it.
+    child.stdin.write("j");
+    await sees(/> team-a +knative-eventing/);
     const [, pid] = /pid=(\d+)=/.exec(written) ?? [];
     await then({ type: (text) => child.stdin.write(text), sees, pid: Number(pid) });
     await once(child, "close");
@@ -85,9 +88,6 @@ describe.runIf(isThere)("in a terminal", () => {
 
   test("Ctrl-Z where no shell could go on with it does not stop it for good", async () => {
     const ran = await inTerminal(async ({ type, sees }) => {
-      // Before the keys are read a terminal takes Ctrl-Z for itself.
-      type("j");
-      await sees(/> team-a +knative-eventing/);
       type("\u001a");
       // oxlint-disable-next-line no-control-regex -- the screen comes back
       await sees(/\u001b\[\?1049l[^]*\u001b\[\?1049h/);
