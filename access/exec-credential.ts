@@ -90,7 +90,7 @@ function documentOf(stdout: string): unknown {
     // Not JSON: perhaps YAML. The parser's errors would quote the output.
   }
   // As in Go: what begins like JSON has to be JSON, though YAML would allow more, such as a comma at the end.
-  if (/^[ \t\r\n]*\{/.test(stdout)) throw new OutputError("is not JSON");
+  if (/^[ \t\r\n]*\{/.test(stdout)) throw new OutputError(strayText(stdout) ?? "is not JSON");
   try {
     const [document] = parseAllDocuments(stdout, {
       logLevel: "silent",
@@ -102,12 +102,34 @@ function documentOf(stdout: string): unknown {
         tags.filter((tag) => typeof tag === "string" || !tag.tag.endsWith(":timestamp")),
     });
     if (document !== undefined && "errors" in document && document.errors.length === 0) {
-      return document.toJS({ maxAliasCount: 100 });
+      const value: unknown = document.toJS({ maxAliasCount: 100 });
+      if (isRecord(value) || strayText(stdout) === undefined) return value;
     }
   } catch {
     // Falls through to the one error.
   }
-  throw new OutputError("is neither JSON nor YAML");
+  throw new OutputError(strayText(stdout) ?? "is neither JSON nor YAML");
+}
+
+/** Where a greeting or a warning stands beside a credential that could be read; undefined when there is none of the two. */
+function strayText(stdout: string): string | undefined {
+  const from = stdout.indexOf("{");
+  const to = stdout.lastIndexOf("}") + 1;
+  if (from < 0 || !isCredentialText(stdout.slice(from, to))) return undefined;
+  const [before, after] = [stdout.slice(0, from).trim(), stdout.slice(to).trim()];
+  if (before === "" && after === "") return undefined;
+  return before === ""
+    ? "ends with other text, behind the ExecCredential"
+    : "begins with other text, in front of the ExecCredential";
+}
+
+function isCredentialText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && value["kind"] === "ExecCredential";
+  } catch {
+    return false;
+  }
 }
 
 /** What a plugin printed, as text: UTF-8, or UTF-16 when it says so by a byte order mark. */

@@ -35,6 +35,42 @@ describe("the output of a plugin", () => {
     expect(parseExecCredential(output, plan, now).authorization?.reveal()).toBe("Bearer T1");
   });
 
+  test.each([
+    {
+      name: "a greeting in front of it",
+      text: "Welcome to ACME!\n{}",
+      says: "begins with other text",
+    },
+    { name: "a greeting with a colon", text: "note: hello\n{}", says: "begins with other text" },
+    { name: "a warning behind it", text: "{}\nWARNING: update me", says: "ends with other text" },
+    { name: "a greeting and something else", text: "Hello\n[1, 2", says: "" },
+  ])("is refused with $name, and nothing of it is told", ({ text, says }) => {
+    const output = JSON.stringify({
+      kind: "ExecCredential",
+      apiVersion: v1,
+      status: { token: "T1" },
+    });
+    let message = "";
+    try {
+      parseExecCredential(text.replace("{}", output), plan, now);
+    } catch (error) {
+      message = error instanceof FleetError ? `${error.code}: ${error.message}` : String(error);
+    }
+    expect(message).toContain("PluginOutputInvalid: ");
+    expect(message).toContain(says);
+    expect(message).not.toMatch(/T1|ACME|update/);
+  });
+
+  test("may be JSON behind a comment, which is YAML", () => {
+    const json = JSON.stringify({
+      kind: "ExecCredential",
+      apiVersion: v1,
+      status: { token: "T1" },
+    });
+    const credential = parseExecCredential(`# hello\n${json}\n`, plan, now);
+    expect(credential.authorization?.reveal()).toBe("Bearer T1");
+  });
+
   test("may have a token with white space around it (X14)", () => {
     expect(parse({ token: " T1\n" }).authorization?.reveal()).toBe("Bearer T1");
   });
