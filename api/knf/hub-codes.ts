@@ -94,4 +94,9 @@ export const hubCodes = {
     meaning: "The controller does not let the component use the ClusterProfile that it names.",
     next: "Ask the operator of the hub for a grant, or for trust in the ClusterProfile; docs/security.md says how.",
   },
+  KNF1021: {
+    name: "ClocksDiffer",
+    meaning: "The clock of this machine and that of the hub differ by more than two minutes.",
+    next: "Set the clock of the machine that is wrong: credentials and certificates are judged by it.",
+  },
 } as const;

@@ -3,13 +3,14 @@ import type { KubeClient } from "../../../access/kube-client.ts";
 import { operatorApiVersion } from "../../../api/component.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { whoAmI } from "../../../controller/guard/whoami.ts";
+import { humanDuration } from "../age.ts";
 import {
   findControllers,
   type ControllerDeployment,
   type ControllerLease,
   type Controllers,
 } from "./find-controller.ts";
-import { failed, finding, passed, passedWith, type HopResult } from "./hop.ts";
+import { failed, finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
 
 /** Who we are on the hub, and what time it is there. */
 export interface HubFacts {
@@ -33,7 +34,28 @@ export async function reachHub(
   const system = await hub.get(ref, { metadataOnly: true }, signal).catch(unlessDenied);
   const user = who?.username ?? "(not known)";
   const timeMs = who?.serverTimeMs ?? now().getTime();
-  return passed({ user, timeMs, id: system?.metadata.uid }, `${hub.server} as ${user}`);
+  return passedWith({ user, timeMs, id: system?.metadata.uid }, `${hub.server} as ${user}`, {
+    findings: clockFindings(now().getTime(), timeMs),
+  });
+}
+
+// The hub's time is one of whole seconds, and an answer takes a while.
+const clockGraceMs = 120_000;
+
+/** Credentials and certificates are judged by the clock of this machine. */
+function clockFindings(hereMs: number, thereMs: number): readonly Finding[] {
+  const aheadMs = hereMs - thereMs;
+  if (Math.abs(aheadMs) <= clockGraceMs) return [];
+  const span = humanDuration(Math.abs(aheadMs));
+  return [
+    finding("warning", "KNF1021", {
+      message: `The clock of this machine is ${span} ${aheadMs > 0 ? "ahead of" : "behind"} the hub's`,
+      evidence: [
+        `here it is ${new Date(hereMs).toISOString()}`,
+        `there it is ${new Date(thereMs).toISOString()}`,
+      ],
+    }),
+  ];
 }
 
 function unlessDenied(error: unknown): undefined {
@@ -50,7 +72,11 @@ export async function servedKinds(hub: KubeClient, signal: AbortSignal): Promise
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     return failed("KNF1004", `The hub does not serve ${operatorApiVersion}`, {
-      next: ["kubectl apply -f charts/knfleet/crds", "or choose the hub with --context"],
+      evidence: [`the hub that was asked is ${hub.server}`],
+      next: [
+        "choose the hub with --context; kubectl config get-contexts lists them",
+        "or, if it is the hub: kubectl apply -f charts/knfleet/crds",
+      ],
     });
   }
 }

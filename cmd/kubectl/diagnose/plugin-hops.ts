@@ -141,5 +141,18 @@ export function describeCredential(credential: Credential, nowMs: number): HopRe
   } else if (expiresAtMs !== undefined && expiresAtMs - nowMs < soonMs) {
     findings.push(finding("warning", "KNF3020", { message: text }));
   }
+  const odd = oddToken(credential);
+  if (odd !== undefined) findings.push(finding("error", "KNF3011", { message: odd }));
   return passedWith(credential, text, { findings, evidence });
+}
+
+/** What no API server takes for a token: it reads the header `Authorization` up to the second space. */
+function oddToken({ authorization }: Credential): string | undefined {
+  const token = authorization?.reveal().replace(/^Bearer /, "") ?? "";
+  if (/^bearer /i.test(token)) {
+    return 'The token itself begins with "Bearer ", which is put in front of it anyway';
+  }
+  return token.includes(" ")
+    ? "The token holds a space, up to which API servers read it"
+    : undefined;
 }

@@ -1,10 +1,11 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { recordAt } from "../../../api/fields.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { causeOfPods, causeOfRefusal, conditionOf } from "../../../controller/observe/pod-cause.ts";
 import { mapLimited } from "../concurrency.ts";
-import { stringAt } from "../fields.ts";
+import { numberAt, stringAt } from "../fields.ts";
 import { finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
 
 interface Waiting {
@@ -36,6 +37,17 @@ export async function checkPods(
   });
 }
 
+const unobserved =
+  "its cluster's kube-controller-manager has not looked at its latest change: it does not run, or is behind";
+const managerStep =
+  "kubectl --context SPOKE get pods -n kube-system -l component=kube-controller-manager";
+
+/** Whether no controller of the cluster has taken note of what the Deployment is to be. */
+function isUnobserved(deployment: KubeObject): boolean {
+  const observed = numberAt(deployment, "status", "observedGeneration") ?? 0;
+  return observed < (deployment.metadata.generation ?? 0);
+}
+
 async function causeOf(
   { namespace, name }: Waiting,
   client: KubeClient,
@@ -45,6 +57,8 @@ async function causeOf(
     const ref = { resource: knownResource("apps/v1", "Deployment"), namespace, name };
     const deployment = await client.get(ref, {}, signal);
     if (deployment === undefined) return undefined;
+    if (isUnobserved(deployment))
+      return { message: `Deployment ${namespace}/${name}: ${unobserved}`, next: [managerStep] };
     const refusal = conditionOf(deployment, "ReplicaFailure");
     const labels = Object.entries(recordAt(deployment, "spec", "selector", "matchLabels"));
     const labelSelector = labels.map(([key, value]) => `${key}=${String(value)}`).join(",");

@@ -99,8 +99,31 @@ test.each<{ name: string; hops: readonly Row[]; code: KnfCode; because?: KnfCode
     ],
     code: "KNF3010",
   },
+  {
+    name: "a clock that is wrong explains what has ended by it",
+    hops: [
+      ["hub", "KNF1021", "warning"],
+      ["plugin", "KNF3014"],
+    ],
+    code: "KNF1021",
+  },
+  {
+    name: "a clock that is wrong explains nothing else",
+    hops: [
+      ["hub", "KNF1021", "warning"],
+      ["tcp", "KNF4002"],
+    ],
+    code: "KNF4002",
+  },
 ])("$name", ({ hops, code, because = null }) => {
   expect(rootCauseOf(hops.map(hopOf))).toMatchObject({ code, because });
+});
+
+test("what a wrong clock makes fail is an error, though the clock alone is a warning", () => {
+  const clock: Row = ["hub", "KNF1021", "warning"];
+  expect(rootCauseOf([clock].map(hopOf))).toMatchObject({ severity: "warning" });
+  const both: readonly Row[] = [clock, ["credential", "KNF3014"]];
+  expect(rootCauseOf(both.map(hopOf))).toMatchObject({ code: "KNF1021", severity: "error" });
 });
 
 test("there is none when all is well", () => {
