@@ -1,13 +1,13 @@
-import { askedOf, limitsOf, print, timesOf, type ActionInput } from "./action.ts";
+import { askedOf, print, timesOf, type ActionInput } from "./action.ts";
 import { clientVersion } from "./client-version.ts";
 import { deployments, deploymentsExitCode } from "./deployments.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { FilenameFlag } from "./filename-option.ts";
 import { objectName } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
+import { openReading } from "./open-reading.ts";
 import { deploymentsTable } from "./print/deployments-table.ts";
 import { deploymentNotes } from "./print/notes.ts";
-import { openProgress } from "./print/progress.ts";
 import { sortedBy } from "./print/sorted.ts";
 import { askedSelection } from "./selection-file.ts";
 
@@ -17,16 +17,16 @@ export async function runDeployments(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, terminal } = input;
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = await askedSelection(input, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
+  const { limits, end } = openReading(flags, terminal);
   const list = sortedBy(
     await deployments(
-      { selection, limits: limitsOf(flags, progress.update) },
+      { selection, limits },
       { access, now, cliVersion: clientVersion },
       signal,
-    ).finally(progress.end),
+    ).finally(end),
     flags.sortBy,
   );
   await print(

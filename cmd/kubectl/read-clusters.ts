@@ -2,6 +2,7 @@ import type { KubeClient } from "../../access/kube-client.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
+import { countedReading } from "./counted-reading.ts";
 import { ownReasons } from "./own-reasons.ts";
 import type { Running } from "./print/progress.ts";
 import { readProfile } from "./profiles.ts";
@@ -77,20 +78,15 @@ export async function readEach<Facts>(
   );
   const isRemote = [...targets.values()].some((ref) => ref !== undefined);
   const spokes = isRemote ? await access.spokes() : { reach: undefined };
-  let done = 0;
-  const running = new Map<string, number>();
+  const counted = countedReading(targets.size, limits.onProgress);
   const failed = new AbortController();
   const both = AbortSignal.any([signal, failed.signal]);
   const readings = await mapLimited([...targets], limits.concurrency, async ([id, ref]) => {
     const timeoutMs = limits.spokeTimeoutMs;
-    const name = id === "" ? "<hub>" : id;
-    running.set(name, performance.now());
-    limits.onProgress?.(done, targets.size, running);
-    const reading = await readCluster({ id, ref }, { access, spokes, timeoutMs, read }, both);
+    const reading = await counted(id === "" ? "<hub>" : id, () =>
+      readCluster({ id, ref }, { access, spokes, timeoutMs, read }, both),
+    );
     if (limits.failFast === true && reading.kind === "unread") failed.abort();
-    done += 1;
-    running.delete(name);
-    limits.onProgress?.(done, targets.size, running);
     return [id, reading] as const;
   });
   return new Map(readings);

@@ -4,8 +4,8 @@ import { componentKinds } from "../../api/component.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorFactOf, type AnchorFact } from "./anchor-fact.ts";
 import { deploymentFactOf, type DeploymentFact } from "./deployment-fact.ts";
-import { ifDenied } from "./diagnose/if-denied.ts";
 import { stringAt } from "./fields.ts";
+import { ifDenied } from "./if-denied.ts";
 
 /** What one cluster says about the Knative installations on it. */
 export interface SpokeFacts {

@@ -1,9 +1,9 @@
 import { openReleases, type Releases } from "../../../controller/render/release.ts";
-import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { askedOf, print, selectionOf, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
-import { openProgress } from "../print/progress.ts";
+import { openReading } from "../open-reading.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { renderJson } from "../print/structured.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
@@ -34,14 +34,13 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const found = await findComponents(args, { access, flags }, signal);
   const releases = await releasesOf(input, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const { version } = options;
   const asked = await canI(
     found,
     { access, limits, releases, version, now, cliVersion: clientVersion },
     signal,
-  ).finally(progress.end);
+  ).finally(end);
   const report = sortedBy(asked, flags.sortBy);
   const { command } = askedOf(selectionOf([], flags, access), flags);
   const notes = canINotes(report, { command, args, version });

@@ -1,4 +1,4 @@
-import { limitsOf, print, type ActionInput } from "../action.ts";
+import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { openRendering } from "../compare/open-rendering.ts";
 import { contextOf } from "../diagnose/diagnose-action.ts";
@@ -6,8 +6,8 @@ import { openVantage } from "../diagnose/open-vantage.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { oneOf } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { plainText } from "../print/plain-text.ts";
-import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { componentReader } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
@@ -43,21 +43,20 @@ async function liveCheck(
   signal: AbortSignal,
 ): Promise<CheckReport> {
   const { flags, options, terminal } = input;
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   const radar = radarOf(options.warnWithin, now().getTime());
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   await using here = await openVantage(flags, { env });
   const documents = await documentsOf(input, access.namespace, signal);
   await using settings =
     documents === undefined ? undefined : await openRendering(input, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const place = flags.namespace === null ? { namespace: undefined } : {};
   return await check(
     { documents, flags: { ...flags, ...place }, cliVersion: clientVersion },
     { context: contextOf(input, here), access, limits, radar, settings },
     signal,
-  ).finally(progress.end);
+  ).finally(end);
 }
 
 async function documentsOf(input: ActionInput<CheckFlags>, namespace: string, signal: AbortSignal) {

@@ -3,7 +3,7 @@ import type { ClusterProfileRef } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { mapLimited } from "../concurrency.ts";
-import { ifDenied } from "../diagnose/if-denied.ts";
+import { countedReading } from "../counted-reading.ts";
 import { checkVersion } from "../diagnose/installation-hops.ts";
 import { checkRights } from "../diagnose/rights-hop.ts";
 import { rootCauseOf } from "../diagnose/root-cause.ts";
@@ -11,6 +11,7 @@ import type { WalkContext } from "../diagnose/walk-context.ts";
 import type { HubWalk } from "../diagnose/walk-hub.ts";
 import { walkTarget } from "../diagnose/walk-target.ts";
 import { stringAt } from "../fields.ts";
+import { ifDenied } from "../if-denied.ts";
 import { readEach, type ReadLimits, type ReadOne } from "../read-clusters.ts";
 import { standIn } from "../stand-in.ts";
 import { checkItem, type CheckItem } from "./check-item.ts";
@@ -41,8 +42,9 @@ export async function checkClusters(
   signal: AbortSignal,
 ): Promise<{ readonly items: readonly CheckItem[]; readonly versions: Versions }> {
   const { limits, access } = deps;
+  const counted = countedReading(clusters.length, limits.onProgress);
   const walked = await mapLimited(clusters, limits.concurrency, (cluster) =>
-    reach(cluster, deps, signal),
+    counted(`${cluster.ref.namespace}/${cluster.ref.name}`, () => reach(cluster, deps, signal)),
   );
   const reached = clusters.filter((_, at) => walked[at]?.isReached === true);
   const stands = reached.map(({ ref }) => standIn(ref));

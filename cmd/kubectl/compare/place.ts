@@ -8,7 +8,7 @@ import { rootKeyOf } from "../../../controller/apply/root-object.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import { twinKeyOf } from "../../../controller/guard/twin.ts";
 import { fieldManagerOf } from "../../../controller/resolve.ts";
-import { ifDenied } from "../diagnose/if-denied.ts";
+import { ifDenied } from "../if-denied.ts";
 
 /** Where an installation is or would be, as its controller sees it. */
 export interface Place {

@@ -3,7 +3,7 @@ import { listAt, recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, numberAt, stringAt } from "../fields.ts";
-import { ifDenied } from "./if-denied.ts";
+import { ifDenied } from "../if-denied.ts";
 
 /** A Deployment of the hub that works on the components. */
 export interface ControllerDeployment {

@@ -7,9 +7,9 @@ import { recordAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, stringAt } from "../fields.ts";
 import { hubProviderFile, type HubProviderFile } from "../hub-provider-file.ts";
+import { ifDenied } from "../if-denied.ts";
 import { flagOf, type ControllerDeployment, type Controllers } from "./find-controller.ts";
 import { finding, passedWith, type HopResult } from "./hop.ts";
-import { ifDenied } from "./if-denied.ts";
 import type { WalkContext } from "./walk-context.ts";
 
 /** A provider file and whose word it is: that decides which commands of it may be run. */

@@ -5,7 +5,7 @@ import { clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { ifDenied } from "./if-denied.ts";
+import { ifDenied } from "../if-denied.ts";
 
 /**
  * An object, undefined when it does not exist. Who may list and not get, as the controller some kinds, finds it in a list. Throws as the

@@ -4,11 +4,11 @@ import { getProfile } from "../../../access/profile-versions.ts";
 import { componentKeyOf, type ComponentKey } from "../../../api/component.ts";
 import { selectionOf } from "../action.ts";
 import type { Flags } from "../flags.ts";
+import { ifDenied } from "../if-denied.ts";
 import { inTrouble, listInstallations } from "../installations.ts";
 import { profileAnywhere } from "../profiles.ts";
 import { allKinds, missingNames, type Selection } from "../selection.ts";
 import type { Target } from "./diagnosis.ts";
-import { ifDenied } from "./if-denied.ts";
 
 const profileTypes = /^(?:cp|clusterprofiles?(?:\.multicluster\.x-k8s\.io)?)$/i;
 

@@ -1,16 +1,16 @@
 import { describe } from "../../../api/kubernetes.ts";
-import { askedOf, limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { askedOf, print, selectionOf, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { openRendering } from "../compare/open-rendering.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { clusterNames } from "../print/cluster-name.ts";
 import { painter, wantsColour } from "../print/colour.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { objectLine } from "../print/object-line.ts";
 import { plainText } from "../print/plain-text.ts";
-import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { clusterIdOf } from "../read-clusters.ts";
@@ -52,12 +52,11 @@ export async function runDiff(
 
 async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Promise<Diff> {
   const { flags, terminal } = input;
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   const { ends, args } = endsOf(input);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   await using settings = await openRendering(input, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const deps: DiffDeps = { access, limits, settings, now, cliVersion: clientVersion };
   const place = ends !== undefined && flags.namespace === null ? { namespace: undefined } : {};
   const selection = selectionOf(args, { ...flags, ...place }, access);
@@ -65,7 +64,7 @@ async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Pro
     ends === undefined
       ? diff(selection, deps, signal)
       : diffBetween({ selection, ends }, deps, signal);
-  return await work.finally(progress.end);
+  return await work.finally(end);
 }
 
 const emptyTable: Table = { headers: [], rows: [] };

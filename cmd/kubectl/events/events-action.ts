@@ -7,9 +7,10 @@ import type { ExitCode } from "../exit-codes.ts";
 import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { unreadNotes } from "../print/notes.ts";
-import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
+import { jsonLine } from "../print/structured.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { askedSelection } from "../selection-file.ts";
 import type { Selection } from "../selection.ts";
@@ -41,16 +42,15 @@ export async function runEvents(
   const { live = true } = options;
   const filter = filterOf(options);
   if (options.watch === true) checkWatch(flags);
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const selection = await askedSelection(input, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const found = await events(
     { selection, filter },
     { access, limits, live, now, cliVersion: clientVersion },
     signal,
-  ).finally(progress.end);
+  ).finally(end);
   const list = sortedBy(found, flags.sortBy);
   if (options.watch === true) {
     return await watch(list, input, { access, selection, filter, signal });
@@ -103,7 +103,7 @@ async function watch(
     const news = items.filter((item) => isAsked(item, filter, now()) && !shown.has(keyOf(item)));
     for (const item of news) remember(keyOf(item), shown);
     if (flags.output === "json") {
-      stdout.write(news.map((item) => `${JSON.stringify(item)}\n`).join(""));
+      stdout.write(news.map(jsonLine).join(""));
       return;
     }
     const table = eventsTable(news, flags.output === "wide", timesOf(flags, terminal));

@@ -1,4 +1,4 @@
-import { limitsOf, print, selectionOf } from "../action.ts";
+import { print, selectionOf } from "../action.ts";
 import type { RecordedCluster } from "../bundle/bundle.ts";
 import { recordedFleet } from "../bundle/read-bundle.ts";
 import { recordedAccess } from "../bundle/recorded-access.ts";
@@ -6,7 +6,7 @@ import type { ArchiveFile } from "../bundle/tar.ts";
 import { clientVersion } from "../client-version.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
-import { openProgress } from "../print/progress.ts";
+import { openReading } from "../open-reading.ts";
 import { statusHtml } from "../print/status-html.ts";
 import { notFoundErrors } from "../report.ts";
 import { allKinds } from "../selection.ts";
@@ -108,7 +108,7 @@ async function collected(
   signal: AbortSignal,
 ): Promise<Collected> {
   const { args, flags, options, terminal } = input;
-  const { env, stderr, now } = terminal;
+  const { env, now } = terminal;
   const live = options.live ?? true;
   const onCredential = known.credential.bind(known);
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
@@ -120,16 +120,16 @@ async function collected(
   );
   const selection = selectionOf(args, flags, access);
   const isWhole = isWholeFleet(selection) && flags.recorded?.isWhole !== false;
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
+  const reading = openReading(flags, terminal);
   const spokeTimeoutMs = flags.spokeTimeoutGiven ? flags.spokeTimeoutMs : defaultSpokeTimeoutMs;
-  const limits = { ...limitsOf(flags, progress.update), spokeTimeoutMs };
+  const limits = { ...reading.limits, spokeTimeoutMs };
   // One progress is enough.
   const quiet = { ...limits, onProgress: undefined };
   const logs = { access, limits: quiet, live, now, cliVersion: clientVersion };
   const [gathered, others] = await Promise.all([
     gather({ access, selection, limits }, deadline),
     documentsOf(input, { logs, selection, onCredential, isWhole }, deadline),
-  ]).finally(progress.end);
+  ]).finally(reading.end);
   return {
     clusters: gathered.clusters,
     isWhole: isWhole && gathered.isWhole,

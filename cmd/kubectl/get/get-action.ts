@@ -1,13 +1,13 @@
 import { isRecord } from "../../../api/fields.ts";
-import { askedOf, limitsOf, print, tableText, type ActionInput } from "../action.ts";
+import { askedOf, print, tableText, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { stringAt } from "../fields.ts";
 import type { FilenameFlag } from "../filename-option.ts";
 import { textOf } from "../jsonpath/evaluate-jsonpath.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { unreadNotes } from "../print/notes.ts";
-import { openProgress } from "../print/progress.ts";
 import { orderedBy, sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { askedSelection } from "../selection-file.ts";
@@ -28,16 +28,15 @@ export interface GetFlags extends FilenameFlag {
 export async function runGet(input: ActionInput<GetFlags>, signal: AbortSignal): Promise<ExitCode> {
   const { args, flags, options, terminal } = input;
   const wanted = { ...wantedOf(args, options), pageSize: flags.chunkSize };
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = await askedSelection({ ...input, args: [] }, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const { list, blocks } = await getObjects(
     { selection, wanted },
     { access, limits, now, cliVersion: clientVersion },
     signal,
-  ).finally(progress.end);
+  ).finally(end);
   const sortBy = pathInItem(flags.sortBy);
   const document = sortedBy(list, sortBy);
   const wide = flags.output === "wide";

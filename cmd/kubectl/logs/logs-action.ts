@@ -8,10 +8,11 @@ import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
 import { listInstallations } from "../installations.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { plainText } from "../print/plain-text.ts";
-import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
+import { jsonLine } from "../print/structured.ts";
 import { askedSelection } from "../selection-file.ts";
 import { missingNames } from "../selection.ts";
 import { UsageError } from "../usage-error.ts";
@@ -40,7 +41,7 @@ export async function runLogs(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   const { recorded } = flags;
   // A bundle costs no connections.
   const most = recorded === undefined ? defaultStreams : Number.POSITIVE_INFINITY;
@@ -50,14 +51,13 @@ export async function runLogs(
   if (recorded !== undefined) (await import("../bundle/recorded-logs.ts")).logsOf(recorded);
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   if (follow) return await runFollow(input, { access, filter, live }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const selection = await askedSelection(input, access, signal);
   const found = await readLogs(
     { selection, filter },
     { access, limits, live, now, cliVersion: clientVersion },
     signal,
-  ).finally(progress.end);
+  ).finally(end);
   const list = sortedBy(found, flags.sortBy);
   const { unread, clusters } = list.summary;
   const text = logText(input);
@@ -106,7 +106,7 @@ async function runFollow(
   const text = logText(input);
   const sink = {
     line: (item: Parameters<typeof text>[0]) =>
-      terminal.stdout.write(flags.output === "json" ? `${JSON.stringify(item)}\n` : text(item)),
+      terminal.stdout.write(flags.output === "json" ? jsonLine(item) : text(item)),
     trouble: (error: Parameters<typeof unreadNotes>[0][number]) => {
       outcome.isComplete = false;
       const lines = unreadNotes([error], { unread: 0, clusters: 0 });

@@ -1,12 +1,12 @@
-import { askedOf, limitsOf, print, type ActionInput } from "../action.ts";
+import { askedOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { clusterNames } from "../print/cluster-name.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { objectLine } from "../print/object-line.ts";
 import { plainText } from "../print/plain-text.ts";
-import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { UsageError } from "../usage-error.ts";
@@ -23,17 +23,16 @@ export async function runOrphans(
   { flags, options, terminal }: ActionInput<OrphansFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   const { live = true } = options;
   if (flags.recorded?.isWhole === false) throw new UsageError(partOnly, wholeSteps);
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
+  const { limits, end } = openReading(flags, terminal);
   // What is to be done is to be done on the clusters, also when a bundle has told of it.
   const { command: knfleet } = askedOf({ kinds: [], names: [] }, { ...flags, bundle: undefined });
   const commands = { knfleet, kubectl: knfleet.replace("kubectl knfleet", "kubectl") };
-  const limits = limitsOf(flags, progress.update);
   const deps = { access, limits, flags, commands, live, now, cliVersion: clientVersion };
-  const list = sortedBy(await orphans(deps, signal).finally(progress.end), flags.sortBy);
+  const list = sortedBy(await orphans(deps, signal).finally(end), flags.sortBy);
   await print(
     {
       document: list,

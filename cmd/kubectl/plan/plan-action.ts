@@ -1,15 +1,15 @@
 import { describe } from "../../../api/kubernetes.ts";
-import { limitsOf, print, type ActionInput } from "../action.ts";
+import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { openRendering } from "../compare/open-rendering.ts";
 import type { RenderingFlags } from "../compare/rendering-options.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { clusterNames } from "../print/cluster-name.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { objectLine } from "../print/object-line.ts";
 import { plainText } from "../print/plain-text.ts";
-import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { componentReader } from "../render/render-files.ts";
@@ -29,7 +29,7 @@ export async function runPlan(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  const { env, now, stderr } = terminal;
+  const { env, now } = terminal;
   const { filename = [] } = options;
   if (filename.length === 0) {
     throw new UsageError("There is nothing to plan: name a file with -f, or - for standard input", [
@@ -41,10 +41,9 @@ export async function runPlan(
   const read = componentReader({ flags, terminal }, signal, access.namespace);
   const { components, notes } = await usageInstead(read(filename, "-f"));
   await using settings = await openRendering(input, access, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const deps = { access, limits, settings, now, cliVersion: clientVersion };
-  const found = await plan(components, deps, signal).finally(progress.end);
+  const found = await plan(components, deps, signal).finally(end);
   const document = sortedBy(found, flags.sortBy);
   await print(
     {

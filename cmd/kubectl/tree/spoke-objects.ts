@@ -2,7 +2,7 @@ import type { KubeClient } from "../../../access/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { ifDenied } from "../diagnose/if-denied.ts";
+import { ifDenied } from "../if-denied.ts";
 import { anchorOf, deploymentsOf } from "../own-objects.ts";
 import { readSpokeFacts, type SpokeFacts } from "../spoke-facts.ts";
 

@@ -1,15 +1,15 @@
 import { loadProviderFile } from "../../../access/provider-file.ts";
-import { askedOf, limitsOf, print, type ActionInput } from "../action.ts";
+import { askedOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { inAscii, wantsAscii } from "../print/characters.ts";
 import { painter, wantsColour } from "../print/colour.ts";
 import { unreadNotes } from "../print/notes.ts";
-import { openProgress } from "../print/progress.ts";
 import { askedSelection } from "../selection-file.ts";
 import type { Terminal } from "../terminal.ts";
 import { dotOf, mermaidOf } from "./graph.ts";
@@ -33,13 +33,12 @@ export async function runTree(
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const selection = await askedSelection(input, access, signal);
   const way = await wayDeps(access, { flags, env }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   const report = await tree(
     selection,
     { access, way, limits, now, cliVersion: clientVersion },
     signal,
-  ).finally(progress.end);
+  ).finally(end);
   const items = options.all === true ? report.items : report.items.map(collapsed);
   const { command } = askedOf(selection, flags);
   const notes = notesOf(report, command);

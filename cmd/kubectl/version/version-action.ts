@@ -1,10 +1,10 @@
-import { limitsOf, print, selectionOf, type ActionInput } from "../action.ts";
+import { print, selectionOf, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { nameOf } from "../installation-name.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
+import { openReading } from "../open-reading.ts";
 import { ownReasons } from "../own-reasons.ts";
-import { openProgress } from "../print/progress.ts";
 import { sortedBy } from "../print/sorted.ts";
 import { knownReleases } from "./known-releases.ts";
 import { versionLines, versionNotes, versionTable } from "./version-text.ts";
@@ -47,15 +47,14 @@ async function versionOfAll(
   signal: AbortSignal,
 ): Promise<VersionReport> {
   const { live = true } = options;
-  const { env, stderr } = terminal;
+  const { env } = terminal;
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
-  const progress = openProgress(flags.quiet ? undefined : stderr, flags);
-  const limits = limitsOf(flags, progress.update);
+  const { limits, end } = openReading(flags, terminal);
   // All namespaces unless one is named.
   const namespace = flags.namespace ?? undefined;
   const selection = selectionOf([], { ...flags, namespace }, access);
   const hub = { access, limits, selection, live };
-  return await version({ ...own, hub }, signal).finally(progress.end);
+  return await version({ ...own, hub }, signal).finally(end);
 }
 
 async function printVersion(
