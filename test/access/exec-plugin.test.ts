@@ -75,7 +75,7 @@ describe("a plugin", () => {
     expect((await run(planOf(command))).authorization?.reveal()).toBe("Bearer T1");
   });
 
-  test("sees its input, its arguments, its variables and nothing else of ours (X02, T-41)", async () => {
+  test("sees its input, its arguments, its variables and nothing else of ours (X02, T-41, D9)", async () => {
     const seen = join(folder, "seen");
     const command = await plugin(
       "show",

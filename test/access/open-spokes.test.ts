@@ -72,7 +72,7 @@ describe("no connection is given", () => {
     });
     expect(await refusalOf(spokes)).toBe("ClusterProfileUnavailable");
     served = true;
-    await expect.poll(() => refusalOf(spokes), { timeout: 10_000 }).toBe("ClusterProfileNotFound");
+    await expect.poll(() => refusalOf(spokes), { timeout: 60_000 }).toBe("ClusterProfileNotFound");
   });
 
   test.each([

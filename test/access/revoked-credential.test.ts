@@ -48,7 +48,7 @@ test("a credential that was taken back is noticed when a watch is renewed, witho
   const handlers = { onChange: () => undefined, onDelete: () => undefined };
   using _reflector = new Reflector({ client, ref }, handlers, signal);
   await watched.promise;
-  await vi.waitFor(() => expect(keeper.state).toMatchObject(lost), { timeout: 20_000 });
+  await vi.waitFor(() => expect(keeper.state).toMatchObject(lost), { timeout: 60_000 });
   // Nobody is told that a credential lasts which is refused.
   expect(end()).toBeUndefined();
   await keeper.close(new FleetError("ClusterProviderClosed", "The test is over"));

@@ -121,9 +121,9 @@ async function run(happenings: readonly Happening[]): Promise<void> {
   answer = {};
   const fresh = new SpokeKeeper(world.outlook, deps, () => undefined);
   try {
-    await vi.waitFor(() => expect(summaryOf(fresh)).not.toBe("connecting"), { timeout: 10_000 });
+    await vi.waitFor(() => expect(summaryOf(fresh)).not.toBe("connecting"), { timeout: 60_000 });
     await vi.waitFor(() => expect(summaryOf(keeper)).toBe(summaryOf(fresh)), {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 20,
     });
   } finally {

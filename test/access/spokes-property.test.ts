@@ -125,13 +125,13 @@ async function lived(world: SpokesWorld, happenings: readonly Happening[]): Prom
   await world.calm();
   const endsInvalid = world.isFileInvalid;
   await world.mendFile();
-  await vi.waitFor(() => expect(path.isProviderFileValid()).toBe(true), { timeout: 5_000 });
+  await vi.waitFor(() => expect(path.isProviderFileValid()).toBe(true), { timeout: 60_000 });
   await sameAsFresh(spokes, options);
   if (!endsInvalid) return;
   // The same with the last good content, while the file is not usable.
   const before = await metByAll(spokes);
   await world.take({ kind: "file", is: "invalid", by: "write" });
-  await vi.waitFor(() => expect(path.isProviderFileValid()).toBe(false), { timeout: 5_000 });
+  await vi.waitFor(() => expect(path.isProviderFileValid()).toBe(false), { timeout: 60_000 });
   expect(await metByAll(spokes)).toEqual(before);
 }
 

@@ -114,7 +114,9 @@ describe("closing the connection right after a watch ends in no error that nobod
     const iterator = watch[Symbol.asyncIterator]();
     const reading = [iterator.next(), ...(reads > 1 ? [iterator.next()] : [])];
     const settled = Promise.allSettled(reading);
-    await (reads > 0 ? reading[0] : vi.waitUntil(() => api.requests.length === 1));
+    await (reads > 0
+      ? reading[0]
+      : vi.waitUntil(() => api.requests.length === 1, { timeout: 60_000 }));
     stop.abort(new Error("Stopped"));
     await requester[Symbol.asyncDispose]();
     await settled;

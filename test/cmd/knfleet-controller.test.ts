@@ -163,7 +163,7 @@ describe("a controller whose hub does not answer", () => {
     const flags = ["--log-format=text"];
     await using controller = new ControllerProcess({ kubeconfig, releaseDir, flags });
     await expect
-      .poll(() => controller.stdout, { timeout: 10_000 })
+      .poll(() => controller.stdout, { timeout: 60_000 })
       .toMatch(/^[\d:.]{12} info {2}Starting version=/);
   });
 });

@@ -42,7 +42,7 @@ describe("synced", () => {
     watches.listed("ConfigMap", []);
     await observation.synced(signal);
     watches.unserved.clear();
-    await vi.waitFor(() => expect(watches.opened("Image").length).toBeGreaterThan(1), 5_000);
+    await vi.waitFor(() => expect(watches.opened("Image").length).toBeGreaterThan(1), 60_000);
     expect(watches.isOpen("Image")).toBe(true);
   });
 
@@ -74,7 +74,7 @@ describe("synced", () => {
     const broken = new ConnectionError("refused", "https://spoke.example refused");
     observation.watch([configMaps]);
     watches.send("ConfigMap", broken);
-    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 5_000);
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
     watches.send("ConfigMap", broken);
     await expect(observation.synced(signal)).rejects.toBe(broken);
     observation.watch([configMaps]);
