@@ -8,12 +8,10 @@ import { nameOf } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { openReading } from "./open-reading.ts";
 import { painter, wantsColour } from "./print/colour.ts";
-import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "./print/notes.ts";
+import { goneNotes, notFoundLines, statusNotes } from "./print/notes.ts";
 import { sortedBy } from "./print/sorted.ts";
 import { statusDetailText } from "./print/status-detail-text.ts";
 import { statusTable, withBefore } from "./print/status-table.ts";
-import { jsonLine } from "./print/structured.ts";
-import type { ReportError } from "./report.ts";
 import { askedSelection } from "./selection-file.ts";
 import type { Selection } from "./selection.ts";
 import type { StatusItem } from "./status-item.ts";
@@ -42,8 +40,8 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
   const context = { access, selection, ...before };
   const report = await readFleet(input, context, signal);
   await printReport(report, input, context);
-  const last = options.watch === true ? await watch(report, input, { ...context, signal }) : report;
-  return statusExitCode(last, failOn);
+  if (options.watch === true) await watch(report, input, { ...context, signal });
+  return statusExitCode(report, failOn);
 }
 
 interface Context {
@@ -138,33 +136,27 @@ function detailText(
   return statusDetailText(item, item.detail, { ages: timesOf(flags, terminal), paint });
 }
 
-/** Rows that changed, as `kubectl get --watch` prints them; with `-o json` one object a line. Returns the fleet as it was at the end. */
+/** Rows that changed, as `kubectl get --watch` prints them; with `-o json` one object a line. */
 async function watch(
   first: FleetStatus,
   input: Input,
   { signal, ...context }: Context & { readonly signal: AbortSignal },
-): Promise<FleetStatus> {
+): Promise<void> {
   const { flags, terminal } = input;
   const { watchStatus } = await import("./status-watch.ts");
   const quiet = { ...input, flags: { ...flags, quiet: true } };
-  let last = first;
-  let headers = flags.headers && first.items.length === 0;
+  let report: FleetStatus | undefined = first;
   const read = async (): Promise<readonly StatusItem[]> => {
-    const now = await readFleet(quiet, context, signal);
-    if (!signal.aborted) last = now;
+    const now = report ?? (await readFleet(quiet, context, signal));
+    report = undefined;
     return now.items;
   };
+  let isFirst = true;
   const show = (changed: readonly StatusItem[]): void => {
-    const shown = { ...input, flags: { ...flags, headers } };
-    terminal.stdout.write(changedText(changed, { ...first, items: changed }, shown));
-    headers = false;
+    if (!isFirst) terminal.stdout.write(changedText(changed, { ...first, items: changed }, input));
+    isFirst = false;
   };
-  const onTrouble = (error: ReportError): void => {
-    const lines = unreadNotes([error], { unread: 0, clusters: 0 });
-    terminal.stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
-  };
-  await watchStatus({ ...context, first: first.items, read, show, onTrouble }, signal);
-  return last;
+  await watchStatus(read, show, { ...context, signal });
 }
 
 function changedText(
@@ -175,7 +167,7 @@ function changedText(
   if (isStream(flags)) return streamText(changed);
   if (flags.output === "name") return changed.map((item) => `${nameOf(item)}\n`).join("");
   const table = statusTable(report, flags.output === "wide", timesOf(flags, terminal));
-  return tableText(table, flags, terminal);
+  return tableText(table, { ...flags, headers: false }, terminal);
 }
 
 function isStream({ output }: Input["flags"]): boolean {
@@ -183,5 +175,5 @@ function isStream({ output }: Input["flags"]): boolean {
 }
 
 function streamText(items: readonly StatusItem[]): string {
-  return items.map(jsonLine).join("");
+  return items.map((item) => `${JSON.stringify(item)}\n`).join("");
 }
