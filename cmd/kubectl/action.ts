@@ -5,6 +5,7 @@ import { inAscii, wantsAscii } from "./print/characters.ts";
 import { painter, wantsColour } from "./print/colour.ts";
 import { fitTable } from "./print/fit-table.ts";
 import type { Asked } from "./print/notes.ts";
+import { plainLines } from "./print/plain-text.ts";
 import { renderJson, renderYaml } from "./print/structured.ts";
 import { renderTable, type Table } from "./print/table.ts";
 import type { ReadLimits } from "./read-clusters.ts";
@@ -113,9 +114,15 @@ export async function print(rendering: Rendering, flags: Flags, terminal: Termin
   const { stdout, stderr, env } = terminal;
   const symbols = wantsAscii(env) ? inAscii : (text: string) => text;
   const text = await textOf(rendering, flags, terminal);
-  if (text !== "") stdout.write(isDocument(flags) ? text : symbols(text));
+  const safe = stdout.isTTY === true && isRaw(flags) ? plainLines(text) : text;
+  if (safe !== "") stdout.write(isDocument(flags) ? safe : symbols(safe));
   if (flags.quiet || isDocument(flags)) return;
   stderr.write(symbols(rendering.notes.map((note) => `${note}\n`).join("")));
+}
+
+/** Whether text of clusters is printed as it is, which no terminal may be given. Security: T-86. */
+function isRaw({ output }: Pick<Flags, "output">): boolean {
+  return output === "yaml" || output === "jsonpath" || output === "name";
 }
 
 /** Whether the output is one document, which says by itself what could not be read. */

@@ -12,6 +12,7 @@ import { goneNotes, notFoundLines, statusNotes } from "./print/notes.ts";
 import { sortedBy } from "./print/sorted.ts";
 import { statusDetailText } from "./print/status-detail-text.ts";
 import { statusTable, withBefore } from "./print/status-table.ts";
+import { jsonLine } from "./print/structured.ts";
 import { askedSelection } from "./selection-file.ts";
 import type { Selection } from "./selection.ts";
 import type { StatusItem } from "./status-item.ts";
@@ -175,5 +176,5 @@ function isStream({ output }: Input["flags"]): boolean {
 }
 
 function streamText(items: readonly StatusItem[]): string {
-  return items.map((item) => `${JSON.stringify(item)}\n`).join("");
+  return items.map(jsonLine).join("");
 }

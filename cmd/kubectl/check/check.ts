@@ -38,6 +38,8 @@ export async function check(
   const { context, access, settings, limits } = deps;
   const hub = await walkHub(context, signal);
   const hops = hub.hops.map((hop) => itemOfHop(hop, { subject: "hub", cluster: null }));
+  // Nothing was found out before the time was over.
+  if (hops.length === 0) signal.throwIfAborted();
   if (!hub.facts.ok) return checkReport(hops, 0, { now: context.now(), cliVersion });
   const late = AbortSignal.any([signal, AbortSignal.timeout(4 * context.hubTimeoutMs)]);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;

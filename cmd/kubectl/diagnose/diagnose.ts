@@ -24,6 +24,8 @@ export async function diagnose(
   signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
   const hub = await walkHub(context, signal);
+  // Nothing was found out before the time was over.
+  if (hub.hops.length === 0) signal.throwIfAborted();
   let done = 0;
   return mapLimited(targets, concurrency, async (target) => {
     const { hops, finished } = await walkTarget(target, hub, { ...context, signal });

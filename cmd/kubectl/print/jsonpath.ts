@@ -1,5 +1,6 @@
 import { templateText, templateValues } from "../jsonpath/evaluate-jsonpath.ts";
 import { parseTemplate } from "../jsonpath/parse-jsonpath.ts";
+import { renderJson } from "./structured.ts";
 
 /** A document through a template: text without a final newline, as kubectl, or with `jsonpath-as-json` a JSON array. Throws UsageError. */
 export function renderJsonPath(
@@ -9,5 +10,5 @@ export function renderJsonPath(
 ): string {
   const nodes = parseTemplate(template);
   if (format === "jsonpath") return templateText(document, nodes);
-  return `${JSON.stringify(templateValues(document, nodes), null, 4)}\n`;
+  return renderJson(templateValues(document, nodes), 4);
 }

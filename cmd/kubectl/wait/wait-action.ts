@@ -109,6 +109,7 @@ async function untilDone(
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- one look after another
     const components = await look({ access, selection, isFirst }, signal);
+    if (isFirst && components === undefined && !stop.aborted) clock.throwIfAborted();
     isFirst = false;
     if (components !== undefined) items = waitItems(goal, components, { selection, before: items });
     const ends = { isTimedOut: isOneLook || clock.aborted, isStopped: stop.aborted };
