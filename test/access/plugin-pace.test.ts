@@ -135,12 +135,12 @@ describe("a plugin runs twice, and then at most once in five seconds,", () => {
       if (flip % 10 === 0) await new Promise((done) => setTimeout(done, 30));
     }
     expect(await runs()).toBeLessThanOrEqual(2 + (performance.now() - started) / 5_000);
-    await expect.poll(() => keeper.state.kind, { timeout: 15_000 }).toBe("connected");
+    await expect.poll(() => keeper.state.kind, { timeout: 150_000 }).toBe("connected");
     expect(apis[0].connections + apis[1].connections).toBeLessThanOrEqual(
       2 + (performance.now() - started) / 1_000,
     );
     await keeper.close(over);
-  });
+  }, 240_000);
 });
 
 const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };
