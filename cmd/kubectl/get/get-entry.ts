@@ -7,14 +7,14 @@ import { filenameOption } from "../filename-option.ts";
 export function getEntry(): CommandEntry {
   return {
     name: "get",
-    args: "KIND[,KIND...] [NAME...]",
+    args: "KIND[,KIND...] [NAME...] | KIND/NAME...",
     summary: "List objects of any kind on the clusters of installations",
     text: "Objects as kubectl get shows them, with the columns of each cluster's API server and the cluster in front, read through the ClusterProfile of\nthe selected installations (-n, -A, -l, --cluster, --on). Without --spoke-namespace those of the installations' namespaces.\nA cluster that cannot be read is named below the table.",
     examples: [
       ["kubectl knfleet get pods -A", "pods of all installations"],
       ["kubectl knfleet get deploy,pods -A --on region=eu -o wide", "on some clusters"],
       ["kubectl knfleet get ksvc -A --all-spoke-namespaces", "what users run"],
-      ["kubectl knfleet get cm config-features -A -o json", "one object of every cluster"],
+      ["kubectl knfleet get cm/config-features -A -o json", "one object of every cluster"],
     ],
     options: [
       filenameOption(),
