@@ -54,8 +54,8 @@ const troublePaceMs = 3_000;
 const shortestRoundMs = 3_000;
 
 /**
- * Lists the installations, and then keeps them up to date until the signal aborts: the hub is listed again when one of them changes, a cluster is read
- * every ten seconds, give or take two, and soon after a component on it has changed. Rejects when the hub cannot be read at the beginning; later that is told
+ * Lists the installations, and then keeps them up to date until the signal aborts: the hub is listed again when one of them changes, all clusters are read
+ * ten seconds after the last round, give or take two, and one of them soon after a component on it has changed. Rejects when the hub cannot be read at the beginning; later that is told
  * in the state, and tried again.
  */
 export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): Promise<FleetFeed> {

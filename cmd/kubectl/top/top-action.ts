@@ -42,6 +42,8 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: live }, until);
   const selection = selectionOf(input.args, flags, access);
   let model: TopModel | undefined;
+  // What draws is loaded while the hub is asked.
+  const drawing = screen === undefined ? undefined : import("./run-screen.ts");
   const feed = await openFleetFeed(
     {
       access,
@@ -56,9 +58,10 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   );
   using _model = (model = modelOf(input, { access, selection, feed }));
   try {
-    if (screen === undefined) return await printOnce(input, { feed, model });
-    const { runScreen } = await import("./run-screen.ts");
-    const wish = await runScreen(model, screen, until);
+    if (screen === undefined || drawing === undefined) {
+      return await printOnce(input, { feed, model });
+    }
+    const wish = await (await drawing).runScreen(model, screen, until);
     return wish === "interrupt" ? exitCodes.interrupted : exitCodes.fine;
   } finally {
     end.abort();

@@ -8,7 +8,7 @@ export function topEntry(): CommandEntry {
     name: "top",
     args: "[TYPE[/NAME] | NAME...]",
     summary: "Watch the fleet on the whole screen of a terminal",
-    text: "The table of status, kept up to date: the hub is watched, each spoke is read every ten seconds, and a change on the hub has its spoke read\nanew. Keys: arrows or j and k move, Enter opens one installation, d diagnoses it, e and l show its Events and logs, / filters, s sorts,\nr reads everything anew, ? lists all keys, q ends it. It only reads. It needs a terminal; everywhere else there is status -w.",
+    text: "The table of status, kept up to date: the hub is watched, and the spokes are read anew ten seconds after the last round, one of them sooner\nwhen its component changes on the hub. Keys: arrows or j and k move, Enter opens one installation, d diagnoses it, e and l show its Events\nand logs, / filters, s sorts, r reads everything anew, ? lists all keys, q ends it. It only reads. It needs a terminal; everywhere else there\nis status -w.",
     examples: [
       ["kubectl knfleet top -A", "the whole fleet"],
       ["kubectl knfleet top ks -A --cluster 'eu-*'", "Serving on some clusters"],
