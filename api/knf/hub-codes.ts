@@ -94,6 +94,12 @@ export const hubCodes = {
     meaning: "The controller does not let the component use the ClusterProfile that it names.",
     next: "Ask the operator of the hub for a grant, or for trust in the ClusterProfile; docs/security.md says how.",
   },
+  KNF1020: {
+    name: "UpstreamMixesProfiles",
+    meaning:
+      "The upstream operator keeps what ClusterProfiles add to a provider's arguments and variables, and uses it for the other ClusterProfiles, too.",
+    next: "Set both policies of the provider to Ignore, and give each cluster that needs other arguments a provider of its own.",
+  },
   KNF1021: {
     name: "ClocksDiffer",
     meaning: "The clock of this machine and that of the hub differ by more than two minutes.",

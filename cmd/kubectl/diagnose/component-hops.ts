@@ -11,6 +11,7 @@ import { describe } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { olderTwinOf, targetIdOf } from "../../../controller/duplicate.ts";
 import { asComponent } from "../../../controller/stored-component.ts";
+import { upstreamWayOut } from "../explain/upstream-notes.ts";
 import {
   failed,
   finding,
@@ -68,13 +69,15 @@ const patienceMs = 60_000;
 /** How far a deletion has got. */
 export function checkDeletion(
   component: Component,
-  { kubectl, now }: WalkContext,
+  { kubectl, now }: Pick<WalkContext, "kubectl" | "now">,
 ): HopResult<true> {
   const { deletionTimestamp = "", finalizers = [], uid, name, namespace } = component.metadata;
   const ageMs = Math.max(0, now().getTime() - Date.parse(deletionTimestamp));
   const text = `deleted ${Math.round(ageMs / 1_000)} s ago, held by ${finalizers.join(", ")}`;
   if (ageMs < patienceMs) return passed(true, text);
-  const said = (component.status?.conditions ?? [])
+  const conditions = component.status?.conditions ?? [];
+  const isForgotten = conditions.some(({ reason }) => reason === "ClusterProfileUnavailable");
+  const said = conditions
     .filter(({ status, message = "" }) => status !== "True" && message !== "")
     .map(({ type, reason = "", message = "" }) => `${type}: ${reason}: ${message}`);
   const key = `${componentKinds[component.kind].plural} ${name} -n ${namespace}`;
@@ -85,6 +88,7 @@ export function checkDeletion(
         evidence: said.slice(0, 3),
         next: [
           "remove the cause that the walk found; the deletion then goes on by itself",
+          ...(isForgotten ? [upstreamWayOut] : []),
           `or give the cluster up, which leaves everything on it: ${kubectl} annotate ${key} knfleet.dev/force-orphan=${uid}`,
         ],
       }),

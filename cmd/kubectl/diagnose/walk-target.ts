@@ -9,7 +9,7 @@ import type { Target } from "./diagnosis.ts";
 import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
 import { variableOf, type Controllers } from "./find-controller.ts";
 import { checkGuard } from "./guard-hop.ts";
-import { hopTitles, type Hop, type HopId } from "./hop.ts";
+import { hopTitles, type Finding, type Hop, type HopId, type HopResult } from "./hop.ts";
 import { checkDeployments, checkObjects, checkVersion, findAnchor } from "./installation-hops.ts";
 import { checkName, checkProxy, checkTcp, checkTls } from "./network-hops.ts";
 import { describeCredential, runPlugin } from "./plugin-hops.ts";
@@ -18,6 +18,7 @@ import { checkHealth, checkUpstream, readProfile } from "./profile-hops.ts";
 import { chooseProvider, readProviderFile, resolveEndpoint } from "./provider-hops.ts";
 import { checkRights } from "./rights-hop.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
+import { upstreamQuirks } from "./upstream-quirks.ts";
 import type { WalkContext } from "./walk-context.ts";
 import type { HubWalk } from "./walk-hub.ts";
 import { Walk, type Had } from "./walk.ts";
@@ -142,18 +143,20 @@ async function walkProfile(
   const controllers: Controllers | undefined = hub.controllers.ok
     ? hub.controllers.value
     : undefined;
-  const operator = controllers?.deployments?.find(({ flavour }) => flavour === "upstream");
-  if (operator !== undefined) {
-    await walk.take("upstream", [profile], ([one], signal) =>
-      checkUpstream(one, operator, { ...context, signal }),
-    );
-  }
   const file = await walk.take("file", [], (_, late) =>
     readProviderFile(controllers, context, late),
   );
   const provider = await walk.take("provider", [profile, file], ([one, found]) =>
     Promise.resolve(chooseProvider(one, found)),
   );
+  const operator = controllers?.deployments?.find(({ flavour }) => flavour === "upstream");
+  if (operator !== undefined) {
+    await walk.take("upstream", [profile], async ([one], signal) => {
+      const late = { ...context, signal };
+      const stale = await checkUpstream(one, operator, late);
+      return also(stale, provider.ok ? await upstreamQuirks(provider.value, late) : []);
+    });
+  }
   const resolved = await walk.take("endpoint", [profile, provider], ([one, chosen]) =>
     Promise.resolve(resolveEndpoint(one, chosen)),
   );
@@ -164,6 +167,12 @@ async function walkProfile(
     Promise.resolve(describeCredential(one, context.now().getTime())),
   );
   return [resolved, credential];
+}
+
+/** A step with more findings; the first of all says what is the case. */
+function also<Value>(result: HopResult<Value>, more: readonly Finding[]): HopResult<Value> {
+  const findings = [...(result.findings ?? []), ...more];
+  return { ...result, message: findings[0]?.message ?? result.message, findings };
 }
 
 async function walkNetwork(resolved: Had<ResolvedAccess>, { walk, context }: Way): Promise<void> {

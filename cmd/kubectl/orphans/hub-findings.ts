@@ -1,6 +1,7 @@
 import { componentKinds, type Component } from "../../../api/component.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { olderTwinOf } from "../../../controller/duplicate.ts";
+import { upstreamWayOut } from "../explain/upstream-notes.ts";
 import { isStuck, objectOf, type Commands, type OrphanItem } from "./orphan.ts";
 import { shortKinds } from "./short-kinds.ts";
 
@@ -56,8 +57,7 @@ function stuckDeletion(component: Component, { kubectl, knfleet }: Commands): Or
     message: `deleted at ${deletionTimestamp}, held by ${finalizers.join(", ")}${why}`,
     next: [
       `${knfleet} diagnose ${shortKinds[component.kind]}/${name} -n ${namespace}`,
-      // Spec: cli.md D5.
-      "with the upstream operator: create another component for the same ClusterProfile, which makes it look at the cluster again",
+      upstreamWayOut,
       `or give the cluster up, which leaves everything on it: ${kubectl} annotate ${key} knfleet.dev/force-orphan=${uid}`,
     ],
   };

@@ -3,8 +3,9 @@ import { operatorApiVersion } from "../../../../api/component.ts";
 import type { Profile } from "../../../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../../../fleet/json-record.ts";
 import { waitFor } from "../../../fleet/wait-for.ts";
-import { writeComponent, writeStatus, type World } from "./diagnose-world.ts";
+import { realProvider, writeComponent, writeStatus, type World } from "./diagnose-world.ts";
 import { eventing, type Fault, type Made } from "./fault.ts";
+import { withEntry, withProvider } from "./ways-in.ts";
 
 /** A component with a status by hand, on a ClusterProfile of its own that works. */
 async function component(world: World, name: string, conditions: readonly object[]): Promise<Made> {
@@ -35,7 +36,7 @@ export const componentFaults: readonly Fault[] = [
     },
   },
   {
-    name: "a deletion is stuck, because the ClusterProfile is gone",
+    name: "a deletion is stuck, because the ClusterProfile is gone (D5)",
     code: "KNF1012",
     make: async (world) => {
       const { hub } = world.fleet;
@@ -78,10 +79,32 @@ export const componentFaults: readonly Fault[] = [
     },
   },
   {
-    name: "the upstream operator uses the way in that it knew when it started",
+    name: "the upstream operator uses the way in that it knew when it started (D4)",
     code: "KNF1014",
     severity: "warning",
     make: async (world) => staleOperator(world),
+  },
+  {
+    name: "the upstream operator ignores the TLS name of the way in (D6)",
+    code: "KNF2007",
+    severity: "warning",
+    says: /ignores tls-server-name of the ClusterProfile$/,
+    make: async (world) => {
+      const made = await withEntry(world, "other-name", { "tls-server-name": "localhost" });
+      return { ...made, undo: await startOperator(world) };
+    },
+  },
+  {
+    name: "the upstream operator mixes what ClusterProfiles add to one provider (D7)",
+    code: "KNF1020",
+    severity: "warning",
+    says: /to provider "secretreader" on to the others that offer it: \d+ do$/,
+    make: async (world) => {
+      const real = await realProvider(world.providerFile);
+      const provider = { ...real, profileSourcedCLIArgsPolicy: "Append" };
+      const made = await withProvider(world, "mixing", provider);
+      return { ...made, undo: await startOperator(world) };
+    },
   },
   {
     name: "the version is too far away",
@@ -159,18 +182,20 @@ export const componentFaults: readonly Fault[] = [
   },
 ];
 
-/** The upstream operator's Deployment, whose pod runs, and a way in that changes afterwards. */
-async function staleOperator(world: World): Promise<Made> {
+/** The upstream operator's Deployment, as far as it is looked at, until its pod runs; returns how to undo it. */
+async function startOperator(world: World): Promise<() => Promise<unknown>> {
   const { hub } = world.fleet;
-  const name = "knative-operator";
-  const labels = { name };
-  const profile: Profile = await world.profile("stale");
-  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace: name, name };
+  const labels = { name: operator.name };
   await hub.admin.apply({
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { namespace: name, name },
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: operator.namespace },
+  });
+  const { apiVersion, kind, namespace, name } = operator;
+  await hub.admin.apply({
+    apiVersion,
+    kind,
+    metadata: { namespace, name },
     spec: {
       selector: { matchLabels: labels },
       template: {
@@ -181,10 +206,32 @@ async function staleOperator(world: World): Promise<Made> {
   });
   await waitFor(
     "the operator to run",
-    async () => conditionOf(await hub.admin.get(key), "Available")?.status === "True",
+    async () => conditionOf(await hub.admin.get(operator), "Available")?.status === "True",
   );
-  const pods = await hub.admin.list({ apiVersion: "v1", kind: "Pod", namespace: name });
-  const started = String(valueAt(pods[0], "status", "startTime"));
+  return async () => {
+    await hub.admin.remove(operator);
+    await waitFor("the operator to be gone", async () => (await podsOf(world)).length === 0);
+  };
+}
+
+function podsOf({ fleet }: World) {
+  const { namespace } = operator;
+  return fleet.hub.admin.list({ apiVersion: "v1", kind: "Pod", namespace });
+}
+
+const operator = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  namespace: "knative-operator",
+  name: "knative-operator",
+};
+
+/** A way in that changes after the upstream operator has started. */
+async function staleOperator(world: World): Promise<Made> {
+  const { hub } = world.fleet;
+  const profile: Profile = await world.profile("stale");
+  const undo = await startOperator(world);
+  const started = String(valueAt((await podsOf(world))[0], "status", "startTime"));
   // Times have whole seconds: the way in has to change in a later one.
   await waitFor("the way in to change later", async () => {
     await profile.update({ via: "direct" });
@@ -198,5 +245,5 @@ async function staleOperator(world: World): Promise<Made> {
     const times = (stored?.metadata.managedFields ?? []).flatMap(({ time }) => time ?? []);
     return times.some((time) => time > started);
   });
-  return { args: ["fleet/stale"], undo: () => hub.admin.remove(key) };
+  return { args: ["fleet/stale"], undo };
 }

@@ -141,7 +141,7 @@ export const hubFaults: readonly Fault[] = [
     },
   },
   {
-    name: "the ClusterProfile says that the cluster is not healthy",
+    name: "the ClusterProfile says that the cluster is not healthy (D13)",
     code: "KNF2003",
     make: async (world) => {
       await world.profile("unhealthy", { healthy: false });
@@ -149,7 +149,7 @@ export const hubFaults: readonly Fault[] = [
     },
   },
   {
-    name: "the ClusterProfile says nothing about health",
+    name: "the ClusterProfile says nothing about health (D13)",
     code: "KNF2004",
     make: async (world) => {
       await world.profile("silent", { healthy: "missing" });

@@ -54,7 +54,7 @@ export const pluginFaults: readonly Fault[] = [
     make: (world) => withScript(world, "fails", "echo no luck >&2; exit 3"),
   },
   {
-    name: "the plugin hangs",
+    name: "the plugin hangs, as it would for ever with the upstream operator (D8)",
     code: "KNF3010",
     make: async (world) => {
       const { args } = await withScript(world, "hangs", "exec sleep 600");
