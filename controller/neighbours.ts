@@ -1,7 +1,7 @@
 import { ApiError } from "../access/api-error.ts";
 import { foreignText } from "../access/foreign-text.ts";
 import type { KubeClient } from "../access/kube-client.ts";
-import { anchorAnnotations, anchorLabels, anchorNameOf, managedByValue } from "../api/anchor.ts";
+import { anchorAnnotations, anchorNameOf } from "../api/anchor.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import {
@@ -13,11 +13,13 @@ import {
   type ObjectKey,
 } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
+import type { Root, SeenRoot } from "./apply/anchor.ts";
 import { decodeInventory } from "./apply/inventory.ts";
 import { outlives } from "./apply/prepare.ts";
 import { inventoryTextOf, rootKeyOf } from "./apply/root-object.ts";
 import type { Target } from "./apply/target.ts";
 import { clusterNameOf } from "./cluster-name.ts";
+import { labelledRoots, rootsBefore } from "./earlier-roots.ts";
 
 /** A component that was never installed, with all that it would bring to its target. */
 export interface Newcomer {
@@ -44,7 +46,6 @@ type Claim = Pick<Holding, "kind" | "ids">;
 // A namespace, the name of an object, and its kind.
 const longestName = 350;
 
-const configMaps = knownResource("v1", "ConfigMap");
 const namespaces = knownResource("v1", "Namespace");
 
 /**
@@ -59,26 +60,29 @@ export class Neighbours {
 
   /**
    * Throws FleetError `DuplicateComponent` when another component of its kind, or `AnchorConflict` when anything else has objects that the
-   * newcomer would write; also when that is only about to be installed. `all`: the components of the hub.
+   * newcomer would write; also when that is only about to be installed. Resolves with the newcomer's own root as far as its labels show it, and with
+   * `unknown` where nobody may look. `all`: the components of the hub.
    */
   async assertRoom(
     newcomer: Newcomer,
     all: () => Iterable<Component>,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<SeenRoot> {
     const { component, target, manifests } = newcomer;
-    const [roots, identity] = await Promise.all([
+    const [found, identity] = await Promise.all([
       rootsOn(target.client, signal),
       hasRival(component, all()) ? this.#identityOf(target, signal) : undefined,
     ]);
+    const roots = found ?? [];
     const ownId = identityOf(rootKeyOf({ component, target }));
-    // Whose it is, is judged when it is read.
-    if (roots.some((root) => identityOf(keyOf(root)) === ownId)) return;
-    const keys = manifests.map(keyOf).filter((key) => !outlives(key));
-    const wanted = new Map(keys.map((key) => [identityOf(key), key]));
+    const own = roots.find((root) => identityOf(keyOf(root)) === ownId);
+    // Whose it is, is judged by the install.
+    if (own !== undefined) return own;
+    const nothing = found === undefined ? "unknown" : undefined;
+    const wanted = wantedOf(manifests);
     const known = [...all()];
     for (const root of roots) assertApart(wanted, component.kind, holdingOf(root, known));
-    if (identity === undefined) return;
+    if (identity === undefined) return nothing;
     // A ClusterProfile may lead elsewhere by now.
     for (const claims of this.#claims.values()) claims.delete(component.metadata.uid);
     const claims = this.#claims.get(identity) ?? new Map<string, Claim>();
@@ -91,6 +95,23 @@ export class Neighbours {
       }
     }
     claims.set(component.metadata.uid, { kind: component.kind, ids: new Set(wanted.keys()) });
+    return nothing;
+  }
+
+  /**
+   * Throws the same as `assertRoom` when the root of a neighbour was there before the newcomer's own, `root`, which was just made: somebody who came
+   * between the question for room and its answer, for whom nobody of this process may know.
+   */
+  async assertFirst(
+    { component, target, manifests }: Newcomer,
+    { root, all }: { readonly root: Pick<Root, "object">; readonly all: () => Iterable<Component> },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const roots = await rootsBefore(root.object.metadata, target.client, signal);
+    const known = [...all()];
+    for (const one of roots) {
+      assertApart(wantedOf(manifests), component.kind, holdingOf(one, known));
+    }
   }
 
   /** Uid of the cluster's own namespace; undefined when it is not told. */
@@ -103,6 +124,11 @@ export class Neighbours {
     if (namespace !== undefined) this.#identities.set(client, namespace.metadata.uid);
     return namespace?.metadata.uid;
   }
+}
+
+function wantedOf(manifests: readonly Manifest[]): Wanted {
+  const keys = manifests.map(keyOf).filter((key) => !outlives(key));
+  return new Map(keys.map((key) => [identityOf(key), key]));
 }
 
 /** Whether somebody may be about to write the same objects; what is installed shows in its root. One request less for everybody else. */
@@ -119,11 +145,9 @@ function hasRival(component: Component, all: Iterable<Component>): boolean {
 async function rootsOn(
   client: Pick<KubeClient, "list">,
   signal: AbortSignal,
-): Promise<readonly KubeObject[]> {
-  const labelSelector = `${anchorLabels.managedBy}=${managedByValue}`;
-  const ref = { resource: configMaps, labelSelector };
-  const list = await orNothing(client.list(ref, {}, signal));
-  return (list?.items ?? []).filter((object) => kindOf(object) !== undefined);
+): Promise<readonly KubeObject[] | undefined> {
+  const roots = await labelledRoots(client, signal);
+  return roots?.filter((object) => kindOf(object) !== undefined);
 }
 
 /** A question that is refused keeps nobody from work that may be allowed. */

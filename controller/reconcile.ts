@@ -2,6 +2,7 @@ import { abortable } from "../access/abortable.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { keyOf } from "../api/kubernetes.ts";
+import type { Root, SeenRoot } from "./apply/anchor.ts";
 import type { ChangeSet } from "./apply/change-set.ts";
 import { install } from "./apply/install.ts";
 import type { Target } from "./apply/target.ts";
@@ -12,6 +13,7 @@ import { addFinalizer, hasFinalizer } from "./finalizer.ts";
 import { gateOf } from "./guard/gate-of.ts";
 import type { View } from "./installation.ts";
 import type { Log } from "./log.ts";
+import type { Newcomer } from "./neighbours.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
 import { type Readiness, readinessOf, waitingAmong } from "./observe/readiness.ts";
@@ -109,8 +111,8 @@ function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
 interface Prepared {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
-  /** Rejects for a cluster that is too old. */
-  readonly suited: Promise<void>;
+  /** Rejects for a cluster that is too old, or has no room. */
+  readonly suited: Promise<SeenRoot>;
 }
 
 /** Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. */
@@ -149,7 +151,7 @@ async function suitability(
   { component, installation }: Subject,
   { manifests, resolved: { target, connection }, deps }: Question,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<SeenRoot> {
   const either = AbortSignal.any([signal, connection.signal]);
   const isNew = component.status?.version === undefined && installation.inventory === undefined;
   const newcomer = { component, target, manifests };
@@ -157,7 +159,7 @@ async function suitability(
   // Awaited below.
   if (room) room.catch(() => undefined);
   await assertVersion(target, deps, either);
-  await room;
+  return room === false ? "unknown" : room;
 }
 
 async function assertVersion(
@@ -205,6 +207,8 @@ async function apply(
       ...deps,
       log,
       suited,
+      seen: suited,
+      assertFirst: precedenceOf({ component, target, manifests }, deps),
       isAwaited: () => installation.isAwaited,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
@@ -225,6 +229,11 @@ async function apply(
   if (repairs !== undefined) tell(repairs);
   const readiness = await readinessIn(view, { manifests, client, log, deps }, signal);
   return { kind: "applied", version, paths, changes, readiness };
+}
+
+function precedenceOf(newcomer: Newcomer, { neighbours, components }: ReconcileDeps) {
+  return (root: Root, signal: AbortSignal): Promise<void> =>
+    neighbours.assertFirst(newcomer, { root, all: () => components.all() }, signal);
 }
 
 async function readinessIn(

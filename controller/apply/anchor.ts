@@ -35,6 +35,9 @@ export interface Root {
   readonly isMarked: boolean;
 }
 
+/** A root that somebody has just seen, whosever it may be; undefined when there is none. */
+export type SeenRoot = KubeObject | "unknown" | undefined;
+
 /** Whose root it is, and where. */
 export interface RootOwnership {
   readonly component: Component;
@@ -55,6 +58,20 @@ export async function readRoot(
   const owner = { component, target };
   const { namespace, name } = rootKeyOf(owner);
   const object = await target.client.get({ resource, namespace, name }, {}, signal);
+  return rootIn(object, owner);
+}
+
+/** The same of what somebody has just seen under its name; read only where that is not known. */
+export async function seenRoot(
+  seen: SeenRoot,
+  { component, target }: RootOwnership,
+  signal: AbortSignal,
+): Promise<Root | undefined> {
+  if (seen === "unknown") return readRoot(component, target, signal);
+  return rootIn(seen, { component, target });
+}
+
+function rootIn(object: KubeObject | undefined, owner: RootOwnership): Root | undefined {
   if (object === undefined) return undefined;
   assertOurs(object, owner);
   return rootOf(object, owner);

@@ -1,3 +1,4 @@
+import { abortable } from "../../access/abortable.ts";
 import { ApiError } from "../../access/api-error.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
 import { belongingOf } from "../finalize-plan.ts";
@@ -25,7 +26,7 @@ import {
 } from "./install-work.ts";
 import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
-import type { Prepared } from "./prepare.ts";
+import { outlives, type Prepared } from "./prepare.ts";
 import { prune, type PruneDeps } from "./prune.ts";
 import { unblock } from "./unblock.ts";
 
@@ -46,6 +47,7 @@ export async function carriedOut(
   const sent = await repairing(plan, work, () =>
     apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal),
   );
+  await abortable(work.first, signal);
   await unblockAmong(sent.parked, work, signal);
   const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
   const accepted = parked.length + sent.failed.length === 0;
@@ -73,10 +75,14 @@ export async function carriedOut(
   };
 }
 
-/** Sends nothing that names the uid of a root that is gone as its owner. */
-function rooted(requests: EngineRequests, { observation, root }: Begun): ApplyRequests {
+/**
+ * Sends nothing that names the uid of a root that is gone as its owner; and only definitions, which all installations share, before it is known that nobody
+ * else was first.
+ */
+function rooted(requests: EngineRequests, { observation, root, first }: Begun): ApplyRequests {
   return {
     send: async (object, signal) => {
+      if (!outlives(object.key)) await abortable(first, signal);
       if (observation.isLost(root)) throw replaced(root);
       return requests.send(object, signal);
     },

@@ -5,7 +5,7 @@ import { ensureTwin, twinKeyOf } from "../guard/twin.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Rendered } from "../render/rendered.ts";
-import { type Root, writeRoot } from "./anchor.ts";
+import { type Root, type SeenRoot, writeRoot } from "./anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress } from "./change-set.ts";
 import type { Contest } from "./contests.ts";
@@ -46,7 +46,11 @@ export interface InstallDeps {
   /** One for all components. */
   readonly preparations: Preparations;
   /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
-  readonly suited?: Promise<void>;
+  readonly suited?: Promise<unknown>;
+  /** The root of a new component, from who looked already; see neighbours.ts. Absent: it is read. */
+  readonly seen?: Promise<SeenRoot>;
+  /** Asked when a root was just made: throws FleetError when another installation had its root before. Absent: nobody else can come. */
+  readonly assertFirst?: (root: Root, signal: AbortSignal) => Promise<void>;
   /** See apply.ts. */
   readonly isAwaited?: () => boolean;
   /** Called at once for each object that is done. */
@@ -68,6 +72,8 @@ export interface Begun extends Work {
   readonly root: Root;
   /** Something may have been installed before. */
   readonly mayExist: boolean;
+  /** Nothing that a neighbour could have is written before it resolves; its rejection is thrown. */
+  readonly first: Promise<void>;
   readonly requests: EngineRequests;
 }
 

@@ -1,6 +1,8 @@
+import { anchorAnnotations } from "../../api/anchor.ts";
 import { identityOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
+import { componentSelector } from "../component-selector.ts";
 import { adopt, entriesOf, obsoleteAmong } from "./adopt.ts";
-import { readRoot, type Root } from "./anchor.ts";
+import { type Root, seenRoot } from "./anchor.ts";
 import { carriedOut } from "./carry-out.ts";
 import type { ChangeSet } from "./change-set.ts";
 import type { Contest } from "./contests.ts";
@@ -22,10 +24,12 @@ import {
   type Work,
   writtenRoot,
 } from "./install-work.ts";
-import { unionOf } from "./inventory.ts";
+import { type InventoryEntry, unionOf } from "./inventory.ts";
 import { dropWebhooks } from "./lost-anchor.ts";
 import { isSettled } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
+import { unlessSecond } from "./second-root.ts";
+import { selectedObjects } from "./selected-objects.ts";
 import { mayBeUpstreams, upstreamObjects } from "./upstream-objects.ts";
 
 /**
@@ -54,11 +58,13 @@ export async function install(
   const seesAll = work.observation.refused().size === 0;
   if (isRooted && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
   await settle(work, found, signal);
-  const root = await withIntent(before, work, signal);
-  return carriedOut(
-    plan,
-    begun({ ...work, root, mayExist: before !== undefined || wasInstalled(work) }),
-    signal,
+  const forgotten = await forgottenBy(before, work, signal);
+  const root = await withIntent({ before, forgotten }, work, signal);
+  // What has come to light may be obsolete.
+  const next = forgotten.length === 0 ? plan : await planned(work, signal);
+  const mayExist = before !== undefined || wasInstalled(work);
+  return unlessSecond({ root, before, work }, signal, (first) =>
+    carriedOut(next, begun({ ...work, root, mayExist, first }), signal),
   );
 }
 
@@ -111,7 +117,7 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   const none: readonly KubeObject[] = [];
   const creating = work.isNew === true ? createdAhead(work, wanted, signal) : none;
   const [before, looks, created] = await Promise.all([
-    readRoot(component, target, signal),
+    rootSeen(work, signal),
     lookAtNamespaces(target, wanted, signal),
     creating,
   ]);
@@ -126,6 +132,14 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   const found = { before, namespaces };
   if (isHoused(found)) memory.namespaces = JSON.stringify(wanted);
   return found;
+}
+
+async function rootSeen(
+  { component, target, deps, isNew = false }: Work,
+  signal: AbortSignal,
+): Promise<Root | undefined> {
+  const seen = isNew && deps.seen !== undefined ? await deps.seen : "unknown";
+  return seenRoot(seen, { component, target }, signal);
 }
 
 /** As far as the hub knows. */
@@ -167,14 +181,17 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const inventory = { ...unionOf(ours, theirs), adopting: true };
   await protectedAhead(before, work, signal);
   const root = await writtenRoot(work, { before, inventory }, signal);
-  const next = begun({ ...work, root, mayExist: true });
-  const { requests } = next;
-  const { client, fieldManager } = target;
-  const componentUid = component.metadata.uid;
-  await adopt(found, { client, fieldManager, componentUid, desired, requests }, signal);
-  deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
-  if (found.length > 0) deps.onAdopted?.(found.length);
-  return carriedOut(await planned(work, signal), next, signal);
+  return unlessSecond({ root, before, work }, signal, async (first) => {
+    const next = begun({ ...work, root, mayExist: true, first });
+    const { requests } = next;
+    const { client, fieldManager } = target;
+    const componentUid = component.metadata.uid;
+    await first;
+    await adopt(found, { client, fieldManager, componentUid, desired, requests }, signal);
+    deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
+    if (found.length > 0) deps.onAdopted?.(found.length);
+    return carriedOut(await planned(work, signal), next, signal);
+  });
 }
 
 /** Waits before an anchor is made: only what was protected by then is one that nobody can delete by accident. */
@@ -190,9 +207,25 @@ async function protectedAhead(
   await deps.gate.ready(signal);
 }
 
-/** Makes the root name everything that is about to be written, so that a crash orphans nothing. */
-async function withIntent(
+/** What is not wanted any more and only a damaged inventory would have named. */
+async function forgottenBy(
   before: Root | undefined,
+  { component, target, desired }: Work,
+  signal: AbortSignal,
+): Promise<readonly InventoryEntry[]> {
+  if (before === undefined || before.inventory !== undefined) return [];
+  const selector = componentSelector(component.metadata.uid);
+  const found = await selectedObjects(selector, { target, desired }, signal);
+  // Roots and second owners are no part of what they own.
+  const others = found.filter(
+    ({ metadata }) => metadata.annotations?.[anchorAnnotations.componentUid] === undefined,
+  );
+  return entriesOf(obsoleteAmong(others, desired));
+}
+
+/** Makes the root name everything that is about to be written, or that is to go, so that a crash orphans nothing. */
+async function withIntent(
+  { before, forgotten }: Pick<Found, "before"> & { readonly forgotten: readonly InventoryEntry[] },
   work: Work,
   signal: AbortSignal,
 ): Promise<Root> {
@@ -205,7 +238,8 @@ async function withIntent(
     desired.objects.every(({ id }) => named.has(id));
   if (isNamed) return before;
   const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
-  return writtenRoot(work, { before, inventory: intent }, signal);
+  const inventory = unionOf(intent, { ...intent, entries: forgotten });
+  return writtenRoot(work, { before, inventory }, signal);
 }
 
 function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeSet {

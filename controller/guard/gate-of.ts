@@ -8,7 +8,7 @@ import type { GuardedTarget, Guards } from "./guards.ts";
  */
 export function gateOf(
   component: Component,
-  where: GuardedTarget & { readonly suited: Promise<void>; readonly guards: Guards },
+  where: GuardedTarget & { readonly suited: Promise<unknown>; readonly guards: Guards },
 ): AnchorGate {
   const { suited, guards } = where;
   const enrolled = suited.then(() => guards.enrol(component, where));

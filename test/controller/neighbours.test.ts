@@ -4,6 +4,7 @@ import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { Component, ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import type { SeenRoot } from "../../controller/apply/anchor.ts";
 import { encodeInventory } from "../../controller/apply/inventory.ts";
 import { rootManifest } from "../../controller/apply/root-object.ts";
 import type { Target } from "../../controller/apply/target.ts";
@@ -23,6 +24,8 @@ function component(kind: ComponentKind, namespace: string, profile = "one"): Com
 interface Cluster {
   readonly uid?: string;
   readonly roots?: readonly KubeObject[];
+  /** As they were before the newcomer's own was made. */
+  readonly before?: readonly KubeObject[];
   /** Answer to all questions. */
   readonly refusal?: ApiError;
   /** Told of each question who it is. */
@@ -32,7 +35,7 @@ interface Cluster {
 /** Where a component goes: a cluster that answers as it is told. */
 function targetOf(
   { metadata: { namespace }, spec }: Component,
-  { uid = "cluster", roots = [], refusal, onAsked = () => undefined }: Cluster = {},
+  { uid = "cluster", roots = [], before = [], refusal, onAsked = () => undefined }: Cluster = {},
 ): Target {
   const asked = async <T>(answer: T): Promise<T> => {
     if (refusal !== undefined) throw refusal;
@@ -43,7 +46,8 @@ function targetOf(
     kind: "Namespace",
     metadata: { name: "kube-system", uid, resourceVersion: "1" },
   };
-  const answers: Pick<KubeClient, "get" | "list"> = {
+  const answers: Pick<KubeClient, "get" | "list" | "request"> = {
+    request: () => asked({ items: before }),
     get: () => {
       onAsked();
       return asked(identity);
@@ -89,7 +93,7 @@ interface Try extends Cluster {
   readonly neighbours?: Neighbours;
 }
 
-function tried(one: Component, { manifests = [role], all = [], ...rest }: Try): Promise<void> {
+function tried(one: Component, { manifests = [role], all = [], ...rest }: Try): Promise<SeenRoot> {
   const { neighbours = new Neighbours(), ...cluster } = rest;
   const newcomer = { component: one, target: targetOf(one, cluster), manifests };
   return neighbours.assertRoom(newcomer, () => all, signal);
@@ -155,9 +159,9 @@ describe("a newcomer", () => {
     });
   });
 
-  test("whose own root is there is no newcomer", async () => {
+  test("whose own root is there is no newcomer, and is told of it", async () => {
     const roots = [rootOf(second, [role]), rootOf(first, [role])];
-    await expect(tried(second, { roots, all: [first] })).resolves.toBeUndefined();
+    await expect(tried(second, { roots, all: [first] })).resolves.toBe(roots[0]);
   });
 
   test("is let in where nobody may ask", async () => {
@@ -166,7 +170,7 @@ describe("a newcomer", () => {
     const all = [first, second];
     const neighbours = new Neighbours();
     for (const one of all) {
-      await expect(tried(one, { refusal, all, neighbours })).resolves.toBeUndefined();
+      await expect(tried(one, { refusal, all, neighbours })).resolves.toBe("unknown");
     }
   });
 });
@@ -218,5 +222,56 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all, uid: hubId })).rejects.toMatchObject({
       message: "KnativeEventing local/knative-eventing is installed on the same cluster already",
     });
+  });
+});
+
+const bornAt = (creationTimestamp: string, root: KubeObject, uid: string): KubeObject => ({
+  ...root,
+  metadata: { ...root.metadata, uid, creationTimestamp },
+});
+describe("a newcomer whose root was just made", () => {
+  const own = bornAt("2026-01-01T00:00:05Z", rootOf(second, [role]), "own");
+
+  function asked(cluster: Cluster, object = own): Promise<void> {
+    const newcomer = {
+      component: second,
+      target: targetOf(second, cluster),
+      manifests: [role],
+    };
+    return new Neighbours().assertFirst(newcomer, { root: { object }, all: () => [] }, signal);
+  }
+
+  test("goes on when nothing of the kind was there before, whatever came since", async () => {
+    const later = bornAt("2026-01-01T00:00:05Z", rootOf(first, [role], "hub-b"), "later");
+    await expect(asked({ roots: [own, later] })).resolves.toBeUndefined();
+  });
+
+  test("is second when a root with its objects was there before", async () => {
+    const before = [rootOf(first, [role], "hub-b")];
+    await expect(asked({ before })).rejects.toMatchObject({ reason: "AnchorConflict" });
+  });
+
+  const beside = (at: string): Promise<void> => {
+    const roots = [own, bornAt(at, rootOf(first, [role], "hub-b"), "other")];
+    return asked({ before: roots, roots });
+  };
+
+  describe("and written again since", () => {
+    test.each(["2026-01-01T00:00:04Z", "2026-01-01T00:00:05Z"])(
+      "is second beside one that was made at %s",
+      async (at) => {
+        await expect(beside(at)).rejects.toMatchObject({ reason: "AnchorConflict" });
+      },
+    );
+
+    test("goes on beside one that was made later", async () => {
+      await expect(beside("2026-01-01T00:00:06Z")).resolves.toBeUndefined();
+    });
+  });
+
+  test("is let in where nobody may ask", async () => {
+    const facts = { status: 403, reason: "Forbidden", message: "no", causes: [], isStatus: true };
+    const refusal = new ApiError({ ...facts, request: "GET /" });
+    await expect(asked({ refusal })).resolves.toBeUndefined();
   });
 });

@@ -1,13 +1,18 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 
+import { componentUidLabel } from "../../api/anchor.ts";
 import { type ComponentKind, componentKinds, operatorApiVersion } from "../../api/component.ts";
 import type { KubeObject, NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
+import { readRoot } from "../../controller/apply/anchor.ts";
+import { manifestOf } from "../controller/apply/prepared.ts";
+import { renderedOf } from "../controller/apply/small-set.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { dumpOfComponent } from "../support/spoke-dump.ts";
 import { componentOf, installed } from "./installation.ts";
 import { writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
+import { LoneHub } from "./two-hubs.ts";
 
 const scene = useScene({ spokes: 1 }, ["--remote-deployments-poll-interval=1s"]);
 const patience = { timeoutMs: 120_000 };
@@ -133,3 +138,64 @@ test("of both kinds in one namespace, which have ConfigMaps of the same names, o
   expect(await dumpOfComponent(spoke, serving.metadata.uid)).toEqual(before);
   await says(serving, "Ready", { status: "True" });
 }, 400_000);
+
+/** Hubs that both want one ClusterRole, and the hub that has it. */
+async function rivals(word: string) {
+  const spoke = scene().fleet.spoke(0);
+  const name = `shared-${word}`;
+  const role = manifestOf(`rbac.authorization.k8s.io/v1 ClusterRole ${name}`, { rules: [] });
+  const open = (hubId: string) => LoneHub.open(spoke, `${hubId}-${word}`, renderedOf(role));
+  const [one, other] = [await open("one"), await open("other")];
+  const holder = async (): Promise<string | undefined> => {
+    const { apiVersion, kind } = role;
+    return (await spoke.admin.get({ apiVersion, kind, name }))?.metadata.labels?.[
+      componentUidLabel
+    ];
+  };
+  return { one, other, holder };
+}
+
+const limit = (): AbortSignal => AbortSignal.timeout(60_000);
+
+describe("D-32: of two hubs that come to one cluster while neither can see the other", () => {
+  const refused = {
+    reason: "AnchorConflict",
+    message: expect.stringMatching(/^ClusterRole shared-\S+ belongs to the installation of /),
+  };
+  test("the one whose anchor was there first is installed, and the other one leaves none", async () => {
+    const { one, other, holder } = await rivals("in-turn");
+    await using _ = one;
+    await using __ = other;
+    const won = await one.install(() => expect(other.install()).rejects.toMatchObject(refused));
+    expect(won.applied).toHaveLength(1);
+    expect(await holder()).toBe(one.installer.component.metadata.uid);
+    const { component, target } = other.installer;
+    expect(await readRoot(component, target, limit())).toBeUndefined();
+  });
+
+  test("exactly one is installed when both come at the same moment", async () => {
+    const { one, other, holder } = await rivals("at-once");
+    await using _ = one;
+    await using __ = other;
+    const ends = await Promise.allSettled([one.install(), other.install()]);
+    const lost = ends.filter((end) => end.status === "rejected").map(({ reason }) => reason);
+    expect(lost).toEqual([expect.objectContaining(refused)]);
+    const winner = ends[0].status === "fulfilled" ? one : other;
+    expect(await holder()).toBe(winner.installer.component.metadata.uid);
+  });
+
+  test("one that died before it had asked does so when it begins again", async () => {
+    const { one, other, holder } = await rivals("again");
+    await using _ = one;
+    await using __ = other;
+    const died = new Error("It died");
+    await one.install(() => expect(other.install(() => Promise.reject(died))).rejects.toBe(died));
+    const { component, target } = other.installer;
+    expect(await readRoot(component, target, limit())).toBeDefined();
+    await other.installer.restart();
+    await expect(other.install()).rejects.toMatchObject(refused);
+    expect(await readRoot(component, target, limit())).toBeUndefined();
+    expect(await holder()).toBe(one.installer.component.metadata.uid);
+    expect((await one.install()).applied).toEqual([]);
+  });
+});

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { componentUidLabel } from "../../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
+import { ensureTwin, twinKeyOf } from "../../../controller/guard/twin.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
@@ -147,6 +148,34 @@ describe("an installed component", () => {
     expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
     await installer.install({ rendered });
     expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
+  });
+
+  test("loses what became obsolete while its inventory could not be read", async () => {
+    const spoke = fleet().spoke(0);
+    const component = eventing({ version }, { namespace: "damaged" });
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    await installer.install();
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    if (root === undefined) throw new Error("There is no root");
+    const { admin } = spoke;
+    const { hubId } = installer.target;
+    await ensureTwin({ ...installer.target, component, hubId }, AbortSignal.timeout(60_000));
+    await admin.patch(root.key, { data: { inventory: "{broken" } });
+    await installer.restart();
+    const less = without(rendered, isOfChannel);
+    const changes = await installer.install({ rendered: less });
+    expect(changes).toMatchObject({ parked: [], failed: [] });
+    const gone = rendered.manifests.filter(isOfChannel);
+    expect(changes.pruned).toHaveLength(gone.filter((object) => !outlives(object)).length);
+    expect((await liveObjects(spoke, { ...rendered, manifests: gone })).every(outlives)).toBe(true);
+    expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
+    expect(await admin.get(twinKeyOf(component))).toBeDefined();
+    const after = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    expect(after?.uid).toBe(root.uid);
+    expect(after?.inventory).toMatchObject({ complete: true });
+    expect((await installer.install({ rendered: less })).applied).toEqual([]);
   });
 
   test("gets back what somebody deleted or changed, and nothing else", async () => {

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { connectHub } from "../../../access/hub.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import type { Component, KnativeEventing, KnativeServing } from "../../../api/component.ts";
+import type { Root } from "../../../controller/apply/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
@@ -84,7 +85,8 @@ export class Installer implements AsyncDisposable {
     const component = options.component ?? this.component;
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
-    const { onProgress, onUnblocked, onAdopted, suited, isNew = false } = options;
+    const { onProgress, onUnblocked, onAdopted, suited, assertFirst, isAwaited } = options;
+    const { isNew = false } = options;
     const known = { observation: this.#observation, memory: this.#memory };
     return install(
       { component, rendered, target, ...known, isNew },
@@ -92,10 +94,12 @@ export class Installer implements AsyncDisposable {
         log: silentLog,
         clock: options.clock ?? systemClock,
         preparations: this.#preparations,
-        ...(onProgress === undefined ? {} : { onProgress }),
-        ...(onAdopted === undefined ? {} : { onAdopted }),
-        ...(suited === undefined ? {} : { suited }),
-        ...(onUnblocked === undefined ? {} : { onUnblocked }),
+        onProgress,
+        onAdopted,
+        suited,
+        isAwaited,
+        onUnblocked,
+        assertFirst,
       },
       options.signal ?? AbortSignal.timeout(100_000),
     );
@@ -154,6 +158,8 @@ export interface InstallOptions {
   readonly onUnblocked?: (unblocked: Unblocked) => void;
   readonly onAdopted?: (count: number) => void;
   readonly suited?: Promise<void>;
+  readonly isAwaited?: () => boolean;
+  readonly assertFirst?: (root: Root, signal: AbortSignal) => Promise<void>;
   readonly isNew?: boolean;
   readonly clock?: Clock;
 }

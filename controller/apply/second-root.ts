@@ -1,0 +1,62 @@
+import { ApiError } from "../../access/api-error.ts";
+import { FleetError } from "../../api/errors.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { Root } from "./anchor.ts";
+import type { Work } from "./install-work.ts";
+
+interface Rooted {
+  readonly root: Root;
+  /** What there was of it when the attempt began. */
+  readonly before: Root | undefined;
+  readonly work: Work;
+}
+
+/**
+ * Works under a root and asks meanwhile whether it was the first one, where nothing was ever accepted under it. A root that was second is removed again, so that
+ * it is in nobody's way, and the FleetError that the question was answered with is thrown.
+ */
+export async function unlessSecond<T>(
+  { root, before, work }: Rooted,
+  signal: AbortSignal,
+  carryOut: (first: Promise<void>) => Promise<T>,
+): Promise<T> {
+  const { deps } = work;
+  const isUnproven = before === undefined || isUntouched(before);
+  const first = (isUnproven ? deps.assertFirst?.(root, signal) : undefined) ?? Promise.resolve();
+  let refusal: unknown;
+  // Awaited by whoever is about to write.
+  first.catch((reason: unknown) => (refusal = reason));
+  try {
+    return await carryOut(first);
+  } catch (error) {
+    if (error === refusal && isOfNeighbour(error)) await withdraw(root, work, signal);
+    throw error;
+  }
+}
+
+/** The attempt that made it ended before anything was accepted, and perhaps before it had asked. */
+function isUntouched({ inventory }: Root): boolean {
+  return inventory?.entries.every(({ fingerprint }) => fingerprint === undefined) === true;
+}
+
+function isOfNeighbour(error: unknown): boolean {
+  const reasons: readonly string[] = ["DuplicateComponent", "AnchorConflict"];
+  return error instanceof FleetError && reasons.includes(error.reason);
+}
+
+/** Nothing is owned by it yet. One that stays is asked about again. */
+async function withdraw(
+  { key: { namespace, name }, uid }: Root,
+  { target, memory, deps }: Work,
+  signal: AbortSignal,
+): Promise<void> {
+  const resource = knownResource("v1", "ConfigMap");
+  const ref = { resource, name, ...(namespace === undefined ? {} : { namespace }) };
+  try {
+    await target.client.remove(ref, { propagationPolicy: "Background", uid }, signal);
+    memory.recall(undefined);
+  } catch (err) {
+    if (!(err instanceof ApiError)) throw err;
+    deps.log.debug({ err }, "The root that was second could not be removed");
+  }
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+
+import type { Root } from "../../controller/apply/anchor.ts";
+import type { ChangeSet } from "../../controller/apply/change-set.ts";
+import { Neighbours } from "../../controller/neighbours.ts";
+import type { Rendered } from "../../controller/render/rendered.ts";
+import { eventing, type Installer, openInstaller } from "../controller/apply/installer.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+
+/** One of several hubs that install the same objects on one cluster, without a word of each other. */
+export class LoneHub implements AsyncDisposable {
+  readonly installer: Installer;
+  readonly #rendered: Rendered;
+  readonly #neighbours = new Neighbours();
+  readonly #opened: AsyncDisposable;
+
+  private constructor(installer: Installer, rendered: Rendered, opened: AsyncDisposable) {
+    this.installer = installer;
+    this.#rendered = rendered;
+    this.#opened = opened;
+  }
+
+  static async open(spoke: Cluster, hubId: string, rendered: Rendered): Promise<LoneHub> {
+    const component = eventing({}, { namespace: hubId, uid: randomUUID() });
+    const opened = await openInstaller(spoke, { component, hubId });
+    return new LoneHub(opened.installer, rendered, opened);
+  }
+
+  /** One attempt; `meanwhile` is waited for after the root was made and before it is asked who else has one. */
+  async install(meanwhile: () => Promise<unknown> = async () => undefined): Promise<ChangeSet> {
+    const { component, target } = this.installer;
+    const { manifests } = this.#rendered;
+    const assertFirst = async (root: Root, signal: AbortSignal): Promise<void> => {
+      await meanwhile();
+      const newcomer = { component, target, manifests };
+      return this.#neighbours.assertFirst(newcomer, { root, all: () => [] }, signal);
+    };
+    return this.installer.install({ rendered: this.#rendered, assertFirst });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#opened[Symbol.asyncDispose]();
+  }
+}
