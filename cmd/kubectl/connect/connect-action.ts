@@ -44,13 +44,15 @@ interface Wanted {
 }
 
 function wantedOf({ args, terminal }: ActionInput<object>): Wanted {
-  const [name, ...command] = args;
-  const hasDashes = terminal.args.includes("--");
-  if (name === undefined) {
+  const end = terminal.args.indexOf("--");
+  const command = end < 0 ? [] : terminal.args.slice(end + 1);
+  // What the parser hands on has no dashes any more.
+  const [name, ...others] = args.slice(0, args.length - command.length);
+  if (name === undefined || (end >= 0 && others.length > 0)) {
     throw new UsageError("Name one ClusterProfile", ["kubectl knfleet connect NAMESPACE/NAME"]);
   }
-  if (hasDashes === command.length > 0) return { name, command };
-  throw new UsageError(hasDashes ? "There is no command after --" : "A command stands after --", [
+  if (others.length === 0 && (end < 0 || command.length > 0)) return { name, command };
+  throw new UsageError(end < 0 ? "A command stands after --" : "There is no command after --", [
     `kubectl knfleet connect ${name} -- kubectl get pods`,
   ]);
 }

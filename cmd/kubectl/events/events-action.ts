@@ -5,7 +5,7 @@ import type { ClusterAccess } from "../cluster-access.ts";
 import { parseDurationMs } from "../duration.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { FilenameFlag } from "../filename-option.ts";
-import type { Flags } from "../flags.ts";
+import { oneOf, type Flags } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openReading } from "../open-reading.ts";
 import { unreadNotes } from "../print/notes.ts";
@@ -72,7 +72,8 @@ function filterOf({ since, types = "" }: EventsFlags): EventFilter {
     types: types
       .toLowerCase()
       .split(",")
-      .filter((type) => type !== ""),
+      .filter((type) => type !== "")
+      .map((type) => oneOf(type, ["normal", "warning"], "--types")),
     sinceMs: since === undefined ? undefined : parseDurationMs(since, "--since"),
   };
 }

@@ -36,6 +36,10 @@ describe("events -w", () => {
   test.each([
     { args: ["-o", "name"], says: "With -w there is no -o name" },
     { args: ["--sort-by", ".time"], says: "With -w there is no --sort-by" },
+    {
+      args: ["--types", "Warnig"],
+      says: 'Invalid value "warnig" for --types: want normal, warning',
+    },
   ])("with $args is a mistake that is explained", async ({ args, says }) => {
     const ran = await runText(["events", "-w", ...args], { env: hub.env });
     expect(ran).toMatchObject({ exitCode: 2, stdout: "" });
