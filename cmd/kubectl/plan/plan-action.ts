@@ -7,6 +7,7 @@ import type { ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openReading } from "../open-reading.ts";
 import { clusterNames } from "../print/cluster-name.ts";
+import { codedReason } from "../print/coded-reason.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { objectLine } from "../print/object-line.ts";
 import { plainText } from "../print/plain-text.ts";
@@ -69,7 +70,7 @@ function headingOf({ installation, cluster, hub, version, blocked, changes }: Pl
     `  hub: ${hubText(hub)}`,
     ...(blocked === null
       ? []
-      : [`  not possible: ${blocked.reason}: ${plainText(blocked.message)}`]),
+      : [`  not possible: ${codedReason(blocked)}: ${plainText(blocked.message)}`]),
     ...(changes === null || blocked !== null ? [] : [`  cluster: ${countsText(changes)}`]),
   ];
   return lines.map((line) => `${line}\n`).join("");

@@ -1,8 +1,10 @@
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../api/component.ts";
+import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import type { ChangeKind, ObjectChange } from "../compare/compare.ts";
 import type { FieldChange } from "../compare/field-changes.ts";
 import { diffItem, type DiffItem } from "../diff/diff-list.ts";
+import { knfOf } from "../knf-of.ts";
 import type { ReportError } from "../report.ts";
 import type { HubAnswer } from "./hub-dry-run.ts";
 
@@ -28,15 +30,21 @@ export interface PlanItem {
   };
   readonly version: { readonly installed: string | null; readonly wanted: string | null };
   /** Why nothing would be installed; null when nothing is in the way. */
-  readonly blocked: { readonly reason: string; readonly message: string } | null;
+  readonly blocked: (Block & { readonly code: KnfCode | null }) | null;
   /** Null when the cluster or a manifest of the component could not be read. */
   readonly changes: readonly PlannedChange[] | null;
+}
+
+/** Why nothing would be installed. */
+interface Block {
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** What a look at a cluster tells of one component. */
 export interface Look {
   readonly version: string | null;
-  readonly blocked: PlanItem["blocked"];
+  readonly blocked: Block | null;
   /** Null when it is not known what would be installed. */
   readonly changes: readonly ObjectChange[] | null;
   readonly errors: readonly ReportError[];
@@ -54,7 +62,7 @@ export function planItem(
     cluster: spec?.clusterProfileRef ?? null,
     hub: { action, fields, message },
     version: versionsOf(component, look),
-    blocked: blockOf(answer, twin) ?? look?.blocked ?? null,
+    blocked: codedBlock(blockOf(answer, twin) ?? look?.blocked ?? null),
     changes: look?.changes?.map((one) => plannedChange(component, one)) ?? null,
   };
 }
@@ -66,7 +74,13 @@ function versionsOf({ spec, status }: Component, look: Look | undefined): PlanIt
   };
 }
 
-function blockOf({ action, message }: HubAnswer, twin: Component | undefined): PlanItem["blocked"] {
+function codedBlock(block: Block | null): PlanItem["blocked"] {
+  if (block === null) return null;
+  const { reason, message } = block;
+  return { reason, code: knfOf(reason, { message }), message };
+}
+
+function blockOf({ action, message }: HubAnswer, twin: Component | undefined): Block | null {
   if (action === "refused") return { reason: "Refused", message: message ?? "" };
   if (twin === undefined) return null;
   const { kind, metadata } = twin;

@@ -97,14 +97,14 @@ describe("plan", () => {
     const installed = component({ kind: "KnativeEventing", cluster: null, wanted: "1.20", status });
     await using far = await startComparingHub({}, { installed });
     const { exitCode, stdout } = await planned(file('{version: "1.23"}'), { on: far });
-    expect(stdout).toContain("not possible: VersionNotEligible");
+    expect(stdout).toContain("not possible: KNF1015 VersionNotEligible");
     expect(exitCode).toBe(2);
   });
 
   test("says that another component has the cluster, and is 2", async () => {
     const { exitCode, stdout } = await planned(file("{}", "second"));
     expect(stdout).toContain(
-      "not possible: DuplicateComponent: KnativeEventing team-a/knative-eventing is for the same cluster",
+      "not possible: KNF1013 DuplicateComponent: KnativeEventing team-a/knative-eventing is for the same cluster",
     );
     expect(exitCode).toBe(2);
   });
