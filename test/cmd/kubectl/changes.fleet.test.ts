@@ -178,7 +178,9 @@ describe("a file with another version", () => {
       "-f",
       await file("far.json", { version: "1.24" }),
     );
-    expect(stdout).toMatch(/not possible: (?:VersionNotEligible|Refused|ReleaseNotFound)/);
+    expect(stdout).toMatch(
+      /not possible: (?:KNF\d{4} )?(?:VersionNotEligible|Refused|ReleaseNotFound)/,
+    );
     expect(exitCode).toBe(2);
   });
 });
