@@ -68,12 +68,17 @@ function folderOf(files: ReadonlyMap<string, string>, cluster: string): string {
   return items.find((item: { cluster: string }) => item.cluster === cluster).folder;
 }
 
+/** A deletion counts as stuck after a minute, which may have passed between two looks. */
+function lasting(items: readonly { readonly finding: string }[]) {
+  return items.filter(({ finding }) => finding !== "StuckDeletion");
+}
+
 describe("gather", () => {
   test("writes a bundle that holds no secret in any form, and only its owner can read (T-80)", async () => {
     const path = pathOf("all.tgz");
     const { stdout, stderr, exitCode } = await knfleet("gather", "-A", "-o", path);
     expect(stderr).toContain(`Written: ${path}`);
-    expect(stderr).toContain("fleet/spoke-gone: KNF4009 Unreachable");
+    expect(stderr).toContain("fleet/spoke-gone: KNF4002 Unreachable");
     expect(exitCode).toBe(3);
     const { mode } = await stat(path);
     expect(mode & 0o777).toBe(0o600);
@@ -159,7 +164,7 @@ describe("gather", () => {
     expect(found).toContain("Orphan knativeserving-gone-root-owner");
     expect(items).toContainEqual(expect.objectContaining({ finding: "Unanchored", objects: 2 }));
     const live = await knfleet("orphans", "-o", "json");
-    expect(items).toEqual(JSON.parse(live.stdout).items);
+    expect(lasting(items)).toEqual(lasting(JSON.parse(live.stdout).items));
     expect(errors).toEqual(JSON.parse(live.stdout).errors);
     expect(orphans.exitCode).toBe(1);
     const check = await offline("check", "--bundle", path, "--cluster", "spoke-gone", "-o", "json");
