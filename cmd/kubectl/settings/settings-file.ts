@@ -1,8 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 
-import { parse } from "yaml";
-
 import { isRecord } from "../../../api/fields.ts";
 import type { RawFlags } from "../flags.ts";
 import { UsageError } from "../usage-error.ts";
@@ -21,7 +19,7 @@ export async function settingsFile(
 ): Promise<RawFlags> {
   const text = await textOf(path);
   if (text === undefined) return {};
-  const document = parsed(text, path);
+  const document = await parsed(text, path);
   if (!isRecord(document)) throw refused(path, "holds no map of settings");
   const entries = Object.entries(document).map(([name, value]) => {
     const setting = Object.hasOwn(settings, name) ? settings[name] : undefined;
@@ -56,7 +54,9 @@ function isMissing(error: unknown): boolean {
   );
 }
 
-function parsed(text: string, path: string): unknown {
+async function parsed(text: string, path: string): Promise<unknown> {
+  // Most people have no such file, and need not wait for what reads it.
+  const { parse } = await import("yaml");
   try {
     // An empty file sets nothing.
     return parse(text, { maxAliasCount: 0 }) ?? {};
