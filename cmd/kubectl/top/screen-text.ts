@@ -63,14 +63,13 @@ export function padText(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** A text in lines of at most a width, broken at spaces where there are any; lines that begin with spaces go on as deep. */
+/** A text in lines of at most a width, broken at spaces where there are any; what begins in a column goes on there. */
 export function wrapText(text: string, width: number): readonly string[] {
   return text.split("\n").flatMap((line) => wrapLine(line, Math.max(1, width)));
 }
 
 function wrapLine(line: string, width: number): readonly string[] {
-  const [, indent = ""] = /^( *)/.exec(line) ?? [];
-  const deep = indent.length < width / 2 ? indent : "";
+  const deep = " ".repeat(lastColumnOf(line, width));
   const lines: string[] = [];
   let rest = line;
   while (widthOf(rest) > width) {
@@ -81,4 +80,13 @@ function wrapLine(line: string, width: number): readonly string[] {
     rest = deep + rest.slice(end).trimStart();
   }
   return [...lines, rest];
+}
+
+const narrowest = 20;
+
+/** Where the last column of a line begins, if that leaves room for it: behind two spaces or more. */
+function lastColumnOf(line: string, width: number): number {
+  if (width < narrowest) return 0;
+  const [, before = ""] = /^(.* {2,})\S/.exec(line.slice(0, Math.floor(width * 0.6))) ?? [];
+  return widthOf(before);
 }

@@ -49,7 +49,11 @@ describe("a text on the screen", () => {
 
   test("is broken at spaces, and nothing but spaces is lost", () => {
     expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
-    expect(wrapText("  - one two three", 9)).toEqual(["  - one", "  two", "  three"]);
+    expect(wrapText("  - one two three four", 20)).toEqual(["  - one two three", "  four"]);
+    expect(wrapText("OK   hub   one two three", 21)).toEqual([
+      "OK   hub   one two",
+      "           three",
+    ]);
     expect(wrapText("abcdefgh", 3)).toEqual(["abc", "def", "gh"]);
     expect(wrapText("a\n\nb", 10)).toEqual(["a", "", "b"]);
     assert(
