@@ -149,6 +149,6 @@ export interface KubeClient {
       readonly accept?: string;
     },
   ): Promise<unknown>;
-  /** Lines of a container's log, each with its time (RFC 3339) and a space in front; absent: there are none, as in a bundle. */
+  /** Lines of a container's log, each with its time (RFC 3339) and a space in front; absent: there are none. */
   logs?(ref: LogRef, signal: AbortSignal): AsyncIterable<string>;
 }
