@@ -3,6 +3,7 @@ import type { KubeClient } from "../access/kube-client.ts";
 import { isRecord } from "../api/fields.ts";
 import type { ObjectKey } from "../api/kubernetes.ts";
 import { knownResource, tableResource, type ResourceType } from "../api/resources.ts";
+import type { InventoryEntry } from "./apply/inventory.ts";
 
 /** Kinds of Kubernetes itself that a Knative release contains. */
 export const builtInReleaseKinds: readonly ResourceType[] = [
@@ -47,11 +48,12 @@ export function kindKeyOf({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "
 
 /**
  * Resources of the kinds of some objects, by `kindKeyOf`, without those that stay behind. Kinds that are not built in are
- * looked up in the API of the cluster, one request a group version; one that is not served has no instances and is left out.
+ * looked up in the API of the cluster, one request a group version; one that is not served has no instances and is left out, and so is one that nobody
+ * answers for at present and of which nothing was ever accepted.
  */
 export async function servedKinds(
   client: Pick<KubeClient, "request">,
-  keys: readonly ObjectKey[],
+  keys: readonly (ObjectKey & Pick<InventoryEntry, "fingerprint">)[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ResourceType>> {
   const wanted = new Map(
@@ -61,8 +63,20 @@ export async function servedKinds(
     ({ apiVersion, kind }) => tableResource(apiVersion, kind) === undefined,
   );
   const versions = [...new Set(foreign.map(({ apiVersion }) => apiVersion))];
+  const proven = new Set(
+    keys.flatMap(({ apiVersion, fingerprint }) => (fingerprint === undefined ? [] : [apiVersion])),
+  );
+  const lookUp = async (version: string): Promise<readonly ResourceType[]> => {
+    try {
+      return await resourcesOf(client, version, signal);
+    } catch (error) {
+      const isAway = error instanceof ApiError && error.status >= 500;
+      if (isAway && !proven.has(version)) return [];
+      throw error;
+    }
+  };
   const served = new Map(
-    (await Promise.all(versions.map((version) => resourcesOf(client, version, signal))))
+    (await Promise.all(versions.map(lookUp)))
       .flat()
       .map((resource) => [kindKeyOf(resource), resource]),
   );

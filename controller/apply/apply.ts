@@ -77,6 +77,8 @@ class ApplyRun {
   #waiting: readonly Gated[];
   /** Identities that gates wait for. */
   readonly #open: Set<string>;
+  /** Identities of what was given up. */
+  readonly #given = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
   readonly #attempts = new Map<string, number>();
@@ -160,7 +162,9 @@ class ApplyRun {
     }
   }
 
-  async #send({ object, isOfNewKind }: Gated): Promise<Refusal | undefined> {
+  async #send({ object, after, ...gated }: Gated): Promise<Refusal | undefined> {
+    // A kind that was not accepted will not be served soon either.
+    const isOfNewKind = gated.isOfNewKind && after.every((id) => !this.#given.has(id));
     const { requests, installNamespace, onApplied, onRefused } = this.#deps;
     this.#inFlight += 1;
     try {
@@ -223,7 +227,10 @@ class ApplyRun {
   #settle(object: Prepared, list: "parked" | "failed", message: string): void;
   #settle({ id, key }: Prepared, list: keyof Applied, message = ""): void {
     if (list === "applied") this.#result.applied.push(key);
-    else this.#result[list].push({ key, message });
+    else {
+      this.#result[list].push({ key, message });
+      this.#given.add(id);
+    }
     if (list === "parked") this.#hindered.set(id, message);
     else this.#hindered.delete(id);
     this.#open.delete(id);

@@ -25,6 +25,8 @@ export interface KindWatchHandlers {
 
 // One broken stream in a row may be a server that restarts; two are news.
 const toleratedFailures = 1;
+// With the pauses between them some seconds.
+const mostFailures = 2;
 
 /** The watch of one kind of an installation, and the question whether its first list has arrived. */
 export class KindWatch implements Disposable {
@@ -76,6 +78,17 @@ export class KindWatch implements Disposable {
   /** Resolves when the list has arrived, or the kind is not served or may not be watched; rejects when none of that can be said for now. */
   get settled(): Promise<void> {
     return this.#settled.promise;
+  }
+
+  /**
+   * Told that the server answers for other kinds: one whose list it has failed to give several times is not waited for any longer, as where it may
+   * not be watched. It is tried further.
+   */
+  giveUp({ status }: Pick<ApiError, "status">): void {
+    if (this.#holdsList) return;
+    if (this.#failures < mostFailures && this.#refusal === undefined) return;
+    this.#refusal = `Watching ${this.resource.plural} is not possible: the API server answers with status ${status}`;
+    this.#settle();
   }
 
   /** Lists anew at once when the last attempt failed, instead of waiting for the next one to be due. */

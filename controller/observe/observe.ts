@@ -1,3 +1,4 @@
+import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { definitionLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
@@ -159,9 +160,17 @@ class LiveObservation implements Observation {
         if (wentBack) this.#rewound(watch);
         this.#listed(kind, watch);
       },
-      onError: (err) => log.debug({ kind: resource.kind, err }, "A watch on the target failed"),
+      onError: (err) => {
+        log.debug({ kind: resource.kind, err }, "A watch on the target failed");
+        if (isOfServer(err) && this.#isAnswered()) watch.giveUp(err);
+      },
     });
     this.#watches.set(kind, watch);
+  }
+
+  /** The server gives lists of some kinds. */
+  #isAnswered(): boolean {
+    return [...this.#watches.values()].some(({ isLive, wasListed }) => isLive && wasListed);
   }
 
   #close(kind: string): void {
@@ -253,6 +262,11 @@ class LiveObservation implements Observation {
 /** CRDs outlive their installation and may serve two: they carry a label that belongs to none. */
 function isDefinition({ kind }: ResourceType): boolean {
   return kind === "CustomResourceDefinition";
+}
+
+/** Behind an API that is served by another program, or converted by one, there may be nobody. */
+function isOfServer(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status >= 500;
 }
 
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -133,17 +133,17 @@ describe("an apply", () => {
     expect(namesOf(await result).applied).toEqual(["c", "w", "things.test.dev", "one"]);
   });
 
-  test("opens the gates of what it gives up", async () => {
-    const server = new Server();
+  test.each<{ end: "applied" | "parked"; answer: Answer }>([
+    { end: "applied", answer: "taken" },
+    { end: "parked", answer: { status: 404, isStatus: false } },
+  ])("opens the gates of what it gives up, and waits for no kind: $end", async (one) => {
+    const server = Object.assign(new Server(), { clearable: 0 });
     server.answer("things.test.dev", { status: 422 });
-    server.clearable = 0;
+    server.answer("one", one.answer);
     const custom = manifestOf("test.dev/v1 Thing knative/one");
     const { result } = start([custom, definitionOf("Thing")], server);
-    expect(namesOf(await result)).toEqual({
-      applied: ["one"],
-      parked: [],
-      failed: ["things.test.dev"],
-    });
+    const { failed, ...ends } = namesOf(await result);
+    expect([failed, ends[one.end]]).toEqual([["things.test.dev"], ["one"]]);
   });
 
   test("goes on with the others when an object is refused for good or parked", async () => {

@@ -70,6 +70,38 @@ describe("synced", () => {
     expect([...observation.refused()]).toEqual([]);
   });
 
+  test("does not wait for a kind that nobody answers for while the server answers for others, and says which that is", async () => {
+    observation.watch([configMaps, images]);
+    watches.listed("ConfigMap", []);
+    const synced = observation.synced(signal);
+    for (const attempt of [1, 2, 3]) {
+      await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
+      watches.send("Image", apiError(503, "service unavailable"));
+    }
+    await synced;
+    expect([...observation.refused().values()]).toEqual([
+      "Watching images is not possible: the API server answers with status 503",
+    ]);
+    observation.watch([configMaps, images]);
+    watches.listed("Image", []);
+    await observation.synced(signal);
+    expect([...observation.refused()]).toEqual([]);
+  });
+
+  test("waits for a server that answers for no kind at all", async () => {
+    observation.watch([images]);
+    let isSynced = false;
+    void observation.synced(signal).then(() => (isSynced = true));
+    for (const attempt of [1, 2, 3]) {
+      await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(attempt), 60_000);
+      watches.send("Image", apiError(503, "service unavailable"));
+    }
+    await vi.waitFor(() => expect(watches.opened("Image")).toHaveLength(4), 60_000);
+    expect(isSynced).toBe(false);
+    watches.listed("Image", []);
+    await vi.waitFor(() => expect(isSynced).toBe(true), 60_000);
+  });
+
   test("fails when the server stays out of reach, and succeeds after the next watch()", async () => {
     const broken = new ConnectionError("refused", "https://spoke.example refused");
     observation.watch([configMaps]);

@@ -1,0 +1,224 @@
+import { describe, expect, test } from "vitest";
+
+import { anchorNameOf } from "../../../api/anchor.ts";
+import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { finalize } from "../../../controller/finalize.ts";
+import { conditionOf, valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { definitionOf } from "../hand-made-installation.ts";
+import { eventing, openInstaller } from "./installer.ts";
+import { manifestOf } from "./prepared.ts";
+import { renderedOf, serviceOf, workload } from "./small-set.ts";
+import { writtenTo } from "./spoke-view.ts";
+
+/** A cluster that asks for a right to owners' finalizers before it lets anything be owned in a way that blocks their deletion. */
+const apiServerFlags = ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"];
+const fleet = useFleet({ spokes: [{ kwok: false, apiServerFlags }] });
+
+function configMap(namespace: string, name: string, fields: object = {}): Manifest {
+  return manifestOf(`v1 ConfigMap ${namespace}/${name}`, { data: { a: "1" }, ...fields });
+}
+
+/** `as`: `admin` has a right to all kinds, `hub` those of the documentation. */
+async function opened(namespace: string, as: "admin" | "hub" = "hub") {
+  const component = eventing({}, { namespace });
+  const spoke = fleet().spoke(0);
+  const who = as === "hub" ? {} : { kubeconfig: spoke.adminKubeconfigPath };
+  const { installer, ...rest } = await openInstaller(spoke, { component, ...who });
+  return { component, spoke, installer, ...rest };
+}
+
+async function removed({ installer }: Awaited<ReturnType<typeof opened>>): Promise<void> {
+  const { component, target } = installer;
+  await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(60_000));
+}
+
+describe("what a policy of the cluster changes in our objects", () => {
+  const policy = "rewrites-data";
+  const group = "admissionregistration.k8s.io/v1";
+
+  test("is taken as it is: nothing is written again, and no fight is seen", async () => {
+    await using scene = await opened("rewritten");
+    const { installer, spoke } = scene;
+    const { admin } = spoke;
+    const rendered = renderedOf(
+      configMap("rewritten", "one"),
+      workload("rewritten", { replicas: 1 }),
+    );
+    await admin.create({
+      apiVersion: group,
+      kind: "MutatingAdmissionPolicy",
+      metadata: { name: policy },
+      spec: {
+        failurePolicy: "Fail",
+        reinvocationPolicy: "Never",
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: ["", "apps"],
+              apiVersions: ["v1"],
+              operations: ["CREATE", "UPDATE"],
+              resources: ["configmaps", "deployments"],
+            },
+          ],
+        },
+        matchConditions: [
+          {
+            name: "of-this-test",
+            expression:
+              "object.metadata.namespace == 'rewritten' && object.metadata.name in ['one', 'main']",
+          },
+        ],
+        mutations: [
+          {
+            patchType: "JSONPatch",
+            jsonPatch: {
+              expression:
+                "object.kind == 'ConfigMap' ? [JSONPatch{op: 'replace', path: '/data/a', value: 'theirs'}, JSONPatch{op: 'add', path: '/data/b', value: 'theirs'}] : [JSONPatch{op: 'replace', path: '/spec/replicas', value: 2}]",
+            },
+          },
+        ],
+      },
+    });
+    await admin.create({
+      apiVersion: group,
+      kind: "MutatingAdmissionPolicyBinding",
+      metadata: { name: policy },
+      spec: { policyName: policy },
+    });
+    const first = manifestOf("v1 ConfigMap rewritten/one", { data: { a: "1" } });
+    await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "rewritten" } });
+    await waitFor("the policy to be in force", async () => {
+      const answer = await admin.request(
+        "POST",
+        "/api/v1/namespaces/rewritten/configmaps?dryRun=All",
+        first,
+      );
+      return valueAt(answer, "data", "a") === "theirs";
+    });
+    expect(await installer.install({ rendered })).toMatchObject({ failed: [], parked: [] });
+    const live = await admin.get(keyOf(first));
+    expect(valueAt(live, "data")).toEqual({ a: "theirs", b: "theirs" });
+    const since = new Date();
+    await installer.observation.synced(AbortSignal.timeout(60_000));
+    for (let round = 0; round < 3; round += 1) {
+      expect(await installer.install({ rendered })).toMatchObject({ applied: [], contested: [] });
+    }
+    await installer.restart();
+    expect(await installer.install({ rendered })).toMatchObject({ applied: [], contested: [] });
+    expect(await writtenTo(spoke, since)).toEqual([]);
+
+    const changed = renderedOf(
+      configMap("rewritten", "one", { data: { a: "2" } }),
+      workload("rewritten", { replicas: 1 }),
+    );
+    expect(await installer.install({ rendered: changed })).toMatchObject({ failed: [] });
+    expect((await installer.install({ rendered: changed })).applied).toEqual([]);
+    await removed(scene);
+  });
+});
+
+test("a quota that is used up refuses objects by its name, holds no other, and is passed when there is room", async () => {
+  await using scene = await opened("crowded");
+  const { installer, spoke } = scene;
+  const { admin } = spoke;
+  const quota = { apiVersion: "v1", kind: "ResourceQuota", namespace: "crowded", name: "few" };
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "crowded" } });
+  await admin.create({
+    apiVersion: "v1",
+    kind: "ResourceQuota",
+    metadata: { namespace: "crowded", name: "few" },
+    spec: { hard: { "count/services": "0" } },
+  });
+  await waitFor("the quota to be counted", async () => {
+    return valueAt(await admin.get(quota), "status", "hard", "count/services") === "0";
+  });
+  const rendered = renderedOf(
+    configMap("crowded", "one"),
+    workload("crowded"),
+    serviceOf("crowded"),
+  );
+  const changes = await installer.install({ rendered });
+  expect(changes.applied).toHaveLength(2);
+  expect(changes.failed).toEqual([
+    expect.objectContaining({ message: "Not allowed: the quota few is exhausted" }),
+  ]);
+  await admin.remove(quota);
+  await waitFor("the Service to be accepted", async () => {
+    const { failed } = await installer.install({ rendered });
+    return failed.length === 0;
+  });
+  await removed(scene);
+});
+
+test("a CRD of which the cluster still stores an old version is named with the field, and holds no other object", async () => {
+  await using scene = await opened("stored", "admin");
+  const { installer, spoke } = scene;
+  const { admin } = spoke;
+  const old = definitionOf("relics.example", "v0", { Relic: "relics" });
+  await admin.create(old);
+  await waitFor("the CRD to be served", async () => {
+    return conditionOf(await admin.get(keyOf(old)), "Established")?.status === "True";
+  });
+  const definition = definitionOf("relics.example", "v1", { Relic: "relics" });
+  const relic = manifestOf("relics.example/v1 Relic stored/one");
+  const changes = await installer.install({
+    rendered: renderedOf(definition, relic, configMap("stored", "one")),
+  });
+  expect(changes.applied).toEqual([expect.objectContaining({ kind: "ConfigMap" })]);
+  expect([...changes.failed, ...changes.parked]).toEqual([
+    { key: keyOf(definition), message: "Invalid: status.storedVersions[0]" },
+    { key: keyOf(relic), message: "The cluster does not serve relics.example/v1 Relic" },
+  ]);
+  await removed(scene);
+  await admin.remove(keyOf(old));
+});
+
+test("an API that is not available behind its APIService holds neither an install nor a removal", async () => {
+  await using scene = await opened("unavailable", "admin");
+  const { installer, spoke, component } = scene;
+  const { admin } = spoke;
+  const service = {
+    apiVersion: "apiregistration.k8s.io/v1",
+    kind: "APIService",
+    metadata: { name: "v1.away.example.com" },
+    spec: {
+      group: "away.example.com",
+      version: "v1",
+      groupPriorityMinimum: 100,
+      versionPriority: 100,
+      insecureSkipTLSVerify: true,
+      service: { namespace: "default", name: "nobody" },
+    },
+  };
+  await admin.create(service);
+  const thing = manifestOf("away.example.com/v1 Thing unavailable/thing");
+  const rendered = renderedOf(configMap("unavailable", "one"), thing);
+  // Something else waits: what makes no progress is given up soon.
+  const options = { rendered, isAwaited: () => true };
+  const changes = await installer.install(options);
+  expect(changes.applied).toHaveLength(1);
+  expect(changes.parked).toEqual([
+    { key: keyOf(thing), message: "The API server answers with status 503" },
+  ]);
+  const one = keyOf(configMap("unavailable", "one"));
+  await admin.remove(one);
+  await waitFor("the ConfigMap to be put back", async () => {
+    const { failed } = await installer.install(options);
+    expect(failed).toEqual([
+      expect.objectContaining({
+        message: "Watching things is not possible: the API server answers with status 503",
+      }),
+    ]);
+    return (await admin.get(one)) !== undefined;
+  });
+  await installer.restart();
+  await removed(scene);
+  const name = anchorNameOf({ kind: component.kind, name: component.metadata.name });
+  const anchor = { apiVersion: "v1", kind: "ConfigMap", namespace: "unavailable", name };
+  expect(await admin.get(anchor)).toBeUndefined();
+  expect(await admin.get(one)).toBeUndefined();
+  await admin.remove(keyOf(service));
+}, 400_000);
