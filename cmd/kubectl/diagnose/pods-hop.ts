@@ -32,7 +32,11 @@ export async function checkPods(
   const next = cause === undefined ? [] : cause.next;
   return passedWith(true, message, {
     findings: [
-      finding("error", "KNF6010", { message, evidence: causes.map((one) => one.message), next }),
+      finding("error", "KNF6010", {
+        message,
+        evidence: causes.length === 1 ? [] : causes.map((one) => one.message),
+        next,
+      }),
     ],
   });
 }

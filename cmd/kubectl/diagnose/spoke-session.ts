@@ -56,7 +56,8 @@ export async function authenticate(
   } catch (error) {
     signal.throwIfAborted();
     // 403 is an answer to somebody it knows.
-    if (!(error instanceof ApiError && error.status === 403)) return unanswered(error);
+    if (!(error instanceof ApiError && error.status === 403))
+      return unanswered(error, client.server);
   }
   const gitVersion = stringAt(version, "gitVersion") ?? undefined;
   if (version !== undefined && gitVersion === undefined) {
@@ -75,11 +76,13 @@ export async function authenticate(
   return identified(session, user);
 }
 
-function unanswered(error: unknown): HopResult<never> {
+function unanswered(error: unknown, server: string): HopResult<never> {
   // 404, or a success that is no JSON.
   const isForeign = error instanceof ApiError && [200, 404].includes(error.status);
   const found = isForeign
-    ? finding("error", "KNF4015", { message: "GET /version is not answered as an API server does" })
+    ? finding("error", "KNF4015", {
+        message: `${server}/version is answered ${error.status}, and not as an API server does`,
+      })
     : requestFinding(error, spokeServer);
   return { value: undefined, message: found.message, findings: [found] };
 }

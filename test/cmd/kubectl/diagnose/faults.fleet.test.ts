@@ -20,6 +20,7 @@ import {
 } from "./diagnose-world.ts";
 import { hubFaults } from "./hub-faults.ts";
 import { networkFaults } from "./network-faults.ts";
+import { behindGateway, oddFaults } from "./odd-faults.ts";
 import { pluginFaults } from "./plugin-faults.ts";
 import { spokeFaults, victims } from "./spoke-faults.ts";
 import { withEntry } from "./ways-in.ts";
@@ -37,6 +38,7 @@ const faults = [
   ...pluginFaults,
   ...networkFaults,
   ...spokeFaults,
+  ...oddFaults,
 ];
 
 test("a healthy installation is well in every step", async () => {
@@ -77,6 +79,24 @@ describe("the root cause is found when", () => {
     },
     120_000,
   );
+});
+
+describe("all is well with", () => {
+  test("text around the certificates of the CA, as Go has it", async () => {
+    const ca = fleet().spoke(0).caPem;
+    const data = Buffer.from(`# our bundle\n${ca}\nend of our bundle\n`).toString("base64");
+    const { args } = await withEntry(world, "ca-text", { "certificate-authority-data": data });
+    expect((await world.diagnose(args)).report.items[0]).toMatchObject({ rootCause: null });
+  });
+
+  test("a spoke behind a path of a gateway", async () => {
+    const { args, undo } = await behindGateway(world, "right-path", { asked: "/clusters/a/" });
+    try {
+      expect((await world.diagnose(args)).report.items[0]).toMatchObject({ rootCause: null });
+    } finally {
+      await undo?.();
+    }
+  });
 });
 
 describe("what a person sees", () => {

@@ -30,6 +30,7 @@ export const victims = [
   "scaled",
   "unschedulable",
   "ending",
+  "frozen",
 ];
 
 /** Takes the guards away; what is tried after that may delete anchors. */
