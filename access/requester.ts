@@ -77,7 +77,13 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
         if ("error" in outcome) throw outcome.error;
         return outcome;
       }
-      await delay(waitMs, undefined, { signal });
+      try {
+        await delay(waitMs, undefined, { signal });
+      } catch (error) {
+        // A timer says only that it was aborted.
+        signal.throwIfAborted();
+        throw error;
+      }
     }
   }
 

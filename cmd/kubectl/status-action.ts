@@ -8,11 +8,12 @@ import { nameOf } from "./installation-name.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { openReading } from "./open-reading.ts";
 import { painter, wantsColour } from "./print/colour.ts";
-import { goneNotes, notFoundLines, statusNotes } from "./print/notes.ts";
+import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "./print/notes.ts";
 import { sortedBy } from "./print/sorted.ts";
 import { statusDetailText } from "./print/status-detail-text.ts";
 import { statusTable, withBefore } from "./print/status-table.ts";
 import { jsonLine } from "./print/structured.ts";
+import type { ReportError } from "./report.ts";
 import { askedSelection } from "./selection-file.ts";
 import type { Selection } from "./selection.ts";
 import type { StatusItem } from "./status-item.ts";
@@ -41,8 +42,8 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
   const context = { access, selection, ...before };
   const report = await readFleet(input, context, signal);
   await printReport(report, input, context);
-  if (options.watch === true) await watch(report, input, { ...context, signal });
-  return statusExitCode(report, failOn);
+  const last = options.watch === true ? await watch(report, input, { ...context, signal }) : report;
+  return statusExitCode(last, failOn);
 }
 
 interface Context {
@@ -137,27 +138,33 @@ function detailText(
   return statusDetailText(item, item.detail, { ages: timesOf(flags, terminal), paint });
 }
 
-/** Rows that changed, as `kubectl get --watch` prints them; with `-o json` one object a line. */
+/** Rows that changed, as `kubectl get --watch` prints them; with `-o json` one object a line. Returns the fleet as it was at the end. */
 async function watch(
   first: FleetStatus,
   input: Input,
   { signal, ...context }: Context & { readonly signal: AbortSignal },
-): Promise<void> {
+): Promise<FleetStatus> {
   const { flags, terminal } = input;
   const { watchStatus } = await import("./status-watch.ts");
   const quiet = { ...input, flags: { ...flags, quiet: true } };
-  let report: FleetStatus | undefined = first;
+  let last = first;
+  let headers = flags.headers && first.items.length === 0;
   const read = async (): Promise<readonly StatusItem[]> => {
-    const now = report ?? (await readFleet(quiet, context, signal));
-    report = undefined;
+    const now = await readFleet(quiet, context, signal);
+    if (!signal.aborted) last = now;
     return now.items;
   };
-  let isFirst = true;
   const show = (changed: readonly StatusItem[]): void => {
-    if (!isFirst) terminal.stdout.write(changedText(changed, { ...first, items: changed }, input));
-    isFirst = false;
+    const shown = { ...input, flags: { ...flags, headers } };
+    terminal.stdout.write(changedText(changed, { ...first, items: changed }, shown));
+    headers = false;
   };
-  await watchStatus(read, show, { ...context, signal });
+  const onTrouble = (error: ReportError): void => {
+    const lines = unreadNotes([error], { unread: 0, clusters: 0 });
+    terminal.stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+  };
+  await watchStatus({ ...context, first: first.items, read, show, onTrouble }, signal);
+  return last;
 }
 
 function changedText(
@@ -168,7 +175,7 @@ function changedText(
   if (isStream(flags)) return streamText(changed);
   if (flags.output === "name") return changed.map((item) => `${nameOf(item)}\n`).join("");
   const table = statusTable(report, flags.output === "wide", timesOf(flags, terminal));
-  return tableText(table, { ...flags, headers: false }, terminal);
+  return tableText(table, flags, terminal);
 }
 
 function isStream({ output }: Input["flags"]): boolean {

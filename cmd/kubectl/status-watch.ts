@@ -1,38 +1,55 @@
 import type { ClusterAccess } from "./cluster-access.ts";
 import { hubChanges } from "./hub-changes.ts";
+import type { ReportError } from "./report.ts";
 import type { Selection } from "./selection.ts";
 import type { StatusItem } from "./status-item.ts";
+import { troubleOf, Troubles } from "./troubles.ts";
 
 const pollMs = 10_000;
 
+interface Watching {
+  readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+  readonly selection: Selection;
+  /** What was shown already. */
+  readonly first: readonly StatusItem[];
+  readonly read: () => Promise<readonly StatusItem[]>;
+  readonly show: (changed: readonly StatusItem[]) => void;
+  /** The hub could not be read; told once for as long as that lasts. */
+  readonly onTrouble: (error: ReportError) => void;
+}
+
 /**
  * Reads the fleet again and again until the signal aborts, and shows what changed: at once when a component of the hub changes, and every ten
- * seconds, give or take two, because spokes tell us nothing.
+ * seconds, give or take two, because spokes tell us nothing. Never rejects: a hub that is away is waited for.
  */
 export async function watchStatus(
-  read: () => Promise<readonly StatusItem[]>,
-  show: (changed: readonly StatusItem[]) => void,
-  { access, selection, signal }: WatchContext,
+  { access, selection, first, read, show, onTrouble }: Watching,
+  signal: AbortSignal,
 ): Promise<void> {
   using changes = hubChanges(access, selection, signal);
-  const shown = new Map<string, string>();
+  const troubles = new Troubles(onTrouble);
+  let shown = textsOf(first);
   while (!signal.aborted) {
-    // oxlint-disable-next-line no-await-in-loop -- one look after another
-    const items = await read();
-    // An interruption during the reading left gaps that are no news.
-    if (isAborted(signal)) return;
-    const changed = items.filter((item) => shown.get(keyOf(item)) !== JSON.stringify(item));
-    for (const item of items) shown.set(keyOf(item), JSON.stringify(item));
-    if (changed.length > 0) show(changed);
     // oxlint-disable-next-line no-await-in-loop -- nothing is read before something may have changed
     await changes.next(pollMs + (Math.random() - 0.5) * 4_000, signal);
+    // An interruption during the reading leaves gaps that are no news.
+    if (isAborted(signal)) return;
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one look after another
+      const items = await read();
+      if (isAborted(signal)) return;
+      const changed = items.filter((item) => shown.get(keyOf(item)) !== JSON.stringify(item));
+      shown = textsOf(items);
+      troubles.over(null);
+      if (changed.length > 0) show(changed);
+    } catch (error) {
+      if (!isAborted(signal)) troubles.tell(troubleOf(error, null, access.hubTimeoutMs));
+    }
   }
 }
 
-interface WatchContext {
-  readonly access: Pick<ClusterAccess, "hub">;
-  readonly selection: Selection;
-  readonly signal: AbortSignal;
+function textsOf(items: readonly StatusItem[]): ReadonlyMap<string, string> {
+  return new Map(items.map((item) => [keyOf(item), JSON.stringify(item)]));
 }
 
 function isAborted(signal: AbortSignal): boolean {

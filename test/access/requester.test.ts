@@ -122,6 +122,12 @@ describe("a request is repeated", () => {
     expect(api.requests).toHaveLength(1);
   });
 
+  test("until the time is over, which is then what went wrong", async () => {
+    const busy = await stub(() => ({ status: 503 }));
+    const asked = requesterTo(busy).send(get, AbortSignal.timeout(300));
+    await expect(asked).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+
   test("and given up soon when the server refuses connections", async () => {
     const api = await startApiStub({ identity: serverIdentity, answer: () => ({}) });
     await api[Symbol.asyncDispose]();

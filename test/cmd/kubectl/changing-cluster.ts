@@ -10,6 +10,8 @@ export interface ChangingCluster extends StubHub {
   remove(object: KubeObject): void;
   /** Writes a line into the log of every container of a pod. */
   say(pod: string, line: string): void;
+  /** Whether it answers nothing but 503; who watches is cut off. */
+  setAway(isAway: boolean): void;
   /** How many logs are followed. */
   readonly followers: number;
 }
@@ -23,7 +25,9 @@ export async function startChangingCluster(
   const watches = new Map<ServerResponse, string>();
   const followers = new Map<ServerResponse, string>();
   let version = 10;
+  let isGone = false;
   const answer: Answer = ({ path, query }) => {
+    if (isGone) return { status: 503, body: { kind: "Status", apiVersion: "v1", code: 503 } };
     const [, pod] = /\/pods\/([^/]+)\/log$/.exec(path) ?? [];
     if (pod !== undefined) return logAnswer(pod, query);
     if (query?.get("watch") !== "true") return undefined;
@@ -77,6 +81,10 @@ export async function startChangingCluster(
     remove(object) {
       if (take(object)) tell("DELETED", object);
       for (const [response, pod] of followers) if (pod === object.metadata.name) response.end();
+    },
+    setAway(isAway) {
+      isGone = isAway;
+      if (isAway) for (const response of watches.keys()) response.end();
     },
     say(pod, line) {
       const timed = `${new Date().toISOString()} ${line}`;

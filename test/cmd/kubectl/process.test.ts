@@ -132,7 +132,7 @@ describe("an interrupted command", () => {
     ["SIGHUP", null],
   ] as const)(
     "T-86 leaves no kubeconfig for plugins behind after %s, which only its owner could read meanwhile",
-    async (name, code) => {
+    async (ending, code) => {
       const kubeconfig = await writeKubeconfig(`https://127.0.0.1:${portOf(server)}`);
       const providers = join(folder, "providers.json");
       await writeFile(providers, JSON.stringify({ providers: [] }));
@@ -148,7 +148,7 @@ describe("an interrupted command", () => {
               const mode = statSync(join(temporary, name)).mode & 0o777;
               seen.push(`${name.replace(/-\w{6}(?=\/|$)/, "")} ${mode.toString(8)}`);
             }
-            child.kill(name);
+            child.kill(ending);
           });
         },
       });

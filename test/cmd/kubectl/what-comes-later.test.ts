@@ -5,7 +5,7 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { runCli } from "../../../cmd/kubectl/cli.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
-import { deployment } from "./fleet-facts.ts";
+import { component, deployment } from "./fleet-facts.ts";
 import { binding, configMap, fileOf } from "./hub-file.ts";
 import { fleetOf, secret } from "./stub-spoke.ts";
 
@@ -104,6 +104,27 @@ function start(hub: ChangingCluster, ...args: readonly string[]): Going {
 function printed({ out }: Going, text: string): Promise<true> {
   return waitFor(text, () => out().includes(text));
 }
+
+describe("status -w", () => {
+  test("tells of the first component that comes, and goes on when the hub was away", async () => {
+    await using hub = await startChangingCluster();
+    const going = start(hub, "status", "-A", "-w", "--no-live", "--request-timeout=2s");
+    const trouble = /<hub>: .*(?:ServerError|HubUnavailable)/g;
+    await waitFor("its watches", () => hub.requests.length >= 4);
+    const serving = component();
+    hub.put(serving);
+    await printed(going, "knative-serving");
+    expect(going.out()).toMatch(/^NAMESPACE +NAME [^]*\nteam-a +knative-serving /);
+    hub.setAway(true);
+    await waitFor("what is wrong", () => going.err().match(trouble) !== null);
+    const { length } = going.out();
+    hub.setAway(false);
+    hub.put({ ...serving, metadata: { ...serving.metadata, generation: 2 } });
+    await waitFor("the row that changed", () => going.out().length > length);
+    expect(going.err().match(trouble)).toHaveLength(1);
+    expect(await going.stop()).toBe(130);
+  });
+});
 
 describe("events -w", () => {
   test("tells of components, and of their clusters, that come after it began, and goes on when they go", async () => {
