@@ -115,7 +115,8 @@ export function unreadNotes(
   ];
 }
 
-const providerFileHint =
+/** What to do where nothing says how clusters are reached. */
+export const providerFileHint =
   "name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE";
 
 function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[] {

@@ -1,6 +1,6 @@
 import { humanDuration, timeText } from "../age.ts";
 import { nextStep } from "../print/next-step.ts";
-import { statusNotes } from "../print/notes.ts";
+import { providerFileHint, statusNotes } from "../print/notes.ts";
 import { plainText } from "../print/plain-text.ts";
 import { statusTable } from "../print/status-table.ts";
 import type { Table } from "../print/table.ts";
@@ -232,7 +232,7 @@ function selectedLines(
   const where = cluster === null ? "the hub itself" : `${cluster.namespace}/${cluster.name}`;
   const title = `${kind} ${namespace}/${name} on ${where}${version === null ? "" : `, ${version}`}`;
   const said = [reason, message].filter((text) => text !== null).join(": ");
-  const step = severity === "ok" ? "" : `next: ${nextStep(item, shown.command)}`;
+  const step = stepOf(item, shown.command);
   const why = wrapText(plainText(said), columns).slice(0, height - 3);
   // The rest of a long message is on the page of the installation.
   const lines: readonly Line[] = [
@@ -243,6 +243,11 @@ function selectedLines(
     [{ text: plainText(step) }],
   ];
   return filled([rule, ...(height < 4 ? lines.slice(1) : lines)].slice(0, height), height);
+}
+
+function stepOf(item: StatusItem, command: string): string {
+  if (item.severity !== "ok") return `next: ${nextStep(item, command)}`;
+  return item.live.reason === "NoProviderFile" ? `next: ${providerFileHint}` : "";
 }
 
 function toned(severity: StatusItem["severity"]): Pick<Line[number], "tone"> {

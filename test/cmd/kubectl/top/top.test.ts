@@ -68,6 +68,16 @@ describe("the first screen of a recorded fleet", () => {
     expect(none).toContain("No Knative installations found.");
   });
 
+  test("says how clusters are reached where nothing does", async () => {
+    await using hub = await startStubHub(recordedObjects);
+    const { exitCode, stdout } = await runText(["top", "-n", "team-b", "--once"], {
+      env: { ...hub.env, ...utf8, COLUMNS: "140" },
+    });
+    expect(stdout).toMatch(/^> .* Ready +<unknown> +NoProviderFile/m);
+    expect(stdout).toContain("next: name the provider file with --clusterprofile-provider-file");
+    expect(exitCode).toBe(3);
+  });
+
   test("has no control characters of others", async () => {
     await using hub = await startStubHub(hostile);
     const { stdout } = await runText(["top", "-A", "--once", "--no-live"], {
