@@ -144,8 +144,9 @@ function contentOf(file: string): string | undefined {
 
 function parsed(content: string, file: string): Fields {
   const document = parseDocument(content, { logLevel: "silent" });
+  // An empty file says nothing, as for client-go.
   const value: unknown =
-    document.errors.length === 0 ? document.toJS({ maxAliasCount: 100 }) : null;
+    document.errors.length === 0 ? (document.toJS({ maxAliasCount: 100 }) ?? {}) : null;
   if (!isRecord(value)) throw invalid(`The kubeconfig ${file} is not valid YAML`);
   return value;
 }

@@ -72,6 +72,16 @@ describe("the hub", () => {
     });
   });
 
+  test("is that of another file or of flags beside an empty one", async () => {
+    const empty = join(folder, "empty.yaml");
+    await writeFile(empty, "");
+    const KUBECONFIG = [empty, await file("a")].join(":");
+    expect(load({ environment: { KUBECONFIG } }).context).toBe("a");
+    const overrides = { clusterFields: { server: "https://flag.test" } };
+    expect(load({ kubeconfig: empty, overrides }).cluster).toEqual(overrides.clusterFields);
+    expect(refusalOf({ kubeconfig: empty }).message).toContain("has no current-context");
+  });
+
   test("may be a context of the flag", async () => {
     const more = {
       contexts: [{ name: "other", context: { cluster: "a", user: "a" } }],
