@@ -2,6 +2,10 @@ import { once } from "node:events";
 
 import { describe, expect, test } from "vitest";
 
+import { readFlags } from "../../../cmd/kubectl/flags.ts";
+import { openClusterAccess } from "../../../cmd/kubectl/open-cluster-access.ts";
+import { allKinds } from "../../../cmd/kubectl/selection.ts";
+import { openFleetFeed } from "../../../cmd/kubectl/top/fleet-feed.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import type { FleetScene } from "./fleet-scene.ts";
@@ -44,6 +48,56 @@ export function testHubFlagsAndChanges(fleet: () => Fleet, scene: () => FleetSce
       expect(ran.stdout.trimEnd().split("\n").at(-1)).toMatch(
         /^team-a +knative-serving .*NotReady/,
       );
+    });
+
+    test("top shows what the clusters say, and hears of the hub at once", async () => {
+      const { kubeconfig, providerFile } = scene();
+      const raw = { kubeconfig, clusterprofileProviderFile: providerFile };
+      const flags = readFlags({ ...raw, requestTimeout: "60s" }, {});
+      const { PATH = "" } = process.env;
+      const stop = new AbortController();
+      await using access = await openClusterAccess(
+        flags,
+        { env: { PATH }, spokes: true },
+        stop.signal,
+      );
+      const feed = await openFleetFeed(
+        {
+          access,
+          selection: { kinds: allKinds, names: [] },
+          limits: { concurrency: 4, spokeTimeoutMs: 60_000 },
+          live: true,
+          watch: true,
+          now: () => new Date(),
+          onChange: () => undefined,
+        },
+        stop.signal,
+      );
+      const inTeamA = () =>
+        feed
+          .state()
+          .report.items.find(
+            ({ namespace, kind }) => namespace === "team-a" && kind === "KnativeServing",
+          );
+      try {
+        await feed.readOnce;
+        expect(inTeamA()).toMatchObject({ hub: { state: "Ready" }, live: { state: "Ready" } });
+        const states = feed.state().report.items.map(({ live }) => live.state);
+        expect(states.toSorted()).toEqual([
+          "Denied",
+          "NotAvailable",
+          "Ready",
+          "Ready",
+          "Unreachable",
+        ]);
+        await sayReady(fleet().hub, "False");
+        await waitFor("the row that changed", () => inTeamA()?.hub.state === "NotReady");
+        // What the cluster said is not forgotten.
+        expect(inTeamA()?.live.state).toBe("Ready");
+      } finally {
+        stop.abort();
+        await sayReady(fleet().hub, "True");
+      }
     });
 
     test("wait hears of it at once, and holds it for the stable time", async () => {
