@@ -31,18 +31,25 @@ export async function documentsOf(
 ): Promise<Documents> {
   const { logs, selection, onCredential, isWhole } = deps;
   const tail = tailOf(input.options.tail ?? "500");
-  const found = await Promise.all([
+  const read = await Promise.all([
     logs.live
       ? orNone("The walks were not made", () => walksOf(input, onCredential, signal))
       : nothing,
     orNone("The logs were not read", () => logsOf(input, { logs, selection, tail }, signal)),
-    logs.live && isWhole
-      ? orNone("The checks were not made", () => checksOf(input, { logs, onCredential }, signal))
-      : nothing,
-    logs.live
-      ? orNone("The clusters were not compared", () => diffsOf(input, { logs, selection }, signal))
-      : nothing,
   ]);
+  // Each asks every cluster for a lot; none should have to answer all of it at once.
+  const checks =
+    logs.live && isWhole
+      ? await orNone("The checks were not made", () =>
+          checksOf(input, { logs, onCredential }, signal),
+        )
+      : nothing;
+  const diffs = logs.live
+    ? await orNone("The clusters were not compared", () =>
+        diffsOf(input, { logs, selection }, signal),
+      )
+    : nothing;
+  const found = [...read, checks, diffs];
   return {
     documents: Object.assign({}, ...found.map(({ documents }) => documents)),
     errors: found.flatMap(({ errors }) => errors),

@@ -73,6 +73,10 @@ function lasting(items: readonly { readonly finding: string }[]) {
   return items.filter(({ finding }) => finding !== "StuckDeletion");
 }
 
+function named(errors: readonly { readonly cluster: string }[]): readonly string[] {
+  return errors.map(({ cluster }) => cluster);
+}
+
 describe("gather", () => {
   test("writes a bundle that holds no secret in any form, and only its owner can read (T-80)", async () => {
     const path = pathOf("all.tgz");
@@ -165,7 +169,7 @@ describe("gather", () => {
     expect(items).toContainEqual(expect.objectContaining({ finding: "Unanchored", objects: 2 }));
     const live = await knfleet("orphans", "-o", "json");
     expect(lasting(items)).toEqual(lasting(JSON.parse(live.stdout).items));
-    expect(errors).toEqual(JSON.parse(live.stdout).errors);
+    expect(named(errors)).toEqual(named(JSON.parse(live.stdout).errors));
     expect(orphans.exitCode).toBe(1);
     const check = await offline("check", "--bundle", path, "--cluster", "spoke-gone", "-o", "json");
     const checks = JSON.parse(check.stdout);
