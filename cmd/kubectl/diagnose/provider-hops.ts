@@ -8,7 +8,12 @@ import { knownResource } from "../../../api/resources.ts";
 import { itemsAt, stringAt } from "../fields.ts";
 import { hubProviderFile, type HubProviderFile } from "../hub-provider-file.ts";
 import { ifDenied } from "../if-denied.ts";
-import { flagOf, type ControllerDeployment, type Controllers } from "./find-controller.ts";
+import {
+  controllerDeployments,
+  flagOf,
+  type ControllerDeployment,
+  type Controllers,
+} from "./find-controller.ts";
 import { finding, passedWith, type HopResult } from "./hop.ts";
 import type { WalkContext } from "./walk-context.ts";
 
@@ -40,7 +45,7 @@ export async function readProviderFile(
     return fileResult({ file, from: "cluster", readers }, place, replaced);
   }
   const readers = trusted === undefined ? {} : { readers: trusted };
-  for (const deployment of controllers?.deployments ?? []) {
+  for (const deployment of await deploymentsOf(controllers, context, signal)) {
     const found = await mountedFile(deployment, context, signal);
     if (found === undefined) continue;
     return fileResult({ file: found.file, from: "cluster", ...readers }, found.place);
@@ -56,12 +61,23 @@ export async function readProviderFile(
 }
 
 async function trustedFile(
-  { hub, environment, pluginNamespace, hubTimeoutMs: timeoutMs }: WalkContext,
+  { hub, fileHub = hub, environment, pluginNamespace, hubTimeoutMs: timeoutMs }: WalkContext,
   signal: AbortSignal,
 ): Promise<HubProviderFile | undefined> {
   const options = { pluginNamespace, environment, timeoutMs };
-  const found = await hubProviderFile(hub, options, signal);
+  const found = await hubProviderFile(fileHub, options, signal);
   return typeof found === "string" ? undefined : found;
+}
+
+/** The controllers that the walk saw, else those that whoever looks for the file sees. */
+async function deploymentsOf(
+  controllers: Controllers | undefined,
+  { fileHub }: Pick<WalkContext, "fileHub">,
+  signal: AbortSignal,
+): Promise<readonly ControllerDeployment[]> {
+  const seen = controllers?.deployments;
+  if (seen !== undefined || fileHub === undefined) return seen ?? [];
+  return (await controllerDeployments(fileHub, signal).catch(ifDenied)) ?? [];
 }
 
 function fileResult(
@@ -85,7 +101,7 @@ interface MountedFile {
 
 async function mountedFile(
   deployment: ControllerDeployment,
-  { hub }: WalkContext,
+  { hub, fileHub = hub }: WalkContext,
   signal: AbortSignal,
 ): Promise<MountedFile | undefined> {
   const path = flagOf(deployment, flag);
@@ -93,7 +109,7 @@ async function mountedFile(
   if (path === undefined || source === undefined) return undefined;
   const { namespace } = deployment;
   const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name: source.name };
-  const map = await hub.get(ref, {}, signal).catch(ifDenied);
+  const map = await fileHub.get(ref, {}, signal).catch(ifDenied);
   const content = recordAt(map, "data")[source.key];
   if (typeof content !== "string") return undefined;
   const place = `ConfigMap ${namespace}/${source.name} (${source.key})`;

@@ -5,6 +5,8 @@ import type { RequestObserver } from "../../../access/request-record.ts";
 /** From where, as whom and within which limits a way is walked. */
 export interface WalkContext {
   readonly hub: KubeClient;
+  /** The hub as who looks for its provider file, where the walk is made as somebody who may not; absent: `hub`. */
+  readonly fileHub?: KubeClient;
   /** Environment of our process as plugins see it, with the kubeconfig that they are to use. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;

@@ -24,7 +24,9 @@ export async function walkElsewhere(
     actAs: `system:serviceaccount:${namespace}:${serviceAccount}`,
     pluginNamespace: namespace,
   });
-  const walks = await diagnose({ ...options, vantage }, contextOf(input, there), signal);
+  // The controller has its file mounted and need not be able to read it on the hub.
+  const context = { ...contextOf(input, there), fileHub: elsewhere.here.hub };
+  const walks = await diagnose({ ...options, vantage }, context, signal);
   return comparedAll(walks, elsewhere.local);
 }
 

@@ -14,6 +14,8 @@ export type Answer = (request: {
   readonly accept: string;
   readonly body: unknown;
   readonly query?: URLSearchParams;
+  /** Whom the request impersonates; empty: nobody. */
+  readonly actor?: string;
 }) => { readonly status?: number; readonly body: unknown } | Streamed | undefined;
 
 /** An answer that goes on after it has begun. */
@@ -46,7 +48,9 @@ export async function startStubHub(
       const text = Buffer.concat(parts).toString("utf8");
       const body: unknown = text === "" ? undefined : JSON.parse(text);
       const { accept = "" } = headers;
-      const answered = answer({ method, path, accept, body, query }) ?? recorded(path, objects);
+      const actor = String(headers["impersonate-user"] ?? "");
+      const answered =
+        answer({ method, path, accept, body, query, actor }) ?? recorded(path, objects);
       if ("stream" in answered) {
         response.writeHead(200, { "content-type": "application/json" });
         response.flushHeaders();

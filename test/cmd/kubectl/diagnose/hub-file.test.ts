@@ -85,4 +85,49 @@ describe("diagnose by the hub's provider file", () => {
     }
     expect(spoke.tokens).toEqual([]);
   });
+
+  test("is read by whoever asks, where the controller's identity may not read it (issue 8)", async () => {
+    await using spoke = await startSpoke();
+    const provider = { name: "tokens", command: "builtin:secretreader" };
+    const controller = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: {
+        namespace: "knfleet-system",
+        name: "knfleet-controller",
+        uid: "c",
+        resourceVersion: "7",
+      },
+    };
+    const forbidden = { kind: "Status", status: "Failure", code: 403, message: "no" };
+    const mayNot = /\/(?:configmaps|clusterrolebindings|deployments|leases)$/;
+    await using hub = await startStubHub(
+      [
+        ...fleetOf(spoke.url, "tokens", { clusterName: "eu-1" }),
+        binding,
+        configMap({ data: { "config.json": fileOf(provider) } }),
+        secret("knfleet-system", "eu-1", { token: "t-5" }),
+        controller,
+      ],
+      (request) => {
+        const { path, actor = "" } = request;
+        if (actor !== "" && mayNot.test(path)) return { status: 403, body: forbidden };
+        return answer(request);
+      },
+    );
+    const args = ["diagnose", "fleet/eu-1", "--from", "controller-identity", "-o", "json"];
+    const { stdout } = await runText(args, { env: hub.env });
+    expect(JSON.parse(stdout)).toMatchObject({
+      items: [
+        {
+          vantage: "controller-identity",
+          hops: expect.arrayContaining([
+            expect.objectContaining({ id: "file", state: "OK" }),
+            expect.objectContaining({ id: "plugin", state: "OK" }),
+          ]),
+        },
+      ],
+    });
+    expect(hub.requests).toContain("GET /api/v1/namespaces/knfleet-system/secrets/eu-1");
+  });
 });
