@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anchorNameOf } from "../../../api/anchor.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { finalize } from "../../../controller/finalize.ts";
+import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/in-use.ts";
 import { conditionOf, valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -176,6 +177,35 @@ test("a CRD of which the cluster still stores an old version is named with the f
   await admin.remove(keyOf(old));
 });
 
+test("D-60: a component that asks for it is kept while a user has an object of its kinds", async () => {
+  await using scene = await opened("used", "admin");
+  const { installer, spoke } = scene;
+  const { admin } = spoke;
+  const definition = definitionOf("gadgets.example", "v1", { Gadget: "gadgets" });
+  const ours = manifestOf("gadgets.example/v1 Gadget used/ours");
+  expect(await installer.install({ rendered: renderedOf(definition, ours) })).toMatchObject({
+    parked: [],
+    failed: [],
+  });
+  const theirs = manifestOf("gadgets.example/v1 Gadget used/theirs");
+  await admin.create(theirs);
+  const annotations = { [keepWhileUsedAnnotation]: "true" };
+  const metadata = { ...installer.component.metadata, annotations };
+  const component = { ...installer.component, metadata };
+  const { target } = installer;
+  const asked = () => assertUnused({ component, target }, AbortSignal.timeout(60_000));
+  await expect(asked()).rejects.toThrow(/^Still used by 1 Gadget \(used\/theirs\); delete them/);
+  await using limited = await openInstaller(spoke, { component });
+  const ofHub = { component, target: limited.installer.target };
+  await expect(assertUnused(ofHub, AbortSignal.timeout(60_000))).rejects.toThrow(
+    /needs the verb list on gadgets\.gadgets\.example, which the controller lacks/,
+  );
+  await admin.remove(keyOf(theirs));
+  await asked();
+  await removed(scene);
+  await admin.remove(keyOf(definition));
+});
+
 test("an API that is not available behind its APIService holds neither an install nor a removal", async () => {
   await using scene = await opened("unavailable", "admin");
   const { installer, spoke, component } = scene;
@@ -205,7 +235,7 @@ test("an API that is not available behind its APIService holds neither an instal
   ]);
   const one = keyOf(configMap("unavailable", "one"));
   await admin.remove(one);
-  await waitFor("the ConfigMap to be put back", async () => {
+  const putBack = async (): Promise<boolean> => {
     const { failed } = await installer.install(options);
     expect(failed).toEqual([
       expect.objectContaining({
@@ -213,7 +243,8 @@ test("an API that is not available behind its APIService holds neither an instal
       }),
     ]);
     return (await admin.get(one)) !== undefined;
-  });
+  };
+  await waitFor("the ConfigMap to be put back", putBack, { timeoutMs: 120_000 });
   await installer.restart();
   await removed(scene);
   const name = anchorNameOf({ kind: component.kind, name: component.metadata.name });
