@@ -1,15 +1,13 @@
-import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
-import { valueAt } from "../../../fleet/json-record.ts";
 import { useFleet } from "../../../fleet/use-fleet.ts";
 import { waitFor } from "../../../fleet/wait-for.ts";
 import { accessFaults } from "./access-faults.ts";
 import { componentFaults } from "./component-faults.ts";
-import { deployController, mountedFile } from "./controller-deployment.ts";
+import { deployController } from "./controller-deployment.ts";
 import {
   providerOf,
   realProvider,
@@ -21,6 +19,7 @@ import {
 import { hubFaults } from "./hub-faults.ts";
 import { networkFaults } from "./network-faults.ts";
 import { behindGateway, oddFaults } from "./odd-faults.ts";
+import { playKubelet } from "./played-kubelet.ts";
 import { pluginFaults } from "./plugin-faults.ts";
 import { spokeFaults, victims } from "./spoke-faults.ts";
 import { withEntry } from "./ways-in.ts";
@@ -233,6 +232,20 @@ describe("from another vantage point", () => {
     expect(exitCode).toBe(1);
   });
 
+  test("as the controller's identity, which may not read its own provider file on the hub: you read it", async () => {
+    const args = ["fleet/healthy", "--from", "controller-identity"];
+    const { report } = await world.diagnose(args, { env: { NO_FILE: "1" } });
+    const states = new Map(report.items[0]?.hops.map((hop) => [hop.id, hop]));
+    expect(report.items[0]?.vantage).toBe("controller-identity");
+    expect(states.get("file")).toMatchObject({
+      state: "OK",
+      message: expect.stringContaining("ConfigMap knfleet-system/providers"),
+    });
+    expect(states.get("provider")?.state).toBe("OK");
+    // No administrator vouches for this file, so that no reader follows it (T-16).
+    expect(states.get("plugin")).toMatchObject({ state: "WARN", code: "KNF3013" });
+  });
+
   test("by a Job: nobody is asked without a terminal, and nothing is made", async () => {
     const { exitCode, stderr } = await world.text([...usual(), "--from", "controller"]);
     expect(stderr).toContain("Nobody is there to agree");
@@ -241,7 +254,7 @@ describe("from another vantage point", () => {
   });
 
   test("by a Job: it walks where the controller runs, reports, and is gone (D11)", async () => {
-    const played = playKubelet();
+    const played = playKubelet(world);
     const { report, exitCode } = await world.diagnose([
       ...usual(),
       "--from",
@@ -268,50 +281,6 @@ function jobs() {
     kind: "Job",
     namespace: "knfleet-system",
   });
-}
-
-/** Runs what the Job's pod says, in this process and with a plugin that is not there, and ends the pod with its report. */
-async function playKubelet(): Promise<readonly string[]> {
-  const { hub, folder } = fleet();
-  const pod = await waitFor("the pod of the Job", async () => {
-    const pods = await hub.admin.list({
-      apiVersion: "v1",
-      kind: "Pod",
-      namespace: "knfleet-system",
-    });
-    return pods.find(({ metadata }) => metadata.name.startsWith("knfleet-diagnose-")) ?? false;
-  });
-  const args = valueAt(pod, "spec", "containers", "0", "args");
-  const words = Array.isArray(args) ? args.map(String) : [];
-  const there = await world.providers("there", providerOf("/nonexistent/there"));
-  const reportFile = join(folder, "termination-log");
-  const places = new Map([
-    [mountedFile, there],
-    ["/dev/termination-log", reportFile],
-  ]);
-  await world.text(words.slice(1).map((word) => places.get(word) ?? word));
-  const message = await readFile(reportFile, "utf8");
-  const terminated = { exitCode: 0, reason: "Completed", message };
-  const status = {
-    name: "diagnose",
-    image: "a",
-    imageID: "",
-    ready: false,
-    restartCount: 0,
-    state: { terminated },
-  };
-  const key = {
-    apiVersion: "v1",
-    kind: "Pod",
-    namespace: "knfleet-system",
-    name: pod.metadata.name,
-  };
-  await hub.admin.patch(
-    key,
-    { status: { phase: "Succeeded", containerStatuses: [status] } },
-    { subresource: "status" },
-  );
-  return words;
 }
 
 function nameOf(code: string): string {
