@@ -113,7 +113,7 @@ describe("status", () => {
   test("does not let a spoke that hangs delay the others", async () => {
     fleet().spoke("spoke-2").pause();
     try {
-      const { stdout } = await knfleet("status", "--spoke-timeout", "15s");
+      const { stdout } = await knfleet("status", "--spoke-timeout", "30s");
       expect(rowsOf(stdout)).toMatchObject([
         // By the spoke's time or, earlier, by that of a connection.
         { CLUSTER: "spoke-2", LIVE: "Unreachable" },

@@ -27,5 +27,11 @@ export async function kubectlWith(PATH: string): Promise<Kubectl> {
   const command = (await ensureBinaries(["kubectl"]))("kubectl");
   const path = `${dirname(command)}:${PATH}`;
   return (line, options = {}) =>
-    runKnfleet(line, { command, ...options, env: { PATH: path, ...options.env } });
+    runKnfleet(line, { command, ...options, env: { PATH: path, ...patience, ...options.env } });
 }
+
+/** What a busy machine needs; what a command line says itself wins. */
+const patience = {
+  KNFLEET_SPOKE_TIMEOUT: "50s",
+  KNFLEET_REQUEST_TIMEOUT: "50s",
+};

@@ -11,15 +11,8 @@ import { rowsOf, type Ran } from "./run-knfleet.ts";
 
 /** Tests of the program that `npm run build` makes, as the real kubectl finds it, on the fleet of the file that calls it. */
 export function testThroughKubectl(fleet: () => Fleet, scene: () => FleetScene): void {
-  let dist: DistFolder;
+  let dist: DistFolder | undefined;
   let kubectl: Kubectl;
-  beforeAll(async () => {
-    dist = await buildDist();
-    const bin = join(fleet().folder, "bin");
-    await mkdir(bin);
-    kubectl = await kubectlWith(await pathWithProgram(bin, dist.path("kubectl-knfleet.js")));
-  });
-  afterAll(() => dist[Symbol.asyncDispose]());
 
   function knfleet(...args: readonly string[]): Promise<Ran> {
     const { kubeconfig: KUBECONFIG, providerFile: KNFLEET_PROVIDER_FILE } = scene();
@@ -30,6 +23,15 @@ export function testThroughKubectl(fleet: () => Fleet, scene: () => FleetScene):
   }
 
   describe("the built program as a plugin of the real kubectl", () => {
+    beforeAll(async () => {
+      const built = await buildDist();
+      dist = built;
+      const bin = join(fleet().folder, "bin");
+      await mkdir(bin);
+      kubectl = await kubectlWith(await pathWithProgram(bin, built.path("kubectl-knfleet.js")));
+    });
+    afterAll(async () => dist?.[Symbol.asyncDispose]());
+
     test("is found on PATH and reaches the spokes; output and exit code pass through", async () => {
       const { stdout, stderr, exitCode } = await knfleet("status", "-A");
       expect(rowsOf(stdout).map(({ CLUSTER, LIVE }) => [CLUSTER, LIVE])).toEqual([
