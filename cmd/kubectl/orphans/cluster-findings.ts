@@ -94,17 +94,23 @@ function anchorFinding(anchor: KubeObject, traces: Traces, known: Known): readon
       { ...base, finding: "Orphan", message: problem, next: removalSteps(anchor, base, known) },
     ];
   }
-  if (owner === undefined || !isOldPlace(anchor, owner, traces)) return [];
+  if (owner === undefined) return [];
+  const components = namesakesOf(known, belonging).filter((one) => isHere(one, known));
+  if (!isOldPlace(anchor, owner, { ...traces, components })) return [];
   const message = `${nameOf(owner)} has another anchor in its present namespace`;
   return [{ ...base, finding: "OldNamespace", message, next: removalSteps(anchor, base, known) }];
 }
 
 /** The component that an anchor means: by its uid, or where the upstream operator made it by its name. */
-function ownerAmong(known: Known, { kind, name, uid }: Belonging): Component | undefined {
-  const { components } = known;
-  if (uid !== null) return components.find(({ metadata }) => metadata.uid === uid);
-  const namesakes = components.filter((one) => one.kind === kind && one.metadata.name === name);
+function ownerAmong(known: Known, belonging: Belonging): Component | undefined {
+  const { uid } = belonging;
+  if (uid !== null) return known.components.find(({ metadata }) => metadata.uid === uid);
+  const namesakes = namesakesOf(known, belonging);
   return namesakes.find((one) => isHere(one, known)) ?? namesakes[0];
+}
+
+function namesakesOf({ components }: Known, { kind, name }: Belonging): readonly Component[] {
+  return components.filter((one) => one.kind === kind && one.metadata.name === name);
 }
 
 /** Whether a component is for this cluster, by whichever of its names. */
@@ -157,7 +163,14 @@ function problemOf(
 }
 
 /** Upstream 2349 moved installations to fixed namespaces: the other one is the old one. Spec: cli.md D12. */
-function isOldPlace(anchor: KubeObject, owner: Component, { anchors }: Traces): boolean {
+function isOldPlace(
+  anchor: KubeObject,
+  owner: Component,
+  {
+    anchors,
+    components,
+  }: { readonly anchors: Traces["anchors"]; readonly components: readonly Component[] },
+): boolean {
   const { uid, namespace } = owner.metadata;
   const same = anchors.filter((other) => {
     const theirs = belongingOf(other);
@@ -167,10 +180,11 @@ function isOldPlace(anchor: KubeObject, owner: Component, { anchors }: Traces): 
       theirs.name === owner.metadata.name
     );
   });
-  if (same.length < 2) return false;
   const { label } = componentKinds[owner.kind];
-  const isUpstreams = belongingOf(anchor).uid === null;
-  return anchor.metadata.namespace !== (isUpstreams ? label : namespace);
+  const isPresent = (other: KubeObject): boolean =>
+    other.metadata.namespace === (belongingOf(other).uid === null ? label : namespace);
+  // Upstream's say only a name: each of several components of that name may have its own.
+  return same.length > components.length && !isPresent(anchor) && same.some(isPresent);
 }
 
 function removalSteps(

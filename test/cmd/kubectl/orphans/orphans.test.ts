@@ -136,6 +136,15 @@ describe("an anchor", () => {
     expect(items).toMatchObject([{ finding: "OldNamespace", object: { namespace: "team-a" } }]);
   });
 
+  test("that says only a name, as upstream's do, may be that of any component of the name", () => {
+    const second = { ...remote.metadata, namespace: "knative-serving", uid: "another" };
+    const here = [anchor({ uid: undefined }), anchor({ uid: undefined, namespace: "team-b" })];
+    expect(found({ anchors: here })).toEqual([]);
+    const fixed = anchor({ uid: undefined, namespace: "knative-serving" });
+    const components = [remote, { ...remote, metadata: second }];
+    expect(found({ anchors: [anchor({ uid: undefined }), fixed] }, { components })).toEqual([]);
+  });
+
   test("is never to be deleted without being looked at and confirmed", () => {
     const [item] = found({ anchors: [anchor()] }, { components: [] });
     expect(item?.next[0]).toBe(
