@@ -82,7 +82,11 @@ export async function removeWithController(
   const deleted = await askedAt(hub, kind, { verb: "delete", since });
   const onHub = (await requestsTo(hub, since)).filter(
     ({ resource, verb, subresource, code }) =>
-      resource === pluralOf(kind) && verb === "patch" && subresource === "" && code < 300,
+      resource === pluralOf(kind) &&
+      verb === "patch" &&
+      subresource === "" &&
+      // Ended by the controller, which saw the component go before it had the answer.
+      (code < 300 || code === 504),
   );
   const requests = (await requestsTo(spoke, since)).filter(({ verb }) => verb !== "watch");
   const deletions = requests.filter(({ verb }) => verb.startsWith("delete"));
