@@ -190,7 +190,7 @@ class FleetController implements Controller {
     const memory = {
       preparations: new Preparations(),
       versions: new ClusterVersions(),
-      neighbours: new Neighbours(),
+      neighbours: new Neighbours(clock),
     };
     const { path } = this.#deps;
     const known = path === undefined ? {} : { tokens: path.tokens };

@@ -5,11 +5,18 @@ import { collectionPath } from "../access/kube-path.ts";
 import { anchorLabels, managedByValue } from "../api/anchor.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
+import { type Clock, delay } from "./clock.ts";
 
 const resource = knownResource("v1", "ConfigMap");
 const ref = { resource, labelSelector: `${anchorLabels.managedBy}=${managedByValue}` };
 
 type Asked = Pick<KubeClient, "request" | "list">;
+
+/** A root as it was made. */
+type Born = Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
+
+// A server needs some milliseconds for a write; what is asked right behind it would be answered before.
+const headStartMs = 20;
 
 /** Everything on a cluster that is labelled as a root; undefined where nobody may ask. */
 export async function labelledRoots(
@@ -20,12 +27,54 @@ export async function labelledRoots(
 }
 
 /**
- * What was labelled as a root before one that was just made: of two that are made at the same time exactly one has the other here,
+ * What was labelled as a root before one that is being made: of two that are made at the same time exactly one has the other here,
  * because the server puts its writes in an order. A root that was written again since, or a server that has forgotten so
  * old a state, tells only the second in which each was made, and what was made in the same one counts as earlier.
+ *
+ * `isFar`: asks once without waiting for the answer to the making, which saves the way there and back where the list turns out to be a later one.
+ * Rejects with what `making` rejects with.
  */
 export async function rootsBefore(
-  { uid, resourceVersion }: Pick<KubeObject["metadata"], "uid" | "resourceVersion">,
+  making: Promise<Born>,
+  { client, clock, isFar }: { client: Asked; clock: Clock; isFar: boolean },
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const early = isFar ? listedBehind(making, { client, clock }, signal) : undefined;
+  const own = await making;
+  return earlierAmong((await early) ?? [], own) ?? rootsAtBirth(own, client, signal);
+}
+
+/** What is there while a root is being made; undefined where that is over soon, or nobody may ask. Never rejects. */
+async function listedBehind(
+  making: Promise<Born>,
+  { client, clock }: { readonly client: Asked; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<readonly KubeObject[] | undefined> {
+  try {
+    const due = delay(clock, headStartMs, signal).then(() => "due");
+    if ((await Promise.race([making, due])) !== "due") return undefined;
+    return await labelledRoots(client, signal);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined for a list that was taken before the root was made, or after another one was made or written. */
+function earlierAmong(
+  listed: readonly KubeObject[],
+  { uid, resourceVersion }: Born,
+): readonly KubeObject[] | undefined {
+  const others = listed.filter(({ metadata }) => metadata.uid !== uid);
+  const isEarlier = ({ metadata }: KubeObject): boolean =>
+    isNumber(metadata.resourceVersion) &&
+    isNumber(resourceVersion) &&
+    BigInt(metadata.resourceVersion) < BigInt(resourceVersion);
+  return others.length < listed.length && others.every(isEarlier) ? others : undefined;
+}
+
+/** The same, asked when the root was made. */
+async function rootsAtBirth(
+  { uid, resourceVersion }: Born,
   client: Asked,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
@@ -45,11 +94,16 @@ async function stateBefore(
   client: Asked,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[] | undefined> {
-  if (!/^[1-9]\d*$/.test(version)) return undefined;
+  if (!isNumber(version)) return undefined;
   const resourceVersion = String(BigInt(version) - 1n);
   const path = collectionPath(ref, { resourceVersion, resourceVersionMatch: "Exact" });
   const answer = await orNothing(client.request("GET", path, undefined, signal));
   return answer === undefined ? undefined : listedObjects(answer, resource).items;
+}
+
+/** Versions of one kind tell what was first. Spec: KEP-5504. */
+function isNumber(version: string): boolean {
+  return /^[1-9]\d*$/.test(version);
 }
 
 async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {

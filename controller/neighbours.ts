@@ -18,6 +18,7 @@ import { decodeInventory } from "./apply/inventory.ts";
 import { outlives } from "./apply/prepare.ts";
 import { inventoryTextOf, rootKeyOf } from "./apply/root-object.ts";
 import type { Target } from "./apply/target.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { labelledRoots, rootsBefore } from "./earlier-roots.ts";
 
@@ -43,6 +44,10 @@ interface Holding {
 
 type Claim = Pick<Holding, "kind" | "ids">;
 
+type Made = Pick<Root, "object">;
+
+// Far longer than a server in the neighbourhood needs to answer.
+const farMs = 40;
 // A namespace, the name of an object, and its kind.
 const longestName = 350;
 
@@ -53,10 +58,17 @@ const namespaces = knownResource("v1", "Namespace");
  * kinds in one namespace. Whoever is there first has the cluster. Spec: knative-operator.md D-17, D-32.
  */
 export class Neighbours {
+  readonly #clock: Clock;
+  /** How long clusters took to answer, by client. */
+  readonly #answerMs = new WeakMap<object, number>();
   /** Of clusters, by client. */
   readonly #identities = new WeakMap<object, string>();
   /** By the identity of the cluster, then by the uid of the component. */
   readonly #claims = new Map<string, Map<string, Claim>>();
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
 
   /**
    * Throws FleetError `DuplicateComponent` when another component of its kind, or `AnchorConflict` when anything else has objects that the
@@ -70,7 +82,7 @@ export class Neighbours {
   ): Promise<SeenRoot> {
     const { component, target, manifests } = newcomer;
     const [found, identity] = await Promise.all([
-      rootsOn(target.client, signal),
+      this.#rootsOn(target.client, signal),
       hasRival(component, all()) ? this.#identityOf(target, signal) : undefined,
     ]);
     const roots = found ?? [];
@@ -99,19 +111,32 @@ export class Neighbours {
   }
 
   /**
-   * Throws the same as `assertRoom` when the root of a neighbour was there before the newcomer's own, `root`, which was just made: somebody who came
-   * between the question for room and its answer, for whom nobody of this process may know.
+   * Throws the same as `assertRoom` when the root of a neighbour was there before the newcomer's own, `making`, which is being made: somebody who came
+   * between the question for room and its answer, for whom nobody of this process may know. Rejects with what `making` rejects with.
    */
   async assertFirst(
     { component, target, manifests }: Newcomer,
-    { root, all }: { readonly root: Pick<Root, "object">; readonly all: () => Iterable<Component> },
+    { making, all }: { readonly making: Promise<Made>; readonly all: () => Iterable<Component> },
     signal: AbortSignal,
   ): Promise<void> {
-    const roots = await rootsBefore(root.object.metadata, target.client, signal);
+    const { client } = target;
+    const isFar = (this.#answerMs.get(client) ?? 0) >= farMs;
+    const born = making.then(({ object }) => object.metadata);
+    const roots = await rootsBefore(born, { client, clock: this.#clock, isFar }, signal);
     const known = [...all()];
     for (const one of roots) {
       assertApart(wantedOf(manifests), component.kind, holdingOf(one, known));
     }
+  }
+
+  async #rootsOn(
+    client: KubeClient,
+    signal: AbortSignal,
+  ): Promise<readonly KubeObject[] | undefined> {
+    const askedAt = this.#clock.now();
+    const roots = await labelledRoots(client, signal);
+    this.#answerMs.set(client, this.#clock.now() - askedAt);
+    return roots?.filter((object) => kindOf(object) !== undefined);
   }
 
   /** Uid of the cluster's own namespace; undefined when it is not told. */
@@ -140,14 +165,6 @@ function hasRival(component: Component, all: Iterable<Component>): boolean {
       other.status?.version === undefined &&
       (other.kind === kind || other.metadata.namespace === metadata.namespace),
   );
-}
-
-async function rootsOn(
-  client: Pick<KubeClient, "list">,
-  signal: AbortSignal,
-): Promise<readonly KubeObject[] | undefined> {
-  const roots = await labelledRoots(client, signal);
-  return roots?.filter((object) => kindOf(object) !== undefined);
 }
 
 /** A question that is refused keeps nobody from work that may be allowed. */

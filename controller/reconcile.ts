@@ -232,8 +232,8 @@ async function apply(
 }
 
 function precedenceOf(newcomer: Newcomer, { neighbours, components }: ReconcileDeps) {
-  return (root: Root, signal: AbortSignal): Promise<void> =>
-    neighbours.assertFirst(newcomer, { root, all: () => components.all() }, signal);
+  return (making: Promise<Root>, signal: AbortSignal): Promise<void> =>
+    neighbours.assertFirst(newcomer, { making, all: () => components.all() }, signal);
 }
 
 async function readinessIn(

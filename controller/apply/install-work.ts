@@ -49,8 +49,11 @@ export interface InstallDeps {
   readonly suited?: Promise<unknown>;
   /** The root of a new component, from who looked already; see neighbours.ts. Absent: it is read. */
   readonly seen?: Promise<SeenRoot>;
-  /** Asked when a root was just made: throws FleetError when another installation had its root before. Absent: nobody else can come. */
-  readonly assertFirst?: (root: Root, signal: AbortSignal) => Promise<void>;
+  /**
+   * Asked while a root is being made: throws FleetError when another installation had its root before, and what the making throws. Absent: nobody else can
+   * come.
+   */
+  readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
   /** See apply.ts. */
   readonly isAwaited?: () => boolean;
   /** Called at once for each object that is done. */

@@ -59,13 +59,14 @@ export async function install(
   if (isRooted && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
   await settle(work, found, signal);
   const forgotten = await forgottenBy(before, work, signal);
-  const root = await withIntent({ before, forgotten }, work, signal);
-  // What has come to light may be obsolete.
-  const next = forgotten.length === 0 ? plan : await planned(work, signal);
   const mayExist = before !== undefined || wasInstalled(work);
-  return unlessSecond({ root, before, work }, signal, (first) =>
-    carriedOut(next, begun({ ...work, root, mayExist, first }), signal),
-  );
+  const make = (): Promise<Root> => withIntent({ before, forgotten }, work, signal);
+  await protectedAhead(before, work, signal);
+  return unlessSecond({ before, work, make }, signal, async (attempt) => {
+    // What has come to light may be obsolete.
+    const next = forgotten.length === 0 ? plan : await planned(work, signal);
+    return carriedOut(next, begun({ ...work, ...attempt, mayExist }), signal);
+  });
 }
 
 /** Nothing is to be done, as far as this process knows without asking. */
@@ -114,17 +115,11 @@ async function foundOn(work: Work, signal: AbortSignal): Promise<Found> {
 async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   const { component, target, desired, memory, observation, deps } = work;
   const wanted = wantedNamespaces({ component, target }, desired.namespaces);
-  const none: readonly KubeObject[] = [];
-  const creating = work.isNew === true ? createdAhead(work, wanted, signal) : none;
-  const [before, looks, created] = await Promise.all([
+  const [before, namespaces] = await Promise.all([
     rootSeen(work, signal),
-    lookAtNamespaces(target, wanted, signal),
-    creating,
+    housing(work, wanted, signal),
   ]);
-  const names = new Set(created.map(({ metadata }) => metadata.name));
-  const missing = looks.missing.filter(({ metadata }) => !names.has(metadata.name ?? ""));
-  const namespaces = { ...looks, missing };
-  const guarded = [...(before === undefined ? [] : [before.object]), ...looks.own, ...created];
+  const guarded = [...(before === undefined ? [] : [before.object]), ...namespaces.own];
   for (const object of guarded) observation.noteGuarded(object);
   if (before === undefined) await afterLoss(work, signal);
   else deps.gate?.saw(before.object);
@@ -132,6 +127,19 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   const found = { before, namespaces };
   if (isHoused(found)) memory.namespaces = JSON.stringify(wanted);
   return found;
+}
+
+/** Of what is new the namespaces are probably missing, too: they are looked at only where they cannot be created. */
+async function housing(
+  work: Work,
+  wanted: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<Namespaces> {
+  const created = work.isNew === true ? await createdAhead(work, wanted, signal) : [];
+  const names = new Set<string | undefined>(created.map(({ metadata }) => metadata.name));
+  const others = wanted.filter(({ metadata }) => !names.has(metadata.name));
+  const looks = await lookAtNamespaces(work.target, others, signal);
+  return { ...looks, own: [...looks.own, ...created] };
 }
 
 async function rootSeen(
@@ -155,7 +163,6 @@ async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
   if (memory.twin === undefined) await dropWebhooks(target, component, signal);
 }
 
-/** Of what is new the namespaces are probably missing, too: creating them beside the look saves its round trip. */
 async function createdAhead(
   { target, deps }: Work,
   wanted: readonly Manifest[],
@@ -180,13 +187,13 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
   const inventory = { ...unionOf(ours, theirs), adopting: true };
   await protectedAhead(before, work, signal);
-  const root = await writtenRoot(work, { before, inventory }, signal);
-  return unlessSecond({ root, before, work }, signal, async (first) => {
-    const next = begun({ ...work, root, mayExist: true, first });
+  const make = (): Promise<Root> => writtenRoot(work, { before, inventory }, signal);
+  return unlessSecond({ before, work, make }, signal, async (attempt) => {
+    const next = begun({ ...work, ...attempt, mayExist: true });
     const { requests } = next;
     const { client, fieldManager } = target;
     const componentUid = component.metadata.uid;
-    await first;
+    await attempt.first;
     await adopt(found, { client, fieldManager, componentUid, desired, requests }, signal);
     deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
     if (found.length > 0) deps.onAdopted?.(found.length);
@@ -230,7 +237,6 @@ async function withIntent(
   signal: AbortSignal,
 ): Promise<Root> {
   const { memory, desired } = work;
-  await protectedAhead(before, work, signal);
   const named = new Set(before?.inventory?.entries.map(identityOf));
   const isNamed =
     before?.isMarked === true &&

@@ -5,10 +5,18 @@ import type { Root } from "./anchor.ts";
 import type { Work } from "./install-work.ts";
 
 interface Rooted {
-  readonly root: Root;
-  /** What there was of it when the attempt began. */
+  /** What there was of the root when the attempt began. */
   readonly before: Root | undefined;
   readonly work: Work;
+  /** Makes the root, or returns what there was. */
+  readonly make: () => Promise<Root>;
+}
+
+/** A root that was made, and whether it was the first one. */
+interface Attempt {
+  readonly root: Root;
+  /** Awaited by whoever is about to write; rejects otherwise. */
+  readonly first: Promise<void>;
 }
 
 /**
@@ -16,18 +24,19 @@ interface Rooted {
  * it is in nobody's way, and the FleetError that the question was answered with is thrown.
  */
 export async function unlessSecond<T>(
-  { root, before, work }: Rooted,
+  { before, work, make }: Rooted,
   signal: AbortSignal,
-  carryOut: (first: Promise<void>) => Promise<T>,
+  carryOut: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
   const { deps } = work;
   const isUnproven = before === undefined || isUntouched(before);
-  const first = (isUnproven ? deps.assertFirst?.(root, signal) : undefined) ?? Promise.resolve();
+  const making = make();
+  const first = (isUnproven ? deps.assertFirst?.(making, signal) : undefined) ?? Promise.resolve();
   let refusal: unknown;
-  // Awaited by whoever is about to write.
   first.catch((reason: unknown) => (refusal = reason));
+  const root = await making;
   try {
-    return await carryOut(first);
+    return await carryOut({ root, first });
   } catch (error) {
     if (error === refusal && isOfNeighbour(error)) await withdraw(root, work, signal);
     throw error;

@@ -238,7 +238,8 @@ describe("a newcomer whose root was just made", () => {
       target: targetOf(second, cluster),
       manifests: [role],
     };
-    return new Neighbours().assertFirst(newcomer, { root: { object }, all: () => [] }, signal);
+    const making = Promise.resolve({ object });
+    return new Neighbours().assertFirst(newcomer, { making, all: () => [] }, signal);
   }
 
   test("goes on when nothing of the kind was there before, whatever came since", async () => {

@@ -10,7 +10,7 @@ import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { dumpOfComponent } from "../support/spoke-dump.ts";
 import { componentOf, installed } from "./installation.ts";
-import { writesTo } from "./requests.ts";
+import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 import { LoneHub } from "./two-hubs.ts";
 
@@ -137,6 +137,33 @@ test("of both kinds in one namespace, which have ConfigMaps of the same names, o
   expect(await installed(spoke, eventing.metadata.uid)).toEqual([]);
   expect(await dumpOfComponent(spoke, serving.metadata.uid)).toEqual(before);
   await says(serving, "Ready", { status: "True" });
+}, 400_000);
+
+test("D-32: far away it is asked who was first while the anchor is made, and the namespace is not looked at before it is made", async () => {
+  const { fleet, profiles } = scene();
+  const spoke = fleet.spoke(0);
+  const rttMs = 600;
+  spoke.proxy.setRtt(rttMs);
+  const since = new Date();
+  try {
+    const component = await create("KnativeEventing", "far-away", profiles[0]);
+    await says(component, "Ready", { status: "True" });
+  } finally {
+    spoke.proxy.setRtt(0);
+  }
+  const requests = await requestsTo(spoke, since);
+  const made = requests.findIndex(
+    ({ verb, resource, code }) => verb === "create" && resource === "configmaps" && code === 201,
+  );
+  const anchor = requests[made];
+  const [question] = requests.slice(made + 1).filter(({ verb }) => verb === "list");
+  if (anchor === undefined || question === undefined) throw new Error("Nothing was asked");
+  expect(question.resource).toBe("configmaps");
+  expect(question.receivedAt.getTime() - anchor.receivedAt.getTime()).toBeLessThan(rttMs);
+  const ofNamespaces = requests.filter(
+    ({ verb, resource }) => resource === "namespaces" && verb !== "watch",
+  );
+  expect(ofNamespaces.map(({ verb }) => verb)).toEqual(["create"]);
 }, 400_000);
 
 /** Hubs that both want one ClusterRole, and the hub that has it. */

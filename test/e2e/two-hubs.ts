@@ -30,10 +30,11 @@ export class LoneHub implements AsyncDisposable {
   async install(meanwhile: () => Promise<unknown> = async () => undefined): Promise<ChangeSet> {
     const { component, target } = this.installer;
     const { manifests } = this.#rendered;
-    const assertFirst = async (root: Root, signal: AbortSignal): Promise<void> => {
+    const assertFirst = async (making: Promise<Root>, signal: AbortSignal): Promise<void> => {
+      await making;
       await meanwhile();
       const newcomer = { component, target, manifests };
-      return this.#neighbours.assertFirst(newcomer, { root, all: () => [] }, signal);
+      return this.#neighbours.assertFirst(newcomer, { making, all: () => [] }, signal);
     };
     return this.installer.install({ rendered: this.#rendered, assertFirst });
   }

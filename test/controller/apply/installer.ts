@@ -159,7 +159,7 @@ export interface InstallOptions {
   readonly onAdopted?: (count: number) => void;
   readonly suited?: Promise<void>;
   readonly isAwaited?: () => boolean;
-  readonly assertFirst?: (root: Root, signal: AbortSignal) => Promise<void>;
+  readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
   readonly isNew?: boolean;
   readonly clock?: Clock;
 }
