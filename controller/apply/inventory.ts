@@ -1,5 +1,6 @@
 import { isRecord } from "../../api/fields.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { hashOf } from "../render/hash.ts";
 
 /** One object of an installation, as it was last sent. */
 export interface InventoryEntry extends ObjectKey {
@@ -22,6 +23,7 @@ export interface Inventory {
 }
 
 const format = 1;
+const digestLength = 22;
 
 /**
  * The text of an inventory, equal for equal content: JSON grouped by kind and namespace, which halves the bytes of two writes per
@@ -35,15 +37,21 @@ export function encodeInventory({ version, complete, adopting, entries }: Invent
     names[name] = fingerprint === undefined ? [hash] : [hash, fingerprint];
   }
   const adoption = adopting === true ? { adopting } : {};
-  return JSON.stringify({ format, version, complete, ...adoption, objects });
+  const digest = digestOf(objects);
+  return JSON.stringify({ format, version, complete, ...adoption, digest, objects });
 }
 
-/** The inventory of a text; undefined when it is none or of another format, which makes everything be applied again. */
+/**
+ * The inventory of a text; undefined when it is none, of another format, or not as it was written, which makes everything be applied again and what is
+ * obsolete be looked for. One without a digest is believed.
+ */
 export function decodeInventory(text: string): Inventory | undefined {
   const content = parsed(text);
   if (!isRecord(content) || content["format"] !== format) return undefined;
   const { version, complete, objects } = content;
   if (typeof version !== "string" || !isRecord(objects)) return undefined;
+  const digest = content["digest"];
+  if (digest !== undefined && digest !== digestOf(objects)) return undefined;
   return {
     version,
     complete: complete === true,
@@ -57,6 +65,10 @@ export function unionOf(next: Inventory, before: Inventory | undefined): Invento
   const known = new Set(next.entries.map(identityOf));
   const others = before?.entries.filter((entry) => !known.has(identityOf(entry))) ?? [];
   return { ...next, entries: [...next.entries, ...others] };
+}
+
+function digestOf(objects: unknown): string {
+  return hashOf(objects).slice(0, digestLength);
 }
 
 function entriesOfKind([type, namespaces]: readonly [string, unknown]): readonly InventoryEntry[] {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { componentUidLabel } from "../../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
+import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
 import { ensureTwin, twinKeyOf } from "../../../controller/guard/twin.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
 import { valueAt } from "../../fleet/json-record.ts";
@@ -21,6 +22,13 @@ function ownersOf({ metadata }: KubeObject): readonly string[] | undefined {
 
 function isOfChannel({ metadata }: Manifest): boolean {
   return /imc|in-memory|inmemory/.test(metadata.name ?? "");
+}
+
+/** Still the text of an inventory, but of ConfigMaps alone. */
+function onlyConfigMaps(inventory: string): string {
+  const content = JSON.parse(inventory);
+  const configMaps = "v1/ConfigMap";
+  return JSON.stringify({ ...content, objects: { [configMaps]: content.objects[configMaps] } });
 }
 
 function without(rendered: Rendered, unwanted: (manifest: Manifest) => boolean): Rendered {
@@ -150,9 +158,12 @@ describe("an installed component", () => {
     expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
   });
 
-  test("loses what became obsolete while its inventory could not be read", async () => {
+  test.each([
+    { damage: "could not be read", place: "damaged", damaged: () => "{broken" },
+    { damage: "was cut", place: "cut", damaged: onlyConfigMaps },
+  ])("loses what became obsolete while its inventory $damage", async ({ place, damaged }) => {
     const spoke = fleet().spoke(0);
-    const component = eventing({ version }, { namespace: "damaged" });
+    const component = eventing({ version }, { namespace: place });
     await using opened = await openInstaller(spoke, { component });
     const { installer } = opened;
     const rendered = await installer.rendered();
@@ -162,7 +173,7 @@ describe("an installed component", () => {
     const { admin } = spoke;
     const { hubId } = installer.target;
     await ensureTwin({ ...installer.target, component, hubId }, AbortSignal.timeout(60_000));
-    await admin.patch(root.key, { data: { inventory: "{broken" } });
+    await admin.patch(root.key, { data: { inventory: damaged(inventoryTextOf(root.object)) } });
     await installer.restart();
     const less = without(rendered, isOfChannel);
     const changes = await installer.install({ rendered: less });

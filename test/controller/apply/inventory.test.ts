@@ -74,6 +74,21 @@ test.each([
   { name: "no objects", text: '{"format":1,"version":"1.23.0"}' },
 ])("$name is no inventory", ({ text }) => expect(decodeInventory(text)).toBeUndefined());
 
+test("an inventory that lost or got something since it was written is none", () => {
+  const text = encodeInventory(inventory(role, config));
+  expect(decodeInventory(text)?.entries).toHaveLength(2);
+  const content = JSON.parse(text);
+  const { "v1/ConfigMap": configs, ...others } = content.objects;
+  expect(configs).toBeDefined();
+  const changed = [others, { ...content.objects, "v1/Secret": configs }];
+  for (const objects of changed) {
+    expect(decodeInventory(JSON.stringify({ ...content, objects }))).toBeUndefined();
+  }
+  const { digest, ...unsigned } = content;
+  expect(digest).toMatch(/^[0-9a-f]{22}$/);
+  expect(decodeInventory(JSON.stringify(unsigned))?.entries).toHaveLength(2);
+});
+
 test("damaged parts of an inventory are passed over, and damaged marks read as never accepted", () => {
   const text = JSON.stringify({
     format: 1,
