@@ -26,11 +26,12 @@ export async function releaseNamespaces(
   signal: AbortSignal,
 ): Promise<void> {
   const labelSelector = `${guardLabels.namespace}=${hubId}`;
-  const { items } = await client.list(
-    { resource: namespaces, labelSelector },
-    { metadataOnly: true },
-    signal,
-  );
+  const anchorsIn = (namespace: string) => anchorsOf(client, { hubId, namespace }, signal);
+  // The only one, as a rule.
+  const [{ items }, anchors] = await Promise.all([
+    client.list({ resource: namespaces, labelSelector }, { metadataOnly: true }, signal),
+    anchorsIn(leaving.namespace),
+  ]);
   const ours = items.filter(({ metadata: { name, annotations = {}, deletionTimestamp } }) => {
     const maker = annotations[anchorAnnotations.componentUid];
     const isLeft = maker !== undefined && name === leaving.namespace && !leaving.isKnown(maker);
@@ -38,7 +39,8 @@ export async function releaseNamespaces(
   });
   for (const { metadata } of ours) {
     const { name, uid } = metadata;
-    if ((await anchorsOf(client, { hubId, namespace: name }, signal)).length > 0) continue;
+    const left = name === leaving.namespace ? anchors : await anchorsIn(name);
+    if (left.length > 0) continue;
     const patch = { metadata: { uid, labels: { [guardLabels.namespace]: null } } };
     const options = { fieldManager, metadataOnly: true };
     await client.patch({ resource: namespaces, name }, patch, options, signal);
