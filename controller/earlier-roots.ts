@@ -16,7 +16,7 @@ type Asked = Pick<KubeClient, "request" | "list">;
 type Born = Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
 
 // A server needs some milliseconds for a write; what is asked right behind it would be answered before.
-const headStartMs = 20;
+const headStartMs = 30;
 
 /** Everything on a cluster that is labelled as a root; undefined where nobody may ask. */
 export async function labelledRoots(

@@ -26,7 +26,7 @@ import {
 } from "./install-work.ts";
 import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
-import { outlives, type Prepared } from "./prepare.ts";
+import type { Prepared } from "./prepare.ts";
 import { prune, type PruneDeps } from "./prune.ts";
 import { unblock } from "./unblock.ts";
 
@@ -75,14 +75,11 @@ export async function carriedOut(
   };
 }
 
-/**
- * Sends nothing that names the uid of a root that is gone as its owner; and only definitions, which all installations share, before it is known that nobody
- * else was first.
- */
+/** Sends nothing that names the uid of a root that is gone as its owner, and nothing before it is known that nobody else was first. */
 function rooted(requests: EngineRequests, { observation, root, first }: Begun): ApplyRequests {
   return {
     send: async (object, signal) => {
-      if (!outlives(object.key)) await abortable(first, signal);
+      await abortable(first, signal);
       if (observation.isLost(root)) throw replaced(root);
       return requests.send(object, signal);
     },

@@ -75,7 +75,7 @@ export interface Begun extends Work {
   readonly root: Root;
   /** Something may have been installed before. */
   readonly mayExist: boolean;
-  /** Nothing that a neighbour could have is written before it resolves; its rejection is thrown. */
+  /** Nothing is sent before it resolves; its rejection is thrown. */
   readonly first: Promise<void>;
   readonly requests: EngineRequests;
 }

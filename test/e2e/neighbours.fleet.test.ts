@@ -2,7 +2,12 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import { componentUidLabel } from "../../api/anchor.ts";
 import { type ComponentKind, componentKinds, operatorApiVersion } from "../../api/component.ts";
-import type { KubeObject, NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
+import {
+  type KubeObject,
+  keyOf as manifestKeyOf,
+  type NamespacedName,
+  type ObjectKey,
+} from "../../api/kubernetes.ts";
 import { readRoot } from "../../controller/apply/anchor.ts";
 import { manifestOf } from "../controller/apply/prepared.ts";
 import { renderedOf } from "../controller/apply/small-set.ts";
@@ -166,20 +171,31 @@ test("D-32: far away it is asked who was first while the anchor is made, and the
   expect(ofNamespaces.map(({ verb }) => verb)).toEqual(["create"]);
 }, 400_000);
 
-/** Hubs that both want one ClusterRole, and the hub that has it. */
+/** Hubs that both want one ClusterRole and a definition, the hub that has the role, and who wrote the definition. */
 async function rivals(word: string) {
   const spoke = scene().fleet.spoke(0);
   const name = `shared-${word}`;
   const role = manifestOf(`rbac.authorization.k8s.io/v1 ClusterRole ${name}`, { rules: [] });
-  const open = (hubId: string) => LoneHub.open(spoke, `${hubId}-${word}`, renderedOf(role));
+  const kind = `Shared${word.replaceAll("-", "")}`;
+  const names = { kind, plural: `${kind.toLowerCase()}s` };
+  const schema = { openAPIV3Schema: { type: "object" } };
+  const versions = [{ name: "v1", served: true, storage: true, schema }];
+  const definition = manifestOf(
+    `apiextensions.k8s.io/v1 CustomResourceDefinition ${names.plural}.test.dev`,
+    { spec: { group: "test.dev", scope: "Cluster", names, versions } },
+  );
+  const rendered = renderedOf(definition, role);
+  const open = (hubId: string) => LoneHub.open(spoke, `${hubId}-${word}`, rendered);
   const [one, other] = [await open("one"), await open("other")];
   const holder = async (): Promise<string | undefined> => {
-    const { apiVersion, kind } = role;
-    return (await spoke.admin.get({ apiVersion, kind, name }))?.metadata.labels?.[
-      componentUidLabel
-    ];
+    return (await spoke.admin.get(manifestKeyOf(role)))?.metadata.labels?.[componentUidLabel];
   };
-  return { one, other, holder };
+  const writers = async (): Promise<readonly string[]> => {
+    const live = await spoke.admin.get(manifestKeyOf(definition));
+    const managers = live?.metadata.managedFields?.map(({ manager = "" }) => manager) ?? [];
+    return managers.filter((manager) => manager.startsWith("knfleet-"));
+  };
+  return { one, other, holder, writers };
 }
 
 const limit = (): AbortSignal => AbortSignal.timeout(60_000);
@@ -190,18 +206,22 @@ describe("D-32: of two hubs that come to one cluster while neither can see the o
     message: expect.stringMatching(/^ClusterRole shared-\S+ belongs to the installation of /),
   };
   test("the one whose anchor was there first is installed, and the other one leaves none", async () => {
-    const { one, other, holder } = await rivals("in-turn");
+    const { one, other, holder, writers } = await rivals("in-turn");
     await using _ = one;
     await using __ = other;
-    const won = await one.install(() => expect(other.install()).rejects.toMatchObject(refused));
-    expect(won.applied).toHaveLength(1);
+    const won = await one.install(async () => {
+      await expect(other.install()).rejects.toMatchObject(refused);
+      expect(await writers()).toEqual([]);
+    });
+    expect(won.applied).toHaveLength(2);
+    expect(await writers()).toEqual(["knfleet-one-in-turn"]);
     expect(await holder()).toBe(one.installer.component.metadata.uid);
     const { component, target } = other.installer;
     expect(await readRoot(component, target, limit())).toBeUndefined();
   });
 
   test("exactly one is installed when both come at the same moment", async () => {
-    const { one, other, holder } = await rivals("at-once");
+    const { one, other, holder, writers } = await rivals("at-once");
     await using _ = one;
     await using __ = other;
     const ends = await Promise.allSettled([one.install(), other.install()]);
@@ -209,6 +229,7 @@ describe("D-32: of two hubs that come to one cluster while neither can see the o
     expect(lost).toEqual([expect.objectContaining(refused)]);
     const winner = ends[0].status === "fulfilled" ? one : other;
     expect(await holder()).toBe(winner.installer.component.metadata.uid);
+    expect(await writers()).toEqual([winner.installer.target.fieldManager]);
   });
 
   test("one that died before it had asked does so when it begins again", async () => {
