@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { waitFor } from "../fleet/wait-for.ts";
+import { imageEnvironment } from "../support/image-environment.ts";
 import { type ImageFolder, layOutImage } from "./image-folder.ts";
 
 // Programs start slowly on a busy machine.
@@ -35,6 +36,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await image[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
+});
+
+test("the image tells the C library to give memory back", () => {
+  expect(imageEnvironment()).toEqual({
+    MALLOC_ARENA_MAX: "1",
+    MALLOC_MMAP_THRESHOLD_: "131072",
+    MALLOC_TRIM_THRESHOLD_: "131072",
+  });
 });
 
 describe("a folder as the image, with an empty environment", () => {

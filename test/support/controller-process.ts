@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
+import { imageEnvironment } from "./image-environment.ts";
+
 /** How a controller is started. */
 export interface ControllerProcessOptions {
   /** File of the program; absent: that of the sources. */
@@ -62,6 +64,7 @@ export class ControllerProcess implements AsyncDisposable {
       env: {
         PATH: process.env["PATH"] ?? "",
         HOME: "/nonexistent",
+        ...imageEnvironment(),
         // Also keeps the sources stripped of types, as the build does: 25 MB less.
         NODE_COMPILE_CACHE: join(tmpdir(), "knfleet-compile-cache"),
         ...options.environment,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 import { waitFor } from "../fleet/wait-for.ts";
+import { imageEnvironment } from "./image-environment.ts";
 
 /** How a webhook is started. */
 export interface WebhookProcessOptions {
@@ -44,6 +45,7 @@ export class WebhookProcess implements AsyncDisposable {
       env: {
         PATH: process.env["PATH"] ?? "",
         HOME: "/nonexistent",
+        ...imageEnvironment(),
         NODE_COMPILE_CACHE: join(tmpdir(), "knfleet-compile-cache"),
         ...environment,
       },
