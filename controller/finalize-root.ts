@@ -41,27 +41,29 @@ export async function markFinalizing(
  */
 export async function removeRoot(root: Root, removal: Removal, signal: AbortSignal): Promise<void> {
   const { component, target, patience } = removal;
-  let current: Root | undefined = root;
-  while (current !== undefined) {
-    await removeOnce(current, target, signal);
-    const left = await target.client.get(refOf(root.key), { metadataOnly: true }, signal);
+  let current = root;
+  while (!(await removeOnce(current, target, signal))) {
+    const left = await readRoot(component, target, signal);
     if (left === undefined) return;
-    current = await readRoot(component, target, signal);
+    current = left;
     const complaint = (): FleetError =>
       new FleetError("ClusterBusy", `Waiting for the deletion of ${describe(root.key)}`);
     await patience.pause(complaint, signal);
   }
 }
 
-async function removeOnce(root: Root, target: Target, signal: AbortSignal): Promise<void> {
-  if (root.object.metadata.deletionTimestamp !== undefined) return;
+/** Whether the answer says that nothing of it is left. */
+async function removeOnce(root: Root, target: Target, signal: AbortSignal): Promise<boolean> {
+  if (root.object.metadata.deletionTimestamp !== undefined) return false;
   const options = { propagationPolicy: "Background", uid: root.uid } as const;
   try {
-    await target.client.remove(refOf(root.key), options, signal);
+    const removal = await target.client.remove(refOf(root.key), options, signal);
+    return removal === "gone" || removal === "absent";
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     // Another uid by now: what stands there is looked at next.
-    if (error.status !== 409) throw refused("Deleting", root.key, error);
+    if (error.status === 409) return false;
+    throw refused("Deleting", root.key, error);
   }
 }
 

@@ -76,8 +76,11 @@ async function leaveGuard(
   if (target.profile === undefined) return;
   try {
     const componentUid = component.metadata.uid;
-    await releaseNamespaces({ ...target, componentUid, isKnown }, signal);
-    await guard?.retire(component, signal);
+    // Neither needs the other: whichever fails is done again by the next attempt.
+    await Promise.all([
+      releaseNamespaces({ ...target, componentUid, isKnown }, signal),
+      guard?.retire(component, signal),
+    ]);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
     const message = "Removing the guard of the anchor is not allowed on the target cluster";
