@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import { canonicalJson } from "../api/canonical-json.ts";
 import type { AccessCluster, ClusterProfile } from "../api/cluster-profile.ts";
 import { FleetError } from "../api/errors.ts";
 import { isRecord } from "../api/fields.ts";
@@ -216,17 +217,6 @@ function clusterInfo(cluster: AccessCluster, config: unknown): Readonly<Record<s
 
 function unlessEmpty(value: string | undefined): string | undefined {
   return value === "" ? undefined : value;
-}
-
-/** JSON with sorted keys; undefined fields are left out. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (!isRecord(value) || JSON.isRawJSON(value)) return JSON.stringify(value);
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`);
-  return `{${fields.join(",")}}`;
 }
 
 function failed(code: "ProviderInvalid" | "ExtensionInvalid", what: string): FleetError {

@@ -1,8 +1,8 @@
 import { ApiError } from "../access/api-error.ts";
 import type { KubeClient } from "../access/kube-client.ts";
+import { canonicalJson } from "../api/canonical-json.ts";
 import type { Component, ComponentStatus } from "../api/component.ts";
 import type { Clock } from "./clock.ts";
-import { canonicalJson } from "./observe/fingerprint.ts";
 import { statusOf, type Outcome } from "./outcome.ts";
 import { asComponent, refOf } from "./stored-component.ts";
 

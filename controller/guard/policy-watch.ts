@@ -1,9 +1,9 @@
 import type { KubeClient } from "../../access/kube-client.ts";
 import { Reflector } from "../../access/reflector.ts";
 import { anchorAnnotations } from "../../api/anchor.ts";
+import { canonicalJson } from "../../api/canonical-json.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Log } from "../log.ts";
-import { canonicalJson } from "../observe/fingerprint.ts";
 import { policyKinds } from "./policy-objects.ts";
 
 export interface PolicyWatchOptions {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { isRecord } from "../../api/fields.ts";
+import { canonicalJson } from "../../api/canonical-json.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 
 /**
@@ -17,13 +17,4 @@ export function fingerprintOf(object: Manifest, fieldManager: string): string | 
     .update(canonicalJson(entry.fieldsV1))
     .digest("base64url")
     .slice(0, 22);
-}
-
-/** JSON text with sorted keys: equal values give equal texts. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, field: unknown) =>
-    isRecord(field)
-      ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : field,
-  );
 }

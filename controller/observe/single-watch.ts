@@ -1,7 +1,7 @@
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { Reflector } from "../../access/reflector.ts";
+import { canonicalJson } from "../../api/canonical-json.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { canonicalJson } from "./fingerprint.ts";
 import { isNewer } from "./sighting.ts";
 
 export interface SingleWatchOptions {
