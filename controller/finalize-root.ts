@@ -52,7 +52,7 @@ export async function removeRoot(root: Root, removal: Removal, signal: AbortSign
   }
 }
 
-/** Whether the answer says that nothing of it is left. */
+/** Asks for the deletion, once; true when the answer says that nothing is left. */
 async function removeOnce(root: Root, target: Target, signal: AbortSignal): Promise<boolean> {
   if (root.object.metadata.deletionTimestamp !== undefined) return false;
   const options = { propagationPolicy: "Background", uid: root.uid } as const;

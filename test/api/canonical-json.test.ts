@@ -21,6 +21,12 @@ test("the order of keys does not matter, and nothing is lost", () => {
   );
 });
 
+test("an undefined entry of a list is the same text whatever else has to be sorted", () => {
+  const text = '[null,{"a":1,"b":2}]';
+  expect(canonicalJson([undefined, { a: 1, b: 2 }])).toBe(text);
+  expect(canonicalJson([undefined, { b: 2, a: 1 }])).toBe(text);
+});
+
 test("the order of a list does", () => {
   expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
 });
