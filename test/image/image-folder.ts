@@ -1,11 +1,10 @@
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 
 import { buildDist } from "../build/dist-folder.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
-
-const project = resolve(import.meta.dirname, "../..");
+import { lastStage } from "../support/image-environment.ts";
 
 /** A folder that holds what the image holds, at the same places; nothing in it can be written. */
 export interface ImageFolder extends AsyncDisposable {
@@ -17,9 +16,7 @@ export interface ImageFolder extends AsyncDisposable {
 export async function layOutImage(): Promise<ImageFolder> {
   const root = await mkdtemp(join(tmpdir(), "knfleet-image-"));
   const path = (inImage: string) => join(root, inImage);
-  const dockerfile = await readFile(join(project, "Dockerfile"), "utf8");
-  const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
-  for (const [, from = "", to = ""] of last.matchAll(/^COPY --from=(\S+ \S+) (\S+)$/gm)) {
+  for (const [, from = "", to = ""] of lastStage().matchAll(/^COPY --from=(\S+ \S+) (\S+)$/gm)) {
     await mkdir(dirname(path(to)), { recursive: true });
     await copy(from, path(to));
   }

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-import { imageEnvironment } from "./image-environment.ts";
+import { programEnvironment } from "./image-environment.ts";
 
 /** How a controller is started. */
 export interface ControllerProcessOptions {
@@ -60,15 +59,7 @@ export class ControllerProcess implements AsyncDisposable {
   constructor(options: ControllerProcessOptions) {
     this.#options = options;
     this.#child = spawn(process.execPath, [options.program ?? binary, ...flagsOf(options)], {
-      // The environment of the test runner stays out: its KUBECONFIG is somebody's real cluster.
-      env: {
-        PATH: process.env["PATH"] ?? "",
-        HOME: "/nonexistent",
-        ...imageEnvironment(),
-        // Also keeps the sources stripped of types, as the build does: 25 MB less.
-        NODE_COMPILE_CACHE: join(tmpdir(), "knfleet-compile-cache"),
-        ...options.environment,
-      },
+      env: { ...programEnvironment(), ...options.environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#exited = exitOf(this.#child);

@@ -1,11 +1,18 @@
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 
 const dockerfile = resolve(import.meta.dirname, "../../Dockerfile");
 
+/** The stage of the Dockerfile that becomes the image. */
+export function lastStage(): string {
+  const text = readFileSync(dockerfile, "utf8");
+  return text.slice(text.lastIndexOf("\nFROM "));
+}
+
 /** What the image sets for its programs, so that they are tried and measured as they run in it. */
 export function imageEnvironment(): Readonly<Record<string, string>> {
-  const text = readFileSync(dockerfile, "utf8").replaceAll(/\\\n\s*/g, "");
+  const text = lastStage().replaceAll(/\\\n\s*/g, "");
   const lines = [...text.matchAll(/^ENV (.+)$/gm)].map(([, words = ""]) => words);
   const words = lines.flatMap((line) => line.trim().split(/ +/));
   return Object.fromEntries(
@@ -15,4 +22,15 @@ export function imageEnvironment(): Readonly<Record<string, string>> {
       return [name, value];
     }),
   );
+}
+
+/** What a program of a test is started with. That of the test runner stays out: its KUBECONFIG is somebody's real cluster. */
+export function programEnvironment(): Readonly<Record<string, string>> {
+  return {
+    PATH: process.env["PATH"] ?? "",
+    HOME: "/nonexistent",
+    ...imageEnvironment(),
+    // Also keeps the sources stripped of types, as the build does: 25 MB less.
+    NODE_COMPILE_CACHE: join(tmpdir(), "knfleet-compile-cache"),
+  };
 }

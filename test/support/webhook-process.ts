@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 
 import { waitFor } from "../fleet/wait-for.ts";
-import { imageEnvironment } from "./image-environment.ts";
+import { programEnvironment } from "./image-environment.ts";
 
 /** How a webhook is started. */
 export interface WebhookProcessOptions {
@@ -42,13 +41,7 @@ export class WebhookProcess implements AsyncDisposable {
       ...flags,
     ];
     this.#child = spawn(process.execPath, args, {
-      env: {
-        PATH: process.env["PATH"] ?? "",
-        HOME: "/nonexistent",
-        ...imageEnvironment(),
-        NODE_COMPILE_CACHE: join(tmpdir(), "knfleet-compile-cache"),
-        ...environment,
-      },
+      env: { ...programEnvironment(), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.exited = exitOf(this.#child);
