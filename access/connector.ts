@@ -7,6 +7,7 @@ import { bareCertificates } from "./ca-bundle.ts";
 import { tellOpen } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { Follower } from "./follower.ts";
 import { guarded, openSocket } from "./guarded-socket.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
@@ -43,59 +44,75 @@ export const http1OnlyCode = "KNFLEET_HTTP1_ONLY";
  * Throws when certificate and key do not fit.
  */
 export function connectorOf(options: ConnectorOptions): buildConnector.connector {
-  const { endpoint, http2, guard } = options;
-  const connect = connectorTo(options);
+  const secureContext = secureContextOf(options.endpoint, options.certificate);
   return (target, callback) => {
+    const end = new Follower(options.signal);
+    const limits = { ...options, signal: end.signal };
     const done: buildConnector.Callback = (...result) => {
       const [error, socket] = result;
-      if (error !== null) return callback(error, null);
-      if (http2 && socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
-        socket.destroy();
-        const only = new Error("The server does not speak HTTP/2");
-        return callback(Object.assign(only, { code: http1OnlyCode }), null);
-      }
-      if (http2) destroyWhenSilent(socket, options.silence ?? defaultSilence);
-      socket.once("error", (broken) => {
-        // UND_ERR_INFO: undici closed an idle connection, or the server said GOAWAY. Nothing is wrong.
-        if (codeOf(broken) !== "UND_ERR_INFO") options.onBroken(broken);
-      });
-      socket.once("end", () => options.onBroken(new Error("other side closed")));
-      return callback(null, socket);
+      if (error === null) socket.once("close", () => end[Symbol.dispose]());
+      else end[Symbol.dispose]();
+      return callback(...result);
     };
-    try {
-      guard?.check(target.hostname);
-    } catch (error) {
-      return done(asError(error), null);
-    }
-    const isUnguarded = options.mayGoOn === undefined || target.protocol === "http:";
-    if (endpoint.proxy === undefined && isUnguarded) return connect(target, done);
-    return void connectOver(endpoint.proxy, target);
-    async function connectOver(
-      proxy: EndpointProxy | undefined,
-      { hostname, port, protocol }: buildConnector.Options,
-    ): Promise<void> {
-      const isPlain = protocol === "http:";
-      try {
-        const place = { host: hostname, port: Number(port === "" ? (isPlain ? 80 : 443) : port) };
-        const raw = await (proxy === undefined
-          ? openSocket(place, options)
-          : openTunnel(proxy, place, options));
-        tellOpen(target);
-        if (isPlain) done(null, raw);
-        else connect({ ...target, httpSocket: guarded(raw, options.mayGoOn) }, done);
-      } catch (error) {
-        callback(asError(error), null);
-      }
-    }
+    const connect = connectorTo(limits, secureContext);
+    return connectOne(target, { ...limits, connect }, done);
   };
 }
 
-function connectorTo({
-  endpoint,
-  http2,
-  guard,
-  ...options
-}: ConnectorOptions): buildConnector.connector {
+/** Makes one connection, whose signal is its own. Returns the socket where undici opens it, as undici does (connect-times.ts). */
+function connectOne(
+  target: buildConnector.Options,
+  options: ConnectorOptions & { readonly connect: buildConnector.connector },
+  callback: buildConnector.Callback,
+): void {
+  const { endpoint, http2, guard, connect } = options;
+  const done: buildConnector.Callback = (...result) => {
+    const [error, socket] = result;
+    if (error !== null) return callback(error, null);
+    if (http2 && socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
+      socket.destroy();
+      const only = new Error("The server does not speak HTTP/2");
+      return callback(Object.assign(only, { code: http1OnlyCode }), null);
+    }
+    if (http2) destroyWhenSilent(socket, options.silence ?? defaultSilence);
+    socket.once("error", (broken) => {
+      // UND_ERR_INFO: undici closed an idle connection, or the server said GOAWAY. Nothing is wrong.
+      if (codeOf(broken) !== "UND_ERR_INFO") options.onBroken(broken);
+    });
+    socket.once("end", () => options.onBroken(new Error("other side closed")));
+    return callback(null, socket);
+  };
+  try {
+    guard?.check(target.hostname);
+  } catch (error) {
+    return done(asError(error), null);
+  }
+  const isUnguarded = options.mayGoOn === undefined || target.protocol === "http:";
+  if (endpoint.proxy === undefined && isUnguarded) return connect(target, done);
+  void connectOver(endpoint.proxy, target);
+  async function connectOver(
+    proxy: EndpointProxy | undefined,
+    { hostname, port, protocol }: buildConnector.Options,
+  ): Promise<void> {
+    const isPlain = protocol === "http:";
+    try {
+      const place = { host: hostname, port: Number(port === "" ? (isPlain ? 80 : 443) : port) };
+      const raw = await (proxy === undefined
+        ? openSocket(place, options)
+        : openTunnel(proxy, place, options));
+      tellOpen(target);
+      if (isPlain) done(null, raw);
+      else connect({ ...target, httpSocket: guarded(raw, options.mayGoOn) }, done);
+    } catch (error) {
+      callback(asError(error), null);
+    }
+  }
+}
+
+function connectorTo(
+  { endpoint, http2, guard, ...options }: Omit<ConnectorOptions, "certificate">,
+  secureContext: SecureContext,
+): buildConnector.connector {
   return buildConnector({
     allowH2: http2,
     preferH2: http2,
@@ -103,7 +120,7 @@ function connectorTo({
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
     signal: options.signal,
-    secureContext: secureContextOf(endpoint, options.certificate),
+    secureContext,
     // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
     rejectUnauthorized: endpoint.insecureSkipTlsVerify !== true,
     ...(guard === undefined ? {} : { lookup: guard.lookup }),

@@ -1,23 +1,14 @@
+import { Follower } from "./follower.ts";
+
 /** An abort signal that follows another one and can also run out; dispose it when the work is over. */
-export class Deadline implements Disposable {
-  readonly #controller = new AbortController();
-  /** The signal that is followed. */
-  readonly outer: AbortSignal;
-  readonly #follow: () => void;
+export class Deadline extends Follower {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(outer: AbortSignal, timeoutMs: number) {
-    this.outer = outer;
-    this.#follow = () => this.#controller.abort(outer.reason);
-    if (outer.aborted) this.#follow();
-    else outer.addEventListener("abort", this.#follow, { once: true });
+    super(outer);
     this.#timer = setTimeout(() => {
-      this.#controller.abort(new DOMException("The deadline has passed", "TimeoutError"));
+      this.abort(new DOMException("The deadline has passed", "TimeoutError"));
     }, timeoutMs);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** The part that was limited is over; from now on only the outer signal aborts. */
@@ -26,8 +17,8 @@ export class Deadline implements Disposable {
     this.#timer = undefined;
   }
 
-  [Symbol.dispose](): void {
+  override [Symbol.dispose](): void {
     this.clear();
-    this.outer.removeEventListener("abort", this.#follow);
+    super[Symbol.dispose]();
   }
 }

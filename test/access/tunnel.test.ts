@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import { createServer } from "node:net";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -8,7 +7,7 @@ import type { EndpointProxy } from "../../access/proxy-url.ts";
 import { Secret } from "../../access/secret.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
-import { authority, get, requesterTo, stub, untilTheEnd } from "./loopback.ts";
+import { authority, closedPort, get, requesterTo, stub, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";
 import { startSocksStub } from "./socks-stub.ts";
 
@@ -158,13 +157,4 @@ describe("a SOCKS 5 proxy", () => {
 
 function socks({ port }: { readonly port: number }): EndpointProxy {
   return { protocol: "socks5:", host: "127.0.0.1", port };
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const port = portOf(server.address());
-  server.close();
-  await once(server, "close");
-  return port;
 }
