@@ -7,8 +7,9 @@ import { createLogger } from "./logger.ts";
 import { runService } from "./run.ts";
 import { readWebhookFlags } from "./webhook-flags.ts";
 
-// As in knfleet-controller.ts: less memory, and a start that takes half the time.
+// The heap grows less than V8 would let it.
 setFlagsFromString("--optimize-for-size");
+// As in knfleet-controller.ts: a start that takes half the time.
 enableCompileCache();
 
 const { version } = packageJson;

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { waitFor } from "../fleet/wait-for.ts";
-import { imageEnvironment } from "../support/image-environment.ts";
+import { imageArguments, imageEnvironment } from "../support/image-environment.ts";
 import { type ImageFolder, layOutImage } from "./image-folder.ts";
 
 // Programs start slowly on a busy machine.
@@ -20,22 +20,21 @@ const project = resolve(import.meta.dirname, "../..");
 const env = {};
 let image: ImageFolder;
 let folder: string;
-let flags: readonly string[];
 let before: readonly string[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-image-test-"));
   image = await layOutImage();
   before = await stateOf(image.path("/app"));
-  const dockerfile = await readFile(join(project, "Dockerfile"), "utf8");
-  const [, entry = ""] = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile) ?? [];
-  const words: unknown = JSON.parse(entry);
-  flags = Array.isArray(words) ? words.slice(1).map(String) : [];
 }, 120_000);
 
 afterAll(async () => {
   await image[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
+});
+
+test("the image keeps the young generation of V8 small", () => {
+  expect(imageArguments()).toContain("--max-semi-space-size=2");
 });
 
 test("the image tells the C library to give memory back", () => {
@@ -77,7 +76,7 @@ describe("a folder as the image, with an empty environment", () => {
     const file = image.path(`/app/${program}.js`);
     const { stdout, stderr } = await run(
       image.path("/usr/local/bin/node"),
-      [...flags, file, "--version"],
+      [...imageArguments(), file, "--version"],
       { env },
     );
     const { version } = JSON.parse(await readFile(image.path("/app/package.json"), "utf8"));
@@ -86,14 +85,14 @@ describe("a folder as the image, with an empty environment", () => {
 
   test("has the command line, for the Job of `kubectl knfleet diagnose --from controller`", async () => {
     const file = image.path("/app/kubectl-knfleet.js");
-    const words = [...flags, file, "explain", "ClusterBusy"];
+    const words = [...imageArguments(), file, "explain", "ClusterBusy"];
     const { stdout } = await run(image.path("/usr/local/bin/node"), words, { env });
     expect(stdout).toContain("ClusterBusy");
   });
 
   test("knfleet-uninstall-check says in one line that there is no cluster", async () => {
     const file = image.path("/app/knfleet-uninstall-check.js");
-    const attempt = run(image.path("/usr/local/bin/node"), [...flags, file], { env });
+    const attempt = run(image.path("/usr/local/bin/node"), [...imageArguments(), file], { env });
     const said = await attempt.catch((error: unknown) => error);
     expect(said).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Error: .+\n$/) });
   });
@@ -105,7 +104,7 @@ describe("a folder as the image, with an empty environment", () => {
       // Nobody listens there; a hub that is away is no reason to end.
       await writeFile(kubeconfig, JSON.stringify(awayHub));
       const args = [
-        ...flags,
+        ...imageArguments(),
         image.path(`/app/${program}.js`),
         `--kubeconfig=${kubeconfig}`,
         `--release-dir=${image.path("/var/lib/knfleet/releases")}`,

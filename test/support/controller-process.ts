@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
 
-import { programEnvironment } from "./image-environment.ts";
+import { imageArguments, programEnvironment } from "./image-environment.ts";
 
 /** How a controller is started. */
 export interface ControllerProcessOptions {
@@ -58,7 +58,9 @@ export class ControllerProcess implements AsyncDisposable {
   /** Starts the binary and waits for nothing; `startControllerProcess` is what most tests want. */
   constructor(options: ControllerProcessOptions) {
     this.#options = options;
-    this.#child = spawn(process.execPath, [options.program ?? binary, ...flagsOf(options)], {
+    const { program = binary } = options;
+    const args = [...imageArguments(), program, ...flagsOf(options)];
+    this.#child = spawn(process.execPath, args, {
       env: { ...programEnvironment(), ...options.environment },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -24,6 +24,15 @@ export function imageEnvironment(): Readonly<Record<string, string>> {
   );
 }
 
+/** What the image gives its Node before the program. */
+export function imageArguments(): readonly string[] {
+  const [, entry = "[]"] = /^ENTRYPOINT (\[.*\])$/m.exec(lastStage()) ?? [];
+  const words: unknown = JSON.parse(entry);
+  if (!Array.isArray(words) || words.length < 2)
+    throw new Error("The Dockerfile has no ENTRYPOINT");
+  return words.slice(1).map(String);
+}
+
 /** What a program of a test is started with. That of the test runner stays out: its KUBECONFIG is somebody's real cluster. */
 export function programEnvironment(): Readonly<Record<string, string>> {
   return {

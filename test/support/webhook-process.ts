@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 
 import { waitFor } from "../fleet/wait-for.ts";
-import { programEnvironment } from "./image-environment.ts";
+import { imageArguments, programEnvironment } from "./image-environment.ts";
 
 /** How a webhook is started. */
 export interface WebhookProcessOptions {
@@ -34,6 +34,7 @@ export class WebhookProcess implements AsyncDisposable {
   constructor({ program, kubeconfig, flags = [], environment = {} }: WebhookProcessOptions) {
     const usual = ["--address=127.0.0.1:0", "--health-address=127.0.0.1:0", "--drain-period=0s"];
     const args = [
+      ...imageArguments(),
       program ?? binary,
       `--kubeconfig=${kubeconfig}`,
       "--release-dir=",
