@@ -6,8 +6,9 @@ import { runInNewContext } from "node:vm";
 export interface HeapView {
   /** Share of the last interval in which the event loop worked, 0 to 1. */
   readonly utilization: number;
-  readonly heapUsedBytes: number;
-  /** Heap in use after the last collection; 0 before the first. */
+  /** What the heap takes from the system, in use or not. */
+  readonly heapBytes: number;
+  /** The same after the last collection; 0 before the first. */
   readonly leastBytes: number;
 }
 
@@ -15,9 +16,9 @@ const intervalMs = 5_000;
 const idleUtilization = 0.1;
 const worthwhileGrowth = 1.25;
 
-/** Whether the process is idle and has so much more on its heap than after the last collection that one is worth its pause. */
-export function isCollectionDue({ utilization, heapUsedBytes, leastBytes }: HeapView): boolean {
-  return utilization < idleUtilization && heapUsedBytes > leastBytes * worthwhileGrowth;
+/** Whether the process is idle and its heap so much bigger than after the last collection that one is worth its pause. */
+export function isCollectionDue({ utilization, heapBytes, leastBytes }: HeapView): boolean {
+  return utilization < idleUtilization && heapBytes > leastBytes * worthwhileGrowth;
 }
 
 /**
@@ -34,10 +35,10 @@ export function collectWhenIdle(): Disposable {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, last);
     last = now;
-    const heapUsedBytes = process.memoryUsage().heapUsed;
-    if (!isCollectionDue({ utilization, heapUsedBytes, leastBytes })) return;
+    const { heapTotal: heapBytes } = process.memoryUsage();
+    if (!isCollectionDue({ utilization, heapBytes, leastBytes })) return;
     collect({ type: "major", execution: "sync", flavor: "last-resort" });
-    leastBytes = process.memoryUsage().heapUsed;
+    leastBytes = process.memoryUsage().heapTotal;
   }, intervalMs);
   timer.unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
