@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { ComponentKind } from "../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { buildDist } from "../build/dist-folder.ts";
 import { componentOf } from "../e2e/installation.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
 import { requestsTo } from "../e2e/requests.ts";
@@ -65,7 +66,9 @@ export async function measureFleetOfTen(say: (line: string) => void): Promise<Fl
   for (const spoke of fleet.spokes) {
     profiles.push(await fleet.addProfile(spoke, { plugin: "kubeconfig-secretreader" }));
   }
+  await using dist = await buildDist();
   const options = {
+    program: dist.path("knfleet-controller.js"),
     kubeconfig: await fleet.controllerKubeconfig(),
     providerFile: await fleet.providerFile(),
     releaseDir: await releaseDir(),

@@ -5,6 +5,7 @@ import type { Manifest } from "../../api/kubernetes.ts";
 import { openReleases } from "../../controller/render/release.ts";
 import { render } from "../../controller/render/render.ts";
 import { asComponent } from "../../controller/stored-component.ts";
+import { buildDist } from "../build/dist-folder.ts";
 import { componentOf } from "../e2e/installation.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
@@ -38,12 +39,15 @@ export async function startWorkbench(log: (line: string) => void): Promise<Workb
   await keepGuard(fleet);
   const kubectl = (await ensureBinaries(["kubectl"], { log }))("kubectl");
   const dir = await releaseDir();
+  // As it is shipped: the sources take 15 MB more.
+  const dist = undo.use(await buildDist());
   const subjects = [
     await subjectOf(fleet, 0, { name: "eventing", title: "Eventing 1.23", dir }),
     await subjectOf(fleet, 1, { name: "serving", title: "Serving 1.23 + Kourier", dir }),
   ];
   const controller = undo.use(
     await startControllerProcess({
+      program: dist.path("knfleet-controller.js"),
       kubeconfig: await fleet.controllerKubeconfig(),
       providerFile: await fleet.providerFile(),
       releaseDir: dir,
