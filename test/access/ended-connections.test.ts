@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 
 import { Lane, type LaneOptions } from "../../access/lane.ts";
 import type { EndpointProxy } from "../../access/proxy-url.ts";
-import { authority, closedPort, stub, untilTheEnd } from "./loopback.ts";
+import { freePort } from "../fleet/ports.ts";
+import { authority, stub, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";
 import { startSocksStub } from "./socks-stub.ts";
 
@@ -64,7 +65,7 @@ test.each(ways)("a connection that has ended is held by nothing ($0)", async (wa
 test.each([{}, { mayWrite: () => true }])(
   "nor is one that could not be made ($0)",
   async (more) => {
-    const { lane, listeners } = laneTo(`https://127.0.0.1:${await closedPort()}`, more);
+    const { lane, listeners } = laneTo(`https://127.0.0.1:${await freePort()}`, more);
     await expect(lane.request(get, limit)).rejects.toThrow("ECONNREFUSED");
     await lane.destroy(ended);
     expect(listeners()).toBe(0);

@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
-
 import { onTestFinished } from "vitest";
 
 import { ConnectionError } from "../../access/api-error.ts";
@@ -14,7 +11,6 @@ import {
 } from "../../access/requester.ts";
 import { Secret } from "../../access/secret.ts";
 import { createAuthority } from "../fleet/certificates.ts";
-import { portOf } from "../fleet/ports.ts";
 import { type ApiStub, startApiStub, type StubAnswer, type StubOptions } from "./api-stub.ts";
 
 export const authority = createAuthority("test");
@@ -99,14 +95,4 @@ export async function failureOf(work: Promise<unknown>): Promise<string> {
   );
   if (error instanceof ConnectionError) return error.failure;
   throw new Error("Expected a ConnectionError", { cause: error });
-}
-
-/** A port of the loopback on which nobody listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const port = portOf(server.address());
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { EndpointProxy } from "../../access/proxy-url.ts";
 import { Secret } from "../../access/secret.ts";
 import { createAuthority } from "../fleet/certificates.ts";
-import { portOf } from "../fleet/ports.ts";
-import { authority, closedPort, get, requesterTo, stub, untilTheEnd } from "./loopback.ts";
+import { freePort, portOf } from "../fleet/ports.ts";
+import { authority, get, requesterTo, stub, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";
 import { startSocksStub } from "./socks-stub.ts";
 
@@ -48,7 +48,7 @@ describe("a proxy", () => {
   test("that is not there is told from a server that is not there", async () => {
     const requester = requesterTo({
       server: "https://spoke.test:6443",
-      proxy: { protocol: "http:", host: "127.0.0.1", port: await closedPort() },
+      proxy: { protocol: "http:", host: "127.0.0.1", port: await freePort() },
     });
     await expect(requester.send({ ...get, idempotent: false }, signal)).rejects.toThrow(
       "The proxy of spoke.test:6443 refused the connection (ECONNREFUSED)",
