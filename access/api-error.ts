@@ -40,6 +40,16 @@ export class ApiError extends Error implements ApiErrorFacts {
   }
 }
 
+/**
+ * Whether a JSON Patch was refused because the object is not as it was when the patch was made: it is gone (404), has another version
+ * (409), or lacks what the patch tests or removes. That is a 422 without causes; an object that would not be valid is one with causes.
+ */
+export function isOutdatedPatch(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  const { status, causes } = error;
+  return status === 404 || status === 409 || (status === 422 && causes.length === 0);
+}
+
 /** Why a server could not be talked to. */
 export type ConnectionFailure =
   | "refused"

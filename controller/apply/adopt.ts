@@ -1,4 +1,4 @@
-import { ApiError } from "../../access/api-error.ts";
+import { isOutdatedPatch } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
@@ -72,8 +72,7 @@ async function labelled(found: KubeObject, deps: AdoptDeps, signal: AbortSignal)
       await client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
       return;
     } catch (error) {
-      const isOutdated = error instanceof ApiError && [404, 409, 422].includes(error.status);
-      if (!isOutdated || attempt === maxAttempts) throw error;
+      if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
     }
     live = await client.get(ref, { metadataOnly: true }, signal);
   }

@@ -1,4 +1,4 @@
-import { ApiError, type StatusCause } from "../../access/api-error.ts";
+import { isOutdatedPatch, type StatusCause } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
@@ -134,8 +134,7 @@ class Requests implements EngineRequests {
     try {
       return await client.patch(refOf(object), patch, options, signal);
     } catch (error) {
-      const isOutdated = error instanceof ApiError && [404, 409].includes(error.status);
-      if (isOutdated) return undefined;
+      if (isOutdatedPatch(error)) return undefined;
       throw error;
     }
   }

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 
 import { describe, expect, test } from "vitest";
 
+import type { KubeClient } from "../../../access/kube-client.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import { isUpstreams } from "../../../controller/apply/take-over.ts";
@@ -171,6 +172,27 @@ describe("an adoption whose process dies", { timeout: 600_000 }, () => {
       }
     }
     expect(deaths).toBeGreaterThan(14);
+  });
+
+  test("may have sent patches that land after the next process has read", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "late";
+    const component = eventing({}, { namespace });
+    const old = setOf(namespace, config(namespace, { a: "1" }), ...obsoleteIn(namespace));
+    await new UpstreamOperator(spoke.admin, component).reconcile(old);
+    await using opened = await openInstaller(spoke, { component });
+    const { client } = opened.installer;
+    let landed = 0;
+    const patch: KubeClient["patch"] = async (...args) => {
+      if (Array.isArray(args[1])) landed += 1;
+      if (Array.isArray(args[1])) await client.patch(...args).catch(() => undefined);
+      return client.patch(...args);
+    };
+    await using next = opened.installer.beside({ ...client, patch });
+    const rendered = setOf(namespace, config(namespace, { b: "2" }));
+    expect(await next.install({ rendered })).toMatchObject({ parked: [], failed: [] });
+    expect(landed).toBeGreaterThan(3);
+    expect((await liveObjects(spoke, rendered)).filter(isUpstreams)).toEqual([]);
   });
 });
 
