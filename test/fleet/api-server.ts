@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { openAdminClient, type AdminClient } from "./admin-client.ts";
 import { apiServerCommand, etcdCommand, type ServerPlan } from "./control-plane.ts";
+import { freeze } from "./freeze.ts";
 import { freePort } from "./ports.ts";
 import {
   DiedAtStartError,
@@ -83,7 +84,7 @@ function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiS
     get pids() {
       return [parts.etcd, server].filter((process) => process.running).map(({ pid }) => pid);
     },
-    pause: () => void server.signal("SIGSTOP"),
+    pause: () => freeze(server),
     resume: () => void server.signal("SIGCONT"),
     stop,
     async start(program) {
@@ -110,7 +111,7 @@ async function startBeside(first: ServerPlan, parts: Parts): Promise<ServerBesid
       return {
         port,
         admin,
-        pause: () => void server.signal("SIGSTOP"),
+        pause: () => freeze(server),
         resume: () => void server.signal("SIGCONT"),
         async [Symbol.asyncDispose]() {
           admin.close();
