@@ -40,6 +40,8 @@ export interface CrashResult {
   readonly convergeMs: number;
   /** How the final state differs from the undisturbed one, or why there is none; empty: survived. */
   readonly differences: readonly string[];
+  /** The phases of the same life before it, whose deaths may be why. */
+  readonly earlier?: readonly CrashResult[];
 }
 
 /** An undisturbed life: how many writes each phase has, and what it leads to. */
@@ -88,12 +90,15 @@ export async function live(
         ...(await differencesFrom(target, reference.states[phase])),
         ...stage.blindDeletes(),
       ];
-      results.push({ phase, deaths: stage.deaths, convergeMs, differences });
+      const earlier = [...results];
+      results.push({ phase, deaths: stage.deaths, convergeMs, differences, earlier });
     }
   } catch (error) {
     // Also in a phase without a death, which then fell ill from an earlier one.
     const differences = [textOf(error), ...(stage?.lastWords() ?? [])];
-    results.push({ phase: current, deaths: stage?.deaths ?? [], convergeMs: 0, differences });
+    const deaths = stage?.deaths ?? [];
+    const earlier = [...results];
+    results.push({ phase: current, deaths, convergeMs: 0, differences, earlier });
     bench.log.restart();
     await releaseComponent(bench, target);
   } finally {

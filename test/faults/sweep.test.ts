@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { CrashPoint } from "./crash-sweep.ts";
 import { seeded } from "./seeded.ts";
-import { livesOf, singlesOf, type SweepPlan } from "./sweep.ts";
+import { failureText, livesOf, singlesOf, type SweepPlan } from "./sweep.ts";
 import { tableOf } from "./table.ts";
 
 const writes = { install: 3, upgrade: 2, uninstall: 1 };
@@ -101,6 +101,31 @@ describe("C1: the crash sweep", () => {
     expect(drawn(5)).toBe(drawn(5));
     expect(drawn(5)).not.toBe(drawn(6));
   });
+});
+
+test("a failure says how to see it again, also where the deaths of the phases before are the cause", () => {
+  const deathAt = (write: number) => ({ point: { ...point(write) }, struck: undefined });
+  const survived = { convergeMs: 0, differences: [] };
+  const installed = { ...survived, phase: "install", deaths: [deathAt(3), deathAt(7)] } as const;
+  const upgraded = { ...survived, phase: "upgrade", deaths: [] } as const;
+  const failure = {
+    phase: "uninstall",
+    deaths: [],
+    convergeMs: 0,
+    differences: ["ConfigMap a/b is left"],
+    earlier: [installed, upgraded],
+  } as const;
+  const command = "npm run faults -- --only C1 --seed 42 --kind KnativeServing";
+  expect(failureText({ kind: "KnativeServing" }, failure, 42).split("\n")).toEqual([
+    "uninstall, without a death of its own: ConfigMap a/b is left",
+    `    again: ${command} --phase install --write 3,7 --side ${point(3).side}`,
+  ]);
+  const both = { ...failure, deaths: [deathAt(1)] };
+  expect(failureText({ kind: "KnativeServing" }, both, 42).split("\n")).toEqual([
+    `uninstall, ${point(1).side} write 1: ConfigMap a/b is left`,
+    `    again: ${command} --phase uninstall --write 1 --side ${point(1).side}`,
+    `    again: ${command} --phase install --write 3,7 --side ${point(3).side}`,
+  ]);
 });
 
 test("the table says of each fault whether it was survived, how long it took, and what else there is", () => {

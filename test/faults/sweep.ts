@@ -223,22 +223,32 @@ function unreachedText(deaths: readonly Death[]): string {
   return sides.length === 0 ? "" : `; ended before these writes: ${sides.join("; ")}`;
 }
 
-function failureText(
-  { kind }: Target,
-  { phase, deaths, differences }: CrashResult,
+/** What went wrong in a phase, at which writes, and how to see it again: the deaths of the phases before may be the cause. */
+export function failureText(
+  { kind }: Pick<Target, "kind">,
+  failure: CrashResult,
   seed: number,
 ): string {
-  const [first] = deaths;
+  const { phase, deaths, differences, earlier = [] } = failure;
   const why = differences.slice(0, 5).join("; ");
-  if (first === undefined) return `${phase}, without a death: ${why}`;
-  const { side, signal } = first.point;
+  const again = [failure, ...earlier.toReversed()].flatMap((one) => {
+    const [first] = one.deaths;
+    if (first === undefined) return [];
+    const { side, signal } = first.point;
+    const id = signal === "SIGKILL" ? "C1" : "C28";
+    const writes = one.deaths.map(({ point }) => point.write).join(",");
+    return `    again: npm run faults -- --only ${id} --seed ${seed} --kind ${kind} --phase ${one.phase} --write ${writes} --side ${side}`;
+  });
+  return [`${phase}, ${placeOf(deaths)}: ${why}`, ...again].join("\n");
+}
+
+function placeOf(deaths: readonly Death[]): string {
+  const [first] = deaths;
+  if (first === undefined) return "without a death of its own";
   const at = deaths.map(({ point, struck }) =>
     struck === undefined
       ? `${point.write}`
       : `${point.write} (${struck.method} ${struck.cluster}${struck.path})`,
   );
-  const id = signal === "SIGKILL" ? "C1" : "C28";
-  const writes = deaths.map(({ point }) => point.write).join(",");
-  const again = `npm run faults -- --only ${id} --seed ${seed} --kind ${kind} --phase ${phase} --write ${writes} --side ${side}`;
-  return `${phase}, ${side} write ${at.join(", ")}: ${why}\n    again: ${again}`;
+  return `${first.point.side} write ${at.join(", ")}`;
 }
