@@ -90,7 +90,11 @@ function whyNot(workload: KubeObject, found: string | undefined): string {
   if (facts.refusal !== undefined) return causeOfRefusal(facts.refusal);
   if (found !== undefined) return found;
   const late = facts.isLate ? ", ProgressDeadlineExceeded" : "";
-  return `${facts.available} of ${facts.wanted} pods available${late}`;
+  const isRolling = facts.availableCondition === "True" && facts.outdated > 0;
+  const progress = isRolling
+    ? `rolling out, ${facts.outdated} of ${facts.pods} pods are old`
+    : `${facts.available} of ${facts.wanted} pods available`;
+  return `${progress}${late}`;
 }
 
 /** Equal for two states of a workload between which nothing happened that people want to know of at once. */
@@ -101,14 +105,17 @@ export function turnOf(workload: KubeObject): string {
 }
 
 /**
- * Whether a workload runs what its newest generation says. Deployment: condition Available; StatefulSet and DaemonSet: as
- * many available pods as wanted. Never while it is being deleted. Spec: engine-facts.md 5.
+ * Whether a workload runs what its newest generation says. Deployment: condition Available, and no pod of an older template is left, which
+ * keeps the condition True while a new one cannot start; StatefulSet and DaemonSet: as many available pods as wanted. Never while it is being
+ * deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
  */
 export function isAvailable(workload: KubeObject): boolean {
   if (workload.metadata.deletionTimestamp !== undefined) return false;
   const facts = factsOf(workload);
   if (facts.observedGeneration < (workload.metadata.generation ?? 0)) return false;
-  if (workload.kind === "Deployment") return facts.availableCondition === "True";
+  if (workload.kind === "Deployment") {
+    return facts.availableCondition === "True" && facts.outdated === 0;
+  }
   return facts.available >= facts.wanted;
 }
 
@@ -117,6 +124,9 @@ interface WorkloadFacts {
   readonly availableCondition: unknown;
   readonly wanted: number;
   readonly available: number;
+  /** Of a Deployment: how many there are, and how many of these have an older template. */
+  readonly pods: number;
+  readonly outdated: number;
   /** What a Deployment says of pods that cannot be created. */
   readonly refusal: string | undefined;
   /** A Deployment made no progress for the time that it may take. */
@@ -129,6 +139,7 @@ function factsOf(workload: KubeObject): WorkloadFacts {
   const isDaemonSet = workload.kind === "DaemonSet";
   const refused = conditionOf(workload, "ReplicaFailure");
   const { message = "" } = refused ?? {};
+  const pods = numberOf(status["replicas"], 0);
   return {
     observedGeneration: numberOf(status["observedGeneration"], -1),
     availableCondition: conditionOf(workload, "Available")?.["status"],
@@ -137,6 +148,8 @@ function factsOf(workload: KubeObject): WorkloadFacts {
     wanted: isDaemonSet
       ? numberOf(status["desiredNumberScheduled"], 0)
       : numberOf(spec["replicas"], 1),
+    pods,
+    outdated: Math.max(0, pods - numberOf(status["updatedReplicas"], 0)),
     available: numberOf(status[isDaemonSet ? "numberAvailable" : "availableReplicas"], 0),
   };
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { condition, create, ready } from "./installation.ts";
+import { change, condition, create, ready } from "./installation.ts";
 import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -152,6 +152,37 @@ describe("a Deployment that can never become ready is named with the cause:", ()
       await cordon(false);
     }
   });
+});
+
+test("a rollout that cannot go on is named although the old pods are available", async () => {
+  const { hub } = scene();
+  const [old] = await pods();
+  const all = await admin().list({ apiVersion: "v1", kind: "Pod", namespace });
+  // Those of finished Jobs do not count.
+  const running = all.filter((pod) => valueAt(pod, "status", "phase") === "Running");
+  const quota = { apiVersion: "v1", kind: "ResourceQuota", namespace, name: "tight" };
+  const hard = { pods: String(running.length) };
+  await put({ ...quota, metadata: { namespace, name: "tight" }, spec: { hard } });
+  const isCounted = async () =>
+    valueAt(await admin().get(quota), "status", "used", "pods") === hard.pods;
+  await waitFor("the quota to count", isCounted);
+  const workloads = [{ name, annotations: { "example.com/note": "another template" } }];
+  await change(hub, "KnativeEventing", { workloads });
+  try {
+    const why = "quota tight is exhausted";
+    expect(await said(why)).toMatch(messageOf(why));
+    const live = await admin().get(deployment);
+    expect(conditionOf(live, "Available")?.status).toBe("True");
+    expect((await pods()).map(({ metadata }) => metadata.uid)).toEqual([old?.metadata.uid]);
+    await admin().remove(quota);
+    await ready(hub, "KnativeEventing");
+    const now = await pods();
+    const running = now.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    expect(running).toHaveLength(1);
+    expect(running[0]?.metadata.uid).not.toBe(old?.metadata.uid);
+  } finally {
+    await change(hub, "KnativeEventing", { workloads: null });
+  }
 });
 
 const containersOf = ["spec", "template", "spec", "containers"] as const;

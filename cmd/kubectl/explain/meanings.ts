@@ -38,7 +38,7 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
     "An older component of the same kind is for the same cluster, perhaps through another ClusterProfile. The younger one touches nothing there, also when it is deleted.",
   ClusterBusy: "The namespace or objects on the cluster are still being deleted.",
   DeploymentsNotReady:
-    "Deployments are not available yet, or not any more. In the condition: reason `NotReady`.",
+    "Deployments are not available yet, or not any more, or still have pods from before a change. In the condition: reason `NotReady`.",
   ConfigInvalid:
     "A flag or file of the controller itself cannot be used: it ends with code 1 and this message on standard error.",
 };

@@ -41,6 +41,11 @@ const yes = [
 ];
 const no = [{ type: "Available", status: "False" }];
 
+/** A Deployment that has what it needs, if only of old pods. */
+function rolling({ replicas = 1, updated }: { replicas?: number; updated?: number | undefined }) {
+  return { observedGeneration: 2, conditions: yes, replicas, updatedReplicas: updated };
+}
+
 describe("a workload is available", () => {
   const table: readonly [string, boolean, WorkloadOptions][] = [
     ["Deployment, condition True", true, { status: { observedGeneration: 2, conditions: yes } }],
@@ -50,6 +55,9 @@ describe("a workload is available", () => {
     ["Deployment, no condition", false, { status: { observedGeneration: 2 } }],
     ["Deployment, conditions null", false, { status: { observedGeneration: 2, conditions: null } }],
     ["Deployment, no status", false, {}],
+    ["Deployment, none but new pods", true, { status: rolling({ replicas: 2, updated: 2 }) }],
+    ["Deployment, a new pod beside an old one", false, { status: rolling({ replicas: 2 }) }],
+    ["Deployment, no new pod yet", false, { status: rolling({ updated: undefined }) }],
     [
       "Deployment, being deleted",
       false,
@@ -106,6 +114,11 @@ describe("a workload is available", () => {
   });
 });
 
+function messageOf(status: object): string {
+  const object = workload({ status });
+  return readinessOf([keyOf(object)], new Map([[identityOf(keyOf(object)), object]])).message;
+}
+
 describe("readiness", () => {
   const ready = { observedGeneration: 2, conditions: yes };
   const objects = [
@@ -143,6 +156,22 @@ describe("readiness", () => {
       missing: [],
       message: "",
     });
+  });
+
+  test("says how far a rollout is, and that it does not come further", () => {
+    const late = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
+    const status = rolling({ replicas: 3, updated: 1 });
+    expect(messageOf(status)).toBe(
+      "1 of 1 not available: webhook (rolling out, 2 of 3 pods are old)",
+    );
+    expect(messageOf({ ...status, conditions: [late, ...no] })).toContain(
+      "0 of 1 pods available, ProgressDeadlineExceeded",
+    );
+    expect(
+      messageOf({ ...status, conditions: [late, { type: "Available", status: "True" }] }),
+    ).toBe(
+      "1 of 1 not available: webhook (rolling out, 2 of 3 pods are old, ProgressDeadlineExceeded)",
+    );
   });
 
   test("does not depend on the order of the input", () => {
