@@ -67,6 +67,8 @@ const shortPatienceMs = 1_000;
 const mostClearings = 3;
 const firstDelayMs = 50;
 const longestDelayMs = 400;
+// A server that asks for more is asked then whether it still means it. Spec: security.md C11.
+const longestRequestedMs = 60_000;
 
 class ApplyRun {
   readonly #deps: ApplyDeps;
@@ -192,7 +194,8 @@ class ApplyRun {
     const backoffMs = Math.min(longestDelayMs, firstDelayMs * 2 ** attempts);
     // How soon a new kind is served depends on the server's pace, which the time of this run so far tells.
     const paceMs = gated.isOfNewKind ? (this.#deps.clock.now() - this.#began) / 2 : 0;
-    await delay(this.#deps.clock, retryAfterMs ?? Math.max(backoffMs, paceMs), this.#signal);
+    const requestedMs = Math.min(longestRequestedMs, retryAfterMs ?? 0);
+    await delay(this.#deps.clock, Math.max(requestedMs, backoffMs, paceMs), this.#signal);
     this.#putBack(gated);
   }
 
