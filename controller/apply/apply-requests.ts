@@ -115,12 +115,21 @@ class Requests implements EngineRequests {
     const body = withAnnotations(bodyOf(object, installation), this.#kept.get(object.id));
     const scaled = isScaled(object.manifest);
     if (!mayExist || !(scaled || isHandedOver(body))) return body;
-    const live = await client.get(refOf(object), { metadataOnly: true }, signal);
-    if (live === undefined) return body;
-    const paths = pathsToRelease(live, { manager: fieldManager, isScaled: scaled });
-    const patch = releasePatch(live, paths, fieldManager);
-    const released = patch && (await this.#patched(object, patch, signal));
-    return withoutHandedOver(body, released ?? live, fieldManager);
+    for (let attempt = 1; ; attempt += 1) {
+      const live = await client.get(refOf(object), { metadataOnly: true }, signal);
+      if (live === undefined) return body;
+      const paths = pathsToRelease(live, { manager: fieldManager, isScaled: scaled });
+      const patch = releasePatch(live, paths, fieldManager);
+      if (patch === undefined) return withoutHandedOver(body, live, fieldManager);
+      try {
+        const options = { fieldManager, metadataOnly: true };
+        const released = await client.patch(refOf(object), patch, options, signal);
+        return withoutHandedOver(body, released, fieldManager);
+      } catch (error) {
+        // Sent all the same, the apply would reset what is still ours, and take what is another's by now.
+        if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
+      }
+    }
   }
 
   /** Undefined when the object has changed or gone meanwhile, so that one has to look again. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import type { KubeClient } from "../../../access/kube-client.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import { applyRequests } from "../../../controller/apply/apply-requests.ts";
@@ -196,7 +197,37 @@ test("an anchor that somebody made immutable holds nothing up: what it names cha
   expect(await spoke.admin.get(keyOf(binding))).toBeUndefined();
 });
 
+function scalerOf(namespace: string): Manifest {
+  const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "main" };
+  return manifestOf(`autoscaling/v2 HorizontalPodAutoscaler ${namespace}/main`, {
+    spec: { minReplicas: 2, maxReplicas: 5, scaleTargetRef },
+  });
+}
+
 describe("the number of pods", () => {
+  test("stays as it is also when the Deployment is written in the moment in which it is given up", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "scaled-late";
+    await using opened = await openInstaller(spoke, { component: eventing({}, { namespace }) });
+    const deployment = workload(namespace, { replicas: 3 });
+    await opened.installer.install({ rendered: renderedOf(deployment) });
+    const { client } = opened.installer;
+    let late = 0;
+    const patch: KubeClient["patch"] = async (ref, body, ...others) => {
+      if (Array.isArray(body) && ref.resource.kind === "Deployment" && late < 2) {
+        late += 1;
+        const annotations = { "example.com/late": String(late) };
+        await spoke.admin.patch(keyOf(deployment), { metadata: { annotations } });
+      }
+      return client.patch(ref, body, ...others);
+    };
+    await using next = opened.installer.beside({ ...client, patch });
+    const rendered = renderedOf(deployment, scalerOf(namespace));
+    expect(await next.install({ rendered })).toMatchObject({ failed: [], parked: [] });
+    expect(late).toBe(2);
+    expect(valueAt(await spoke.admin.get(keyOf(deployment)), "spec", "replicas")).toBe(3);
+  });
+
   test("stays as it is when an autoscaler takes it over from us", async () => {
     const spoke = fleet().spoke(0);
     const namespace = "scaled";
@@ -205,14 +236,7 @@ describe("the number of pods", () => {
     const deployment = workload(namespace, { replicas: 3 });
     await installer.install({ rendered: renderedOf(deployment) });
     const before = await spoke.admin.get(keyOf(deployment));
-    const scaler = manifestOf(`autoscaling/v2 HorizontalPodAutoscaler ${namespace}/main`, {
-      spec: {
-        minReplicas: 2,
-        maxReplicas: 5,
-        scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "main" },
-      },
-    });
-    const rendered = renderedOf(deployment, scaler);
+    const rendered = renderedOf(deployment, scalerOf(namespace));
     expect(await installer.install({ rendered })).toMatchObject({ failed: [], parked: [] });
     const after = await spoke.admin.get(keyOf(deployment));
     expect(valueAt(after, "spec", "replicas")).toBe(3);
