@@ -93,20 +93,33 @@ export async function writeRoot(
   const text = encodeInventory(inventory);
   let current = before;
   for (let attempt = 1; attempt <= 3; attempt += 1) {
-    if (current?.object.metadata.deletionTimestamp !== undefined)
-      throw busy(owner, "is being deleted");
-    try {
-      const object = await written(current, { ...owner, text }, signal);
-      return rootOf(object, owner);
-    } catch (error) {
-      if (!(error instanceof ApiError) || !isOutdated(error)) throw error;
-    }
+    const root = await unlessOutdated(current, { ...owner, text }, signal);
+    if (root !== undefined) return root;
     const live = await readRoot(component, target, signal);
     if (before !== undefined && live?.uid !== before.uid) throw replaced(before);
+    // Written by this very request, which was sent again because its answer was lost.
+    if (live !== undefined && says(live, text)) return live;
     if (live !== undefined && inventoryTextOf(live.object) !== textOf(before)) break;
     current = live;
   }
   throw busy(owner, "is being written by somebody else");
+}
+
+/** Undefined when the root is not what it was read as any more. */
+async function unlessOutdated(
+  current: Root | undefined,
+  { text, ...owner }: RootOwnership & { readonly text: string },
+  signal: AbortSignal,
+): Promise<Root | undefined> {
+  if (current?.object.metadata.deletionTimestamp !== undefined) {
+    throw busy(owner, "is being deleted");
+  }
+  try {
+    return rootOf(await written(current, { ...owner, text }, signal), owner);
+  } catch (error) {
+    if (!isOutdated(error, current)) throw error;
+    return undefined;
+  }
 }
 
 async function written(
@@ -160,9 +173,18 @@ function rootOf(object: KubeObject, owner: RootOwnership): Root {
   };
 }
 
-// 409: created or changed meanwhile, or gone (uid given). 422: another one by now, or the test of a JSON Patch failed.
-function isOutdated({ status }: ApiError): boolean {
-  return status === 409 || status === 422;
+// 409: created or changed meanwhile, or gone (uid given). 422: another one by now, or the test of a JSON Patch failed. 404: gone; of one that is
+// to be created it is the namespace that is missing.
+function isOutdated(error: unknown, current: Root | undefined): boolean {
+  if (!(error instanceof ApiError)) return false;
+  const { status } = error;
+  return status === 409 || status === 422 || (status === 404 && current !== undefined);
+}
+
+/** A root that stands, is ours and has just this inventory. */
+function says(root: Root, text: string): boolean {
+  const stands = root.object.metadata.deletionTimestamp === undefined;
+  return stands && root.isMarked && inventoryTextOf(root.object) === text;
 }
 
 /** What stops the work under a root that is gone: whatever names its uid as owner is collected. Spec: anchor-guard.md 7.1. */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import type { KubeClient } from "../../../access/kube-client.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
 import { AdminError } from "../../fleet/admin-client.ts";
 import { isRecord, valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
@@ -188,4 +190,25 @@ describe("a foreign change beside which the server refuses ours is taken over (e
     expect(ownerReferences).toHaveLength(2);
     expect(ownerReferences).toEqual(expect.arrayContaining([backup, ours?.[0]]));
   });
+});
+
+test("the record of an installation that is sent again because its answer was lost is no conflict", async () => {
+  const spoke = fleet().spoke(0);
+  const namespace = "sent-again";
+  const component = eventing({}, { namespace });
+  await using opened = await openInstaller(spoke, { component });
+  const { client } = opened.installer;
+  let repeated = 0;
+  const apply: KubeClient["apply"] = async (ref, ...others) => {
+    if (!ref.name.endsWith("-root-owner")) return client.apply(ref, ...others);
+    repeated += 1;
+    await client.apply(ref, ...others);
+    return client.apply(ref, ...others);
+  };
+  await using again = opened.installer.beside({ ...client, apply });
+  const rendered = renderedOf(serviceOf(namespace));
+  expect(await again.install({ rendered })).toMatchObject({ parked: [], failed: [] });
+  expect(repeated).toBeGreaterThan(0);
+  const root = await readRoot(component, again.target, AbortSignal.timeout(60_000));
+  expect(root?.inventory).toMatchObject({ complete: true });
 });
