@@ -3,6 +3,7 @@ import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Clock } from "../clock.ts";
 import { ensureTwin, twinKeyOf } from "../guard/twin.ts";
 import type { Log } from "../log.ts";
+import { firstLists } from "../observe/first-lists.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Rendered } from "../render/rendered.ts";
 import { type Root, type SeenRoot, writeRoot } from "./anchor.ts";
@@ -143,7 +144,7 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
     return planApply(desired.objects, { inventory, observed: new Map() });
   }
   watchAll(work, inventory);
-  await observation.synced(signal);
+  await firstLists(observation, work.deps.clock, signal);
   const observed = observation.objects();
   const refused = observation.refused();
   const plan = await withLostJobs(

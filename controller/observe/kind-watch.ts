@@ -93,7 +93,8 @@ export class KindWatch implements Disposable {
 
   /** Lists anew at once when the last attempt failed, instead of waiting for the next one to be due. */
   retryIfFailing(): void {
-    if (this.#failures === 0 && this.#isServed) return;
+    // Events tell that a watch goes on, not that what was refused before may be listed.
+    if (this.#failures === 0 && this.#isServed && this.#refusal === undefined) return;
     const waiting = this.#settled;
     this.#settled = openVerdict();
     waiting.resolve(this.#settled.promise);

@@ -49,6 +49,8 @@ export interface Observation extends AsyncDisposable {
   note(objects: readonly ObservedObject[]): void;
   /** Watched kinds of which `objects()` tells all there is: their list was read, or they are not served, and nothing has failed since. */
   live(): readonly ResourceType[];
+  /** Watched kinds of which nothing is known for sure now: their list has not arrived, or their watch fails. */
+  pending(): readonly ResourceType[];
   /** Watched kinds that may not be watched, by `kindIdOf`, each with the reason in words of ours. */
   refused(): ReadonlyMap<string, string>;
   /** Records by `identityOf(key)`. */

@@ -96,6 +96,12 @@ class LiveObservation implements Observation {
       .map(({ resource }) => resource);
   }
 
+  pending(): readonly ResourceType[] {
+    return [...this.#watches.values()]
+      .filter(({ isLive, refusal }) => !isLive && refusal === undefined)
+      .map(({ resource }) => resource);
+  }
+
   refused(): ReadonlyMap<string, string> {
     return new Map(
       [...this.#watches].flatMap(([kind, { refusal }]) =>

@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { ConnectionError } from "../../../access/api-error.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { firstLists } from "../../../controller/observe/first-lists.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { apiError, ScriptedWatches } from "./scripted-watches.ts";
 
@@ -70,6 +72,23 @@ describe("synced", () => {
     expect([...observation.refused()]).toEqual([]);
   });
 
+  test("lists a kind anew that was refused for a moment, although its watch goes on", async () => {
+    observation.watch([configMaps]);
+    watches.listed("ConfigMap", []);
+    await observation.synced(signal);
+    watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot watch"));
+    await vi.waitFor(() => expect(observation.refused().size).toBe(1), 60_000);
+    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
+    const metadata = { namespace: "a", name: "b", uid: "c", resourceVersion: "101" };
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata };
+    watches.send("ConfigMap", { type: "ADDED", object });
+    await vi.waitFor(() => expect(observation.objects().size).toBe(1), 60_000);
+    observation.watch([configMaps]);
+    watches.listed("ConfigMap", [object], "102");
+    await observation.synced(signal);
+    expect([...observation.refused()]).toEqual([]);
+  });
+
   test("does not wait for a kind that nobody answers for while the server answers for others, and says which that is", async () => {
     observation.watch([configMaps, images]);
     watches.listed("ConfigMap", []);
@@ -100,6 +119,34 @@ describe("synced", () => {
     expect(isSynced).toBe(false);
     watches.listed("Image", []);
     await vi.waitFor(() => expect(isSynced).toBe(true), 60_000);
+  });
+
+  test("is waited for a minute in an installation, and then said with the kinds", async () => {
+    const clock = new FakeClock();
+    observation.watch([configMaps, images]);
+    const first = firstLists(observation, clock, signal).catch((error: unknown) => error);
+    watches.listed("ConfigMap", []);
+    await vi.waitFor(() => expect(observation.live()).toHaveLength(1), 60_000);
+    await clock.advance(60_000);
+    expect(await first).toMatchObject({
+      reason: "ApplyFailed",
+      message: expect.stringMatching(/what there is of images$/),
+    });
+    const next = firstLists(observation, clock, signal);
+    watches.listed("Image", []);
+    await expect(next).resolves.toBeUndefined();
+  });
+
+  test("is the loss of the spoke in an installation where nothing is listed for a minute", async () => {
+    const clock = new FakeClock();
+    observation.watch([configMaps, images]);
+    const first = firstLists(observation, clock, signal).catch((error: unknown) => error);
+    await clock.advance(60_000);
+    expect(await first).toMatchObject({ reason: "SpokeUnreachable" });
+    const gone = new AbortController();
+    const second = firstLists(observation, clock, gone.signal);
+    gone.abort(new Error("Nobody waits"));
+    await expect(second).rejects.toThrow("Nobody waits");
   });
 
   test("fails when the server stays out of reach, and succeeds after the next watch()", async () => {
