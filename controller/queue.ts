@@ -41,7 +41,12 @@ interface Item {
   working: boolean;
   /** Added again while it was worked on. */
   again: boolean;
-  timer?: { readonly dueAt: number; readonly backoff: boolean; readonly handle: Disposable };
+  timer?: {
+    readonly dueAt: number;
+    readonly backoff: boolean;
+    readonly hastens: boolean;
+    readonly handle: Disposable;
+  };
 }
 
 interface Wait {
@@ -158,13 +163,14 @@ export class WorkQueue implements AsyncDisposable {
     const dueAt = this.#options.clock.now() + wait.ms;
     const holds = item.timer?.backoff === true && wait.hastens !== true;
     const earlier = item.timer !== undefined && (holds || item.timer.dueAt <= dueAt);
-    if (earlier && !wait.backoff) return;
+    // A failure of work during which something happened does not put off the look at that.
+    if (earlier && (!wait.backoff || item.timer?.hastens === true)) return;
     this.#clearTimer(item);
     const handle = this.#options.clock.after(wait.ms, () => {
       delete item.timer;
       this.#enqueue(key, item);
     });
-    item.timer = { dueAt, backoff: wait.backoff, handle };
+    item.timer = { dueAt, backoff: wait.backoff, hastens: wait.hastens === true, handle };
   }
 
   #dispatch(): void {

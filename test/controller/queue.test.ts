@@ -248,3 +248,21 @@ test("what happens to a key shortens its back-off, and the row of failures goes 
   await clock.advance(1_000);
   expect(keys()).toHaveLength(before + 1);
 });
+
+test("what happens to a key while it is worked on is looked at soon, also when that work fails", async () => {
+  const { clock, queue, keys, last } = queueUnderTest();
+  queue.add("a", "one");
+  for (let failures = 0; failures < 12; failures += 1) {
+    if (failures === 11) queue.hasten("a", "one", 250);
+    await last().end({ kind: "backoff" });
+    if (failures < 11) await clock.advance(300_000);
+  }
+  const before = keys().length;
+  await clock.advance(240);
+  expect(keys()).toHaveLength(before);
+  await clock.advance(10);
+  expect(keys()).toHaveLength(before + 1);
+  await last().end({ kind: "backoff" });
+  await clock.advance(1_000);
+  expect(keys()).toHaveLength(before + 1);
+});
