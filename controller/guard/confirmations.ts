@@ -17,8 +17,15 @@ export interface ConfirmationsOptions {
   readonly signal: AbortSignal;
 }
 
+interface Confirmation {
+  readonly object: KubeObject;
+  readonly resource: ResourceType;
+  readonly value: string;
+}
+
 const { confirmDeletion } = guardAnnotations;
 const patienceMs = 900_000;
+const retryMs = 60_000;
 
 /**
  * Takes confirmations back that nobody uses within a quarter of an hour of when they were first seen: as long as one is there everybody who may
@@ -27,7 +34,7 @@ const patienceMs = 900_000;
 export class Confirmations {
   readonly #options: ConfirmationsOptions;
   /** By uid of the object. */
-  readonly #timers = new Map<string, { readonly value: string; readonly timer: Disposable }>();
+  #timers = new Map<string, { readonly value: string; readonly timer: Disposable }>();
 
   constructor(options: ConfirmationsOptions) {
     this.#options = options;
@@ -43,14 +50,21 @@ export class Confirmations {
     known?.timer[Symbol.dispose]();
     this.#timers.delete(uid);
     if (value === undefined) return;
-    const timer = this.#options.clock.after(patienceMs, () => {
-      this.#timers.delete(uid);
-      void this.#withdraw(object, resource);
-    });
-    this.#timers.set(uid, { value, timer });
+    this.#withdrawAfter(patienceMs, { object, resource, value });
   }
 
-  async #withdraw(object: KubeObject, resource: ResourceType): Promise<void> {
+  #withdrawAfter(ms: number, one: Confirmation): void {
+    const { uid } = one.object.metadata;
+    const timer = this.#options.clock.after(ms, () => {
+      this.#timers.delete(uid);
+      void this.#withdraw(one);
+    });
+    this.#timers.set(uid, { value: one.value, timer });
+  }
+
+  async #withdraw(one: Confirmation): Promise<void> {
+    const { object, resource } = one;
+    const memory = this.#timers;
     const { client, fieldManager, log, onWithdrawn, signal } = this.#options;
     const { namespace, name, uid } = object.metadata;
     const path = `/metadata/annotations/${confirmDeletion.replace("/", "~1")}`;
@@ -65,13 +79,16 @@ export class Confirmations {
     } catch (err) {
       // Gone, or withdrawn by somebody else.
       const isOver = err instanceof ApiError && [404, 422].includes(err.status);
-      if (!isOver && !signal.aborted) log.warn({ err }, "A confirmation could not be withdrawn");
+      if (isOver || signal.aborted) return;
+      log.warn({ err }, "A confirmation could not be withdrawn");
+      const isForgotten = this.#timers !== memory;
+      if (!isForgotten && !memory.has(uid)) this.#withdrawAfter(retryMs, one);
     }
   }
 
   /** Takes nothing back any more of what was seen until now. */
   forget(): void {
     for (const { timer } of this.#timers.values()) timer[Symbol.dispose]();
-    this.#timers.clear();
+    this.#timers = new Map();
   }
 }

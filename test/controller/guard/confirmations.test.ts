@@ -21,11 +21,13 @@ function scene() {
   const patches: unknown[] = [];
   const withdrawn: string[] = [];
   const end = new AbortController();
+  const failures: Error[] = [];
   const confirmations = new Confirmations({
     client: {
       patch: (_ref, patch) => {
         patches.push(patch);
-        return Promise.resolve(anchor());
+        const failure = failures.shift();
+        return failure === undefined ? Promise.resolve(anchor()) : Promise.reject(failure);
       },
     },
     fieldManager: "knfleet",
@@ -34,7 +36,7 @@ function scene() {
     onWithdrawn: (key) => withdrawn.push(nameOf(key)),
     signal: end.signal,
   });
-  return { clock, patches, withdrawn, end, confirmations };
+  return { clock, patches, withdrawn, end, failures, confirmations };
 }
 
 test("a confirmation that nobody used is withdrawn after 15 minutes", async () => {
@@ -70,4 +72,23 @@ test("nothing is withdrawn over a connection that has ended", async () => {
   end.abort();
   await clock.advance(20 * minute);
   expect(patches).toEqual([]);
+});
+
+test("a withdrawal that fails is tried again until it succeeds, or nobody wants it any more", async () => {
+  const { clock, patches, withdrawn, failures, confirmations } = scene();
+  failures.push(new Error("The spoke is away"), new Error("Still"));
+  confirmations.saw(anchor("u1"), resource);
+  await clock.advance(15 * minute);
+  expect([patches.length, withdrawn.length]).toEqual([1, 0]);
+  await clock.advance(2 * minute);
+  expect([patches.length, withdrawn.length]).toEqual([3, 1]);
+  await clock.advance(60 * minute);
+  expect(patches).toHaveLength(3);
+
+  failures.push(new Error("The spoke is away"));
+  confirmations.saw(anchor("u1"), resource);
+  await clock.advance(15 * minute);
+  confirmations.forget();
+  await clock.advance(60 * minute);
+  expect(patches).toHaveLength(4);
 });
