@@ -7,6 +7,7 @@ import type { AuditedRequest } from "../fleet/audit-log.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { documentedCommands, runAsAdmin } from "../support/documented-commands.ts";
 import { differencesOf, dumpOfComponent } from "../support/spoke-dump.ts";
 import {
   condition,
@@ -22,6 +23,10 @@ import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: 2 });
+const policyBindings = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingAdmissionPolicyBinding",
+};
 
 function anchorOf(kind: ComponentKind): ObjectKey {
   const name = componentKinds[kind].label;
@@ -190,7 +195,23 @@ describe("knfleet.dev/force-orphan", () => {
     // Who comes back is asked for its version and watched; nothing is read or written.
     const sent = (await requestsTo(spoke, since)).filter(({ uri }) => uri !== "/version");
     expect(sent.filter(({ verb }) => verb !== "watch")).toEqual([]);
-    await removeConfirmed(spoke, anchorOf("KnativeEventing"));
+
+    // By hand, as docs/removal.md says; what is in another namespace goes as well.
+    const labels = { "knfleet.dev/component-uid": metadata.uid };
+    const elsewhere = { namespace: "default", name: "elsewhere", labels };
+    await spoke.admin.create({ apiVersion: "v1", kind: "ConfigMap", metadata: elsewhere });
+    const [, byHand] = await documentedCommands(
+      "docs/removal.md",
+      "## When the cluster cannot be had",
+    );
+    await runAsAdmin(spoke, byHand ?? "exit 1", { uid: metadata.uid });
+    expect(await spoke.admin.get(anchorOf("KnativeEventing"))).toBeUndefined();
+    expect(await installed(spoke, metadata.uid)).toEqual([]);
+    // The guard left the cluster alone, too: it does not put its policies back in the seconds that this takes.
+    const [leave] = await documentedCommands("docs/migrate.md", "## Back");
+    const HUB_KUBECONFIG = hub.adminKubeconfigPath;
+    await runAsAdmin(spoke, leave ?? "exit 1", { HUB_KUBECONFIG });
+    expect(await spoke.admin.list(policyBindings)).toEqual([]);
   });
 
   test("lets a component go whose ClusterProfile is gone, after a restart, and touches nothing on a spoke that answers", async () => {
