@@ -47,16 +47,30 @@ export class EventRecorder {
       log.debug({ reason }, "Too many Events on a component");
       return;
     }
-    const message = admitted.message.slice(0, maxMessageLength);
     try {
-      const named = { ...admitted, message, name: nameOf(component, admitted) };
-      await this.#write(component, named, signal);
+      await this.#write(component, admitted, signal);
     } catch (error) {
       log.debug({ err: error, reason }, "Could not write an Event");
     }
   }
 
-  async #write(component: Component, event: Named, signal: AbortSignal): Promise<void> {
+  /**
+   * The same for what has to be on record: no component has had too many Events for it. Rejects when it could not be written, unless the hub
+   * takes no Event there at all: nobody may write any (403), or the namespace is gone or going (403, 404).
+   */
+  async audit(component: Component, happening: Happening, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#write(component, happening, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+      const { reason } = happening;
+      this.#options.log.warn({ err: error, reason }, "The hub takes no Event on a component");
+    }
+  }
+
+  async #write(component: Component, happening: Happening, signal: AbortSignal): Promise<void> {
+    const message = happening.message.slice(0, maxMessageLength);
+    const event = { ...happening, message, name: nameOf(component, happening) };
     const known = this.#counts.get(event.name);
     if (known !== undefined && (await this.#countUp(component, event, known + 1, signal))) return;
     try {

@@ -52,7 +52,8 @@ export function withWayOut(error: FleetError, component: Component): FleetError 
 
 /**
  * Tells in the log and in an Event what stays on the cluster of a component that goes without its installation. Sends nothing to the cluster:
- * the list is the inventory as this process last knew it, or else what the component renders to.
+ * the list is the inventory as this process last knew it, or else what the component renders to. Rejects when the Event was not written,
+ * for a reason that may pass.
  */
 export async function tellLeftBehind(
   subject: Subject,
@@ -74,7 +75,7 @@ export async function tellLeftBehind(
   deps.log.child(logFieldsOf(subject)).warn({ cluster, anchor, left: lines }, message);
   const annotations = { [leftBehindAnnotation]: lines.join("\n").slice(0, longestList) };
   const happening = { type: "Warning", reason: "Orphaned", message, annotations } as const;
-  await deps.events.record(component, happening, signal);
+  await deps.events.audit(component, happening, signal);
 }
 
 function wayOut({ metadata, spec }: Component, isAway: boolean): string | undefined {

@@ -34,7 +34,7 @@ export interface ReconcileDeps {
   readonly preparations: Preparations;
   readonly neighbours: Neighbours;
   readonly components: { all(): Iterable<Component> };
-  readonly events: Pick<EventRecorder, "record">;
+  readonly events: Pick<EventRecorder, "record" | "audit">;
   readonly metrics: Pick<Metrics, "failed" | "sent" | "repaired">;
   /** Absent: it is not known who shares a credential. */
   readonly tokens?: TokenSharers;

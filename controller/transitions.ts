@@ -1,6 +1,6 @@
 import type { ComponentStatus } from "../api/component.ts";
 import { type Condition, describe, type ObjectKey } from "../api/kubernetes.ts";
-import { type ConditionType, contestedCondition, protectedCondition } from "../api/reasons.ts";
+import { contestedCondition, protectedCondition } from "../api/reasons.ts";
 import type { Unblocked } from "./apply/unblock.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -111,9 +111,10 @@ function beginningMessage(previous: string | undefined, version: string | undefi
     : `Began to change version ${previous} to ${version}`;
 }
 
-const recoveries: Partial<Readonly<Record<ConditionType, string>>> = {
+const recoveries: Readonly<Record<string, string>> = {
   TargetClusterResolved: "The target cluster is reached again",
   VersionMigrationEligible: "The version may be installed now",
+  [protectedCondition]: "The API server refuses to delete the anchor again",
 };
 
 function recoveriesOf(
@@ -122,7 +123,7 @@ function recoveriesOf(
 ): readonly Happening[] {
   return Object.entries(recoveries).flatMap(([type, message]): Happening[] => {
     const was = conditionOf(before, type);
-    const failed = was?.status === "False" || isLoss(was);
+    const failed = was?.status === "False" || isLoss(was) || isUnguarded(was);
     const isOver = failed && conditionOf(after, type)?.status === "True";
     return isOver ? [{ type: "Normal", reason: "Recovered", message }] : [];
   });
@@ -152,8 +153,18 @@ function readinessOf(
 }
 
 function isNewFailure(before: Condition | undefined, after: Condition): boolean {
+  return isNewTrouble(before, after) ?? isNewlyFalse(before, after);
+}
+
+/** Undefined for a condition of which only False is trouble. */
+function isNewTrouble(before: Condition | undefined, after: Condition): boolean | undefined {
   if (after.type === contestedCondition) return before?.message !== after.message;
+  if (isUnguarded(after)) return !isUnguarded(before);
   if (isLoss(after)) return !isLoss(before) && after.type === "TargetClusterResolved";
+  return undefined;
+}
+
+function isNewlyFalse(before: Condition | undefined, after: Condition): boolean {
   if (after.status !== "False" || after.type === "Ready") return false;
   // While a component starts its Deployments are not available; that becomes news when they were before.
   if (after.type === "DeploymentsAvailable") return before?.status === "True";
@@ -164,6 +175,11 @@ function isNewFailure(before: Condition | undefined, after: Condition): boolean 
 
 function isLoss(condition: Condition | undefined): boolean {
   return condition?.reason === "SpokeUnreachable";
+}
+
+/** The status is Unknown then: nobody says that the anchor can be deleted, only that nothing was seen to keep anybody from it. */
+function isUnguarded(condition: Condition | undefined): boolean {
+  return condition?.type === protectedCondition && condition.reason === "NotEnforced";
 }
 
 function warningOf({ type, reason = type, message = "" }: Condition, outcome: Outcome): Happening {

@@ -29,17 +29,42 @@ export async function uninstall(
   signal: AbortSignal,
 ): Promise<Next> {
   const { component } = subject;
-  if (!hasFinalizer(component)) return { kind: "done" };
+  if (!hasFinalizer(component)) {
+    deps.guards.withdraw(component);
+    return { kind: "done" };
+  }
   const report = openReport(subject, deps, signal);
   const steps = { eligible: false, resolved: false };
+  const work = { ...subject, report, steps };
   try {
-    // A duplicate never touched the cluster, and must not touch the other's things now.
-    if (olderTwinOf(component, claimantsOf(deps)) === undefined) {
-      await parted({ ...subject, report, steps }, deps, signal);
-    }
+    const failed = await unlessParted(work, deps, signal);
+    if (failed !== undefined) return failed;
+    // From here on what fails is the hub's, and nothing is to be told on the component.
     await report.quiet();
     await removeFinalizer(report.latest, deps.hub, signal);
     return { kind: "done" };
+  } finally {
+    subject.installation.latest = report.latest;
+  }
+}
+
+/** Undefined when the component has nothing on its cluster any more that it is to be held for. */
+async function unlessParted(
+  work: Work,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<Next | undefined> {
+  const { component, steps } = work;
+  // A duplicate never touched the cluster, and must not touch the other's things now.
+  if (olderTwinOf(component, claimantsOf(deps)) !== undefined) return undefined;
+  if (orphaningOf(component).kind === "granted") {
+    await tellLeftBehind(work, deps, signal);
+    deps.guards.withdraw(component);
+    return undefined;
+  }
+  try {
+    await parted(work, deps, signal);
+    return undefined;
   } catch (error) {
     signal.throwIfAborted();
     // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
@@ -47,12 +72,10 @@ export async function uninstall(
       return { kind: "backoff" };
     }
     const cause = fleetErrorOf(error, clusterNameOf(component));
-    if (cause.reason === "ReferenceNotPermitted") await leaveAlone(subject, deps);
-    const failure = withWayOut(lossOf(cause, acquaintanceWith(subject, deps)), component);
+    if (cause.reason === "ReferenceNotPermitted") await leaveAlone(work, deps);
+    const failure = withWayOut(lossOf(cause, acquaintanceWith(work, deps)), component);
     const outcome = { kind: "failed", steps, error: failure } as const;
-    return await conclude({ ...subject, report, outcome }, deps, signal);
-  } finally {
-    subject.installation.latest = report.latest;
+    return conclude({ ...work, outcome }, deps, signal);
   }
 }
 
@@ -88,11 +111,10 @@ async function leaveGuard(
   }
 }
 
-/** Parts a component from its cluster: with its installation removed, or left there on demand. */
+/** Removes the installation of a component that was not let go without. */
 async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { component } = work;
   const orphaning = orphaningOf(component);
-  if (orphaning.kind === "granted") return tellLeftBehind(work, deps, signal);
   if (orphaning.kind === "refused") {
     const { message } = orphaning;
     const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;

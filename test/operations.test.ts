@@ -101,12 +101,20 @@ describe("docs/operations.md", () => {
     const [, below = ""] = page.split("\n## Events\n");
     const [table = ""] = below.split("\n## ");
     const documented = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
-    const files = ["reconcile", "uninstall", "transitions", "force-orphan"];
+    const files = ["reconcile", "uninstall", "transitions", "force-orphan", "guard/guards"];
     const written = files.flatMap((file) =>
       [...read(`controller/${file}.ts`).matchAll(/reason: "(\w+)"/g)].map(([, reason]) => reason),
     );
     expect(documented).toEqual(expect.arrayContaining(written));
-    expect(documented).toEqual(expect.arrayContaining(["Installing", "Finalizing", "NotReady"]));
+    expect(documented).toEqual(
+      expect.arrayContaining([
+        "Installing",
+        "Finalizing",
+        "NotReady",
+        "Contested",
+        "SharedCredential",
+      ]),
+    );
   });
 
   test("says what to do for every alert, and no other", () => {

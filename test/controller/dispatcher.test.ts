@@ -91,7 +91,7 @@ function hubWithNone({ patch = unexpected }: { readonly patch?: KubeClient["patc
     versions: new ClusterVersions(),
     neighbours: new Neighbours(),
     preparations: new Preparations(),
-    events: { record },
+    events: { record, audit: record },
     metrics: observer,
     guards: new Guards({
       clock,

@@ -5,6 +5,7 @@ import { serving } from "../support/component.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { apiError } from "./observe/scripted-watches.ts";
 
 const { signal } = new AbortController();
 const ready = {
@@ -96,3 +97,31 @@ test("a hub that refuses Events does not fail the work", async () => {
   hub.fail();
   await expect(recorder.record(component, ready, signal)).resolves.toBeUndefined();
 });
+
+test("what has to be on record is written although there were too many Events before", async () => {
+  for (let count = 0; count < 30; count += 1) {
+    await recorder.record(component, { ...ready, reason: `Reason${count}` }, signal);
+  }
+  expect(hub.all("Event")).toHaveLength(25);
+  const message = "x".repeat(2_000);
+  await recorder.audit(component, { type: "Warning", reason: "Orphaned", message }, signal);
+  expect(hub.all("Event").at(-1)).toMatchObject({ reason: "Orphaned", message: "x".repeat(1_024) });
+});
+
+test("what has to be on record fails when it cannot be written for a while", async () => {
+  hub.fail();
+  await expect(recorder.audit(component, ready, signal)).rejects.toThrow("InternalError");
+  hub.work();
+  await recorder.audit(component, ready, signal);
+  expect(hub.all("Event")).toHaveLength(1);
+});
+
+test.each([403, 404])(
+  "a hub that answers %i takes no Event, and that is no failure",
+  async (code) => {
+    const answer = () => Promise.reject(apiError(code, "Refused"));
+    const client = { get: answer, create: answer, patch: answer };
+    const refused = new EventRecorder({ client, clock, log: silentLog });
+    await expect(refused.audit(component, ready, signal)).resolves.toBeUndefined();
+  },
+);

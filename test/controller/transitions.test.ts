@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import type { Condition } from "../../api/kubernetes.ts";
 import { statusOf, type Outcome } from "../../controller/outcome.ts";
 import {
   adopted,
@@ -114,6 +115,24 @@ test.each([
   },
 ])("$name is worth the Events $events", ({ outcomes, events }) => {
   expect(eventsAfter(...outcomes)).toEqual(events);
+});
+
+function statusWith(status: Condition["status"], reason: string): ComponentStatus {
+  return { conditions: [{ type: "AnchorProtected", status, reason, message: reason }] };
+}
+
+test("an anchor that loses its protection, and has it again, is worth one Event each", () => {
+  const outcome = applied("1.23.0");
+  const guarded = statusWith("True", "Enforced");
+  const unguarded = statusWith("Unknown", "NotEnforced");
+  const probing = statusWith("Unknown", "Probing");
+  const eventsOf = (before: ComponentStatus, after: ComponentStatus): readonly unknown[] =>
+    happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
+  expect(eventsOf(guarded, unguarded)).toEqual(["Warning NotEnforced"]);
+  expect(eventsOf(unguarded, unguarded)).toEqual([]);
+  expect(eventsOf(unguarded, guarded)).toEqual(["Normal Recovered"]);
+  expect(eventsOf(statusWith("False", "BindingMissing"), guarded)).toEqual(["Normal Recovered"]);
+  expect(eventsOf(probing, guarded)).toEqual([]);
 });
 
 function configMaps(...names: readonly string[]) {

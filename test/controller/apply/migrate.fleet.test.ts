@@ -1,8 +1,3 @@
-import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { dirname } from "node:path";
-import { promisify } from "node:util";
-
 import { describe, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube-client.ts";
@@ -10,10 +5,10 @@ import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.t
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import { isUpstreams } from "../../../controller/apply/take-over.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
-import { ensureBinaries } from "../../fleet/binaries.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { documentedCommands, runAsAdmin } from "../../support/documented-commands.ts";
 import { type Death, dyingClient } from "./dying-client.ts";
 import { eventing, type Installer, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
@@ -231,26 +226,6 @@ describe("a component of the hub itself that upstream installed", () => {
   });
 });
 
-/** The commands of a part of a page, block after block. */
-async function shellOf(page: string, heading: string): Promise<string> {
-  const text = await readFile(page, "utf8");
-  const part = text.slice(text.indexOf(`\n${heading}\n`));
-  const blocks = Array.from(part.matchAll(/```sh\n([^]*?)```/g), ([, block = ""]) => block);
-  expect(blocks).toHaveLength(2);
-  return blocks.join("");
-}
-
-async function run(script: string): Promise<void> {
-  const kubectl = (await ensureBinaries(["kubectl"], {}))("kubectl");
-  const env = {
-    PATH: `${dirname(kubectl)}:/usr/bin:/bin`,
-    KUBECONFIG: fleet().spoke(0).adminKubeconfigPath,
-    HUB_KUBECONFIG: fleet().hub.adminKubeconfigPath,
-    HOME: fleet().spoke(0).folder,
-  };
-  await promisify(execFile)("sh", ["-euc", script], { env });
-}
-
 describe("the way back (docs/migrate.md)", () => {
   test("upstream takes over again, changes and removes fields, and we can come once more", async () => {
     const spoke = fleet().spoke(0);
@@ -272,8 +247,11 @@ describe("the way back (docs/migrate.md)", () => {
     }
     const ours = await spoke.admin.get(keyOf(workload(namespace)));
 
-    const left = await shellOf("docs/migrate.md", "## Back");
-    await run(left.replace("namespace=knative-eventing", `namespace=${namespace}`));
+    const blocks = await documentedCommands("docs/migrate.md", "## Back");
+    expect(blocks).toHaveLength(2);
+    const left = blocks.join("");
+    const commands = left.replace("namespace=knative-eventing", `namespace=${namespace}`);
+    await runAsAdmin(spoke, commands, { HUB_KUBECONFIG: fleet().hub.adminKubeconfigPath });
     // Upstream's operator begins, in two passes until it is quiet.
     await upstream.reconcile(rendered);
     await upstream.reconcile(rendered);
