@@ -34,8 +34,8 @@ export type ProtectionReason = keyof typeof protectionReasons;
 export type ConditionType = (typeof conditionTypes)[number];
 
 /**
- * How the queue treats a component that failed with a reason: `change` waits for a watch event, `backoff` tries again
- * with exponential delay, `poll` comes back at a fixed pace.
+ * How the queue treats a component that failed with a reason: `change` waits for a watch event and looks again at the usual pace, `backoff` tries
+ * again with exponential delay, `poll` comes back at a fixed pace.
  */
 export type Retry = "change" | "backoff" | "poll";
 

@@ -2,7 +2,8 @@ import { knfCodes } from "../../../api/knf/knf-codes.ts";
 import type { Explanation } from "./explain.ts";
 
 const retries = {
-  change: "Nothing happens by itself until the component, the ClusterProfile or the files change.",
+  change:
+    "Looked at again when the component, the ClusterProfile or a file changes, and every 10 s by default.",
   backoff:
     "Tried again by itself after 5 ms doubling to 5 minutes, and at once when something changes.",
   poll: "Looked at again at a fixed pace.",
