@@ -159,9 +159,9 @@ test("a rollout that cannot go on is named although the old pods are available",
   const [old] = await pods();
   const all = await admin().list({ apiVersion: "v1", kind: "Pod", namespace });
   // Those of finished Jobs do not count.
-  const running = all.filter((pod) => valueAt(pod, "status", "phase") === "Running");
+  const counted = all.filter((pod) => valueAt(pod, "status", "phase") === "Running");
   const quota = { apiVersion: "v1", kind: "ResourceQuota", namespace, name: "tight" };
-  const hard = { pods: String(running.length) };
+  const hard = { pods: String(counted.length) };
   await put({ ...quota, metadata: { namespace, name: "tight" }, spec: { hard } });
   const isCounted = async () =>
     valueAt(await admin().get(quota), "status", "used", "pods") === hard.pods;
