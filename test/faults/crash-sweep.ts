@@ -90,22 +90,19 @@ export async function live(
         ...(await differencesFrom(target, reference.states[phase])),
         ...stage.blindDeletes(),
       ];
-      const earlier = [...results];
-      results.push({ phase, deaths: stage.deaths, convergeMs, differences, earlier });
+      results.push({ phase, deaths: stage.deaths, convergeMs, differences });
     }
   } catch (error) {
     // Also in a phase without a death, which then fell ill from an earlier one.
     const differences = [textOf(error), ...(stage?.lastWords() ?? [])];
-    const deaths = stage?.deaths ?? [];
-    const earlier = [...results];
-    results.push({ phase: current, deaths, convergeMs: 0, differences, earlier });
+    results.push({ phase: current, deaths: stage?.deaths ?? [], convergeMs: 0, differences });
     bench.log.restart();
     await releaseComponent(bench, target);
   } finally {
     await stage?.[Symbol.asyncDispose]();
   }
   await cleanUp(target.spoke, reference.contentsBefore);
-  return results;
+  return results.map((one, index) => ({ ...one, earlier: results.slice(0, index) }));
 }
 
 /** One life's controller and what it is asked to do. */
