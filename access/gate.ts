@@ -1,4 +1,5 @@
 import { abortable } from "./abortable.ts";
+import { ConnectionError } from "./api-error.ts";
 import type { AuthorizedRequest, Requester } from "./requester.ts";
 import type { TransportAnswer, TransportRequest, TransportStream } from "./transport.ts";
 
@@ -9,6 +10,7 @@ import type { TransportAnswer, TransportRequest, TransportStream } from "./trans
 export class Gate implements Requester {
   readonly server: string;
   readonly #inner: Requester;
+  readonly #onDoubt: () => void;
   #blocked: Error | undefined;
   #opened = Promise.withResolvers<void>();
   #closed: Error | undefined;
@@ -16,8 +18,10 @@ export class Gate implements Requester {
   #heard = 0;
   #streams = 0;
 
-  constructor(inner: Requester) {
+  /** `onDoubt` is called when a watch could not be opened, by an answer that may be somebody else's in place of the server. */
+  constructor(inner: Requester, onDoubt: () => void = () => undefined) {
     this.#inner = inner;
+    this.#onDoubt = onDoubt;
     this.server = inner.server;
   }
 
@@ -76,8 +80,11 @@ export class Gate implements Requester {
     if (this.#closed !== undefined) throw this.#closed;
     try {
       const either = AbortSignal.any([signal, this.#cut.signal]);
-      return this.#heeded(await this.#inner.stream(request, silenceMs, either));
+      const answer = await this.#inner.stream(request, silenceMs, either);
+      if (isDoubtful(answer.status)) this.#onDoubt();
+      return this.#heeded(answer);
     } catch (error) {
+      if (error instanceof ConnectionError) this.#onDoubt();
       throw this.#explained(error, signal);
     }
   }
@@ -107,4 +114,9 @@ export class Gate implements Requester {
   #explained(error: unknown, signal: AbortSignal): unknown {
     return signal.aborted ? error : (this.#closed ?? error);
   }
+}
+
+/** A load balancer without a server says 502, 503 or 504, one without a way to it 404: to everything, so that no watch is left to fall silent. */
+function isDoubtful(status: number): boolean {
+  return status >= 500 || status === 404;
 }

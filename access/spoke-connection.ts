@@ -162,7 +162,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #gate: Gate;
   readonly #trace: AttemptTrace;
 
-  /** Opens nothing yet. `onTrouble` is called when the connection broke or the credential was rejected. */
+  /** Opens nothing yet. `onTrouble` is called when the connection broke, the credential was rejected, or a watch was answered as if there was no server. */
   constructor(access: ResolvedAccess, deps: SpokeDeps, onTrouble: () => void) {
     this.profile = access.profile;
     this.provider = access.provider;
@@ -188,7 +188,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
     });
-    this.#gate = new Gate(this.#requester);
+    this.#gate = new Gate(this.#requester, onTrouble);
     this.client = createKubeClient(this.#gate);
   }
 

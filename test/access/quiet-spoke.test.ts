@@ -4,12 +4,13 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import { resolveAccess } from "../../access/resolved-access.ts";
 import { SpokeKeeper } from "../../access/spoke-keeper.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { StubAnswer } from "./api-stub.ts";
+import type { StubAnswer, StubRequest } from "./api-stub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 import { authority, stub, untilTheEnd } from "./loopback.ts";
 
@@ -32,15 +33,28 @@ afterAll(() => rm(folder, { recursive: true }));
 /** A connection to a stub that has a watch open for whoever asks; `/readyz` says what `ready` does. */
 async function connected(
   ready: () => StubAnswer,
-  { prefix = "", http1 = false } = {},
+  {
+    prefix = "",
+    http1 = false,
+    all,
+  }: {
+    readonly prefix?: string;
+    readonly http1?: boolean;
+    /** In place of every answer; undefined: as it is. */
+    readonly all?: (request: StubRequest) => StubAnswer | undefined;
+  } = {},
 ): Promise<{
   readonly keeper: SpokeKeeper;
   readonly client: KubeClient;
   readonly asked: () => number;
+  readonly versions: () => number;
 }> {
   const api = await stub(undefined, {
     http1,
-    answer: ({ path }) => {
+    answer: (request) => {
+      const { path } = request;
+      const instead = all?.(request);
+      if (instead !== undefined) return instead;
       if (path === `${prefix}/readyz`) return ready();
       return path.includes("watch=true") ? { body: "", open: true } : { body: "{}" };
     },
@@ -58,10 +72,13 @@ async function connected(
   const over = new FleetError("ClusterProviderClosed", "The test is over");
   untilTheEnd({ [Symbol.asyncDispose]: () => keeper.close(over) });
   const { client } = await keeper.acquire(AbortSignal.timeout(60_000));
+  const times = (question: string): number =>
+    api.requests.filter(({ path }) => path === `${prefix}${question}`).length;
   return {
     keeper,
     client,
-    asked: () => api.requests.filter(({ path }) => path === `${prefix}/readyz`).length,
+    asked: () => times("/readyz"),
+    versions: () => times("/version"),
   };
 }
 
@@ -147,4 +164,38 @@ test("a spoke on which nothing is watched is left alone", async () => {
   expect(asked()).toBe(0);
   expect(other.state.kind).toBe("connected");
   await client.request("GET", "/version", undefined, AbortSignal.timeout(60_000));
+});
+
+const inPlace: readonly { readonly what: string; readonly away: StubAnswer }[] = [
+  { what: "502", away: { status: 502, body: "<html>Bad Gateway</html>" } },
+  { what: "503 with Retry-After", away: { status: 503, headers: { "retry-after": "120" } } },
+  { what: "504", away: { status: 504 } },
+  { what: "404", away: { status: 404, body: "default backend - 404" } },
+  { what: "a redirect", away: { status: 302, headers: { location: "https://login.test/" } } },
+];
+
+// The watches end and cannot be opened again, so that none of them is there to fall silent.
+test.each(inPlace)(
+  "a spoke in whose place a load balancer answers $what is lost until it is back",
+  async ({ away }) => {
+    let isAway = false;
+    const { keeper, client } = await connected(() => ({}), {
+      all: () => (isAway ? away : undefined),
+    });
+    isAway = true;
+    expect(await watched(client)).toBeInstanceOf(Error);
+    await expect.poll(() => keeper.state.kind, patience).toBe("lost");
+    isAway = false;
+    await expect.poll(() => keeper.state.kind, patience).toBe("connected");
+  },
+);
+
+test("a spoke that has one kind no more is asked whether it is there, and stays", async () => {
+  const { keeper, client, versions } = await connected(() => ({}), {
+    all: ({ path }) => (path.includes("/configmaps") ? { status: 404 } : undefined),
+  });
+  const before = versions();
+  expect(await watched(client)).toBeInstanceOf(ApiError);
+  await expect.poll(versions, patience).toBe(before + 1);
+  expect(keeper.state.kind).toBe("connected");
 });
