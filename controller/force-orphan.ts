@@ -20,7 +20,7 @@ const longestList = 200 * 1_024;
 /** What the annotation of a component asks for: nothing, an orphan, or something that it cannot have, and why. */
 export type Orphaning =
   | { readonly kind: "unasked" | "granted" }
-  | { readonly kind: "refused"; readonly message: string };
+  | { readonly kind: "refused"; readonly value: string; readonly message: string };
 
 /**
  * Judges the annotation. The uid makes it impossible to bring it along in a manifest. On the hub itself it is refused: nobody can be cut off from
@@ -31,11 +31,11 @@ export function orphaningOf({ metadata, spec }: Component): Orphaning {
   if (value === undefined) return { kind: "unasked" };
   if (spec?.clusterProfileRef === undefined) {
     const message = `${forceOrphanAnnotation} is ignored: it is only for components with spec.clusterProfileRef`;
-    return { kind: "refused", message };
+    return { kind: "refused", value, message };
   }
   if (value === metadata.uid) return { kind: "granted" };
   const message = `${forceOrphanAnnotation} is ignored: it is not the uid of this component, ${metadata.uid}`;
-  return { kind: "refused", message };
+  return { kind: "refused", value, message };
 }
 
 /** A failure to remove, with the way out of it where the cluster cannot be had, and why that was not taken where it was asked for. */

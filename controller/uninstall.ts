@@ -114,15 +114,27 @@ async function leaveGuard(
 /** Removes the installation of a component that was not let go without. */
 async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { component } = work;
-  const orphaning = orphaningOf(component);
-  if (orphaning.kind === "refused") {
-    const { message } = orphaning;
-    const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
-    await deps.events.record(component, happening, signal);
-  }
+  await tellIgnored(work, deps, signal);
   assertPermitted(component, deps);
   tellRemoval(work, undefined, signal);
   return removed(work, deps, signal);
+}
+
+/** A demand that is ignored is told of once, not with each attempt. */
+async function tellIgnored(
+  { component, installation }: Work,
+  { events }: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const orphaning = orphaningOf(component);
+  if (orphaning.kind !== "refused" || installation.ignoredOrphan === orphaning.value) return;
+  const { message, value } = orphaning;
+  await events.record(
+    component,
+    { type: "Warning", reason: "ForceOrphanIgnored", message },
+    signal,
+  );
+  installation.ignoredOrphan = value;
 }
 
 /** Why an attempt failed is said until the next one fails or succeeds. */

@@ -22,7 +22,7 @@ import {
 import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: 2 });
+const scene = useScene({ spokes: 2 }, ["--log-level=debug"]);
 const policyBindings = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingAdmissionPolicyBinding",
@@ -176,7 +176,10 @@ describe("knfleet.dev/force-orphan", () => {
       "TargetClusterResolved",
       { reason: "SpokeUnreachable", message: /force-orphan is ignored: it is not the uid/ },
     ]);
-    await eventsOn(hub, metadata.uid, "ForceOrphanIgnored");
+    // Another attempt that failed does not tell it again.
+    await scene().controller.logged({ msg: "Reconcile failed again", uid: metadata.uid });
+    const [ignored] = await eventsOn(hub, metadata.uid, "ForceOrphanIgnored");
+    expect(ignored?.["count"]).toBe(1);
     const since = new Date();
     await forceOrphan(hub, metadata.uid);
     await gone(hub, "KnativeEventing");
