@@ -10,6 +10,7 @@ import { readWebhookFlags } from "../../cmd/webhook-flags.ts";
 import { guardTargets, matchConditionOf } from "../../controller/guard/policy.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
+import { imageArguments } from "../support/image-environment.ts";
 import { chartFolder, Helm } from "./helm.ts";
 import { argumentsOf, containersOf, listAt, objectIn, podsIn, rulesOf } from "./rendered.ts";
 
@@ -103,11 +104,15 @@ describe("every set of values", () => {
     "%s: the programs take the arguments that they are given, T-46 with no way for a debugger",
     (file) => {
       for (const pod of podsIn(rendered.get(file) ?? [])) {
-        const [, ...nodeFlags] = listAt(pod.spec, "containers", 0, "command").map(String);
+        const [node, ...nodeFlags] = listAt(pod.spec, "containers", 0, "command").map(String);
         const program = nodeFlags.pop() ?? "";
+        // What is measured is what runs.
+        expect([node, ...nodeFlags]).toEqual(["/usr/local/bin/node", ...imageArguments()]);
         expect(program).toMatch(/^\/app\/knfleet-(?:controller|webhook|uninstall-check)\.js$/);
         // T-46: nobody opens a debugger in a process with credentials.
-        expect(nodeFlags).toEqual(["--disable-sigusr1", "--disable-proto=delete"]);
+        expect(nodeFlags).toEqual(
+          expect.arrayContaining(["--disable-sigusr1", "--disable-proto=delete"]),
+        );
         const readFlags = pod.program === "webhook" ? readWebhookFlags : readControllerFlags;
         expect(Object.keys(readFlags(argumentsOf(pod), "1.2.3"))).not.toContain("exitCode");
       }

@@ -64,9 +64,10 @@ app.kubernetes.io/component: {{ .program }}
 {{- end -}}
 {{- end -}}
 
-{{/* A program of the image. Node's debugger signal and __proto__ are off: the process holds the credentials of every spoke. */}}
+{{/* A program of the image, with what the image would start it with. Node's debugger signal and __proto__ are off: the process holds the credentials of every spoke. */}}
 {{- define "knfleet.command" -}}
 - /usr/local/bin/node
+- --max-semi-space-size=2
 - --disable-sigusr1
 - --disable-proto=delete
 - /app/knfleet-{{ .program }}.js
