@@ -24,18 +24,19 @@ const results = {
 /** Puts the queue and the reconciles into a registry, under the names of client-go and controller-runtime. */
 export function addQueueMetrics(registry: Registry, sources: QueueSources): QueueObserver {
   const registers = [registry];
-  const unfinished = new Unfinished();
-  addLiveNumbers(registry, sources, unfinished);
+  /** When work that has not ended began, by key. */
+  const running = new Map<string, number>();
+  addLiveNumbers(registry, sources, running);
   const counts = countersIn(registers);
   const times = histogramsIn(registers);
   return {
     added: () => counts.adds.inc({ name }),
-    started: (waitedMs) => {
-      unfinished.started();
+    started: (key, waitedMs) => {
+      running.set(key, performance.now());
       times.waited.observe({ name }, waitedMs / 1_000);
     },
-    ended: (next, workedMs) => {
-      unfinished.ended(workedMs);
+    ended: (key, next, workedMs) => {
+      running.delete(key);
       times.worked.observe({ name }, workedMs / 1_000);
       times.reconciled.observe({ controller }, workedMs / 1_000);
       counts.reconciles.inc({ controller, result: results[next.kind] });
@@ -46,28 +47,13 @@ export function addQueueMetrics(registry: Registry, sources: QueueSources): Queu
   };
 }
 
-/** How long work that has not ended is running, without knowing which. */
-class Unfinished {
-  #count = 0;
-  #startedMs = 0;
-
-  get seconds(): number {
-    return Math.max(0, this.#count * performance.now() - this.#startedMs) / 1_000;
-  }
-
-  started(): void {
-    this.#count += 1;
-    this.#startedMs += performance.now();
-  }
-
-  ended(workedMs: number): void {
-    this.#count -= 1;
-    // Nothing is left of what the two clocks differ by.
-    this.#startedMs = this.#count === 0 ? 0 : this.#startedMs - (performance.now() - workedMs);
-  }
-}
-
-function addLiveNumbers(registry: Registry, sources: QueueSources, unfinished: Unfinished): void {
+function addLiveNumbers(
+  registry: Registry,
+  sources: QueueSources,
+  running: ReadonlyMap<string, number>,
+): void {
+  const secondsOfAll = (): number[] =>
+    [...running.values()].map((began) => (performance.now() - began) / 1_000);
   const ofQueue = (metric: string, help: string, read: () => number): void =>
     addLiveGauge(registry, { name: metric, help, labels: { name } }, read);
   const ofController = (metric: string, help: string, read: () => number): void =>
@@ -76,7 +62,12 @@ function addLiveNumbers(registry: Registry, sources: QueueSources, unfinished: U
   ofQueue(
     "workqueue_unfinished_work_seconds",
     "Seconds that the reconciles which are running have taken so far, all added up",
-    () => unfinished.seconds,
+    () => secondsOfAll().reduce((all, one) => all + one, 0),
+  );
+  ofQueue(
+    "workqueue_longest_running_processor_seconds",
+    "Seconds that the longest of the reconciles which are running has taken so far",
+    () => Math.max(0, ...secondsOfAll()),
   );
   ofController("controller_runtime_active_workers", "Components that are worked on", () =>
     sources.activeWorkers(),

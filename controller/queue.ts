@@ -14,8 +14,8 @@ export type Next =
 /** Told about every step of the queue; see metrics.ts. */
 export interface QueueObserver {
   added(): void;
-  started(waitedMs: number): void;
-  ended(next: Next, workedMs: number): void;
+  started(key: string, waitedMs: number): void;
+  ended(key: string, next: Next, workedMs: number): void;
 }
 
 export interface QueueOptions {
@@ -74,8 +74,9 @@ export class WorkQueue implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Keys that wait for their turn now, without those that wait for a time. */
+  /** Keys that wait for their turn now, without those that wait for a time; none before the start. */
   get depth(): number {
+    if (!this.#started) return 0;
     let depth = 0;
     for (const keys of this.#waiting.values()) depth += keys.size;
     return depth;
@@ -86,9 +87,11 @@ export class WorkQueue implements AsyncDisposable {
     return this.#running.size;
   }
 
-  /** Begins to work; keys may be added before. */
+  /** Begins to work; keys may be added before, and wait from now on. */
   start(): void {
     this.#started = true;
+    const now = this.#options.clock.now();
+    for (const item of this.#items.values()) if (item.queuedAt !== undefined) item.queuedAt = now;
     this.#dispatch();
   }
 
@@ -207,7 +210,7 @@ export class WorkQueue implements AsyncDisposable {
   async #work(key: string, item: Item): Promise<void> {
     const { clock, observer, slowMs } = this.#options;
     const startedAt = clock.now();
-    observer?.started(startedAt - (item.queuedAt ?? startedAt));
+    observer?.started(key, startedAt - (item.queuedAt ?? startedAt));
     delete item.queuedAt;
     item.working = true;
     this.#count(item.lane, 1);
@@ -222,7 +225,7 @@ export class WorkQueue implements AsyncDisposable {
     const timer = clock.after(slowMs, giveBack);
     const next = await this.#attempt(key);
     timer[Symbol.dispose]();
-    observer?.ended(next, clock.now() - startedAt);
+    observer?.ended(key, next, clock.now() - startedAt);
     item.working = false;
     this.#count(item.lane, -1);
     this.#settle(key, item, next);

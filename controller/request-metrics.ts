@@ -38,7 +38,7 @@ export function addRequestMetrics(registry: Registry, requests: RequestSource): 
 function addDurations(registers: Registry[], requests: RequestSource): void {
   const durations = new Histogram({
     name: "rest_client_request_duration_seconds",
-    help: "Seconds until the answer to a request began, of all servers together and without watches",
+    help: "Seconds until the answer to a request began, by HTTP method, of all servers together and without watches",
     labelNames: ["verb"],
     buckets: seconds,
     registers,
@@ -50,8 +50,9 @@ function addDurations(registers: Registry[], requests: RequestSource): void {
     registers,
   });
   // Lives as long as what it counts.
-  requests.onEnd(({ verb, code, elapsedMs }) => {
-    if (verb !== "watch") durations.observe({ verb }, elapsedMs / 1_000);
+  requests.onEnd(({ verb, method, code, elapsedMs }) => {
+    // What client-go calls the verb of a request is its method here.
+    if (verb !== "watch") durations.observe({ verb: method }, elapsedMs / 1_000);
     if (verb === "apply") applies.inc({ code });
   });
 }

@@ -145,6 +145,26 @@ describe("the alerts and the dashboard", () => {
     }
   });
 
+  test.each(expressions)(
+    "$place is not misled by another program with the same metrics",
+    ({ expr }) => {
+      const others = selectorsOf(expr).filter(({ name }) => !name.startsWith("knfleet_"));
+      const isOurs = /\{(?:[^}]*,)?(?:name|controller)="knfleet"/;
+      const joined = ' and on (job, instance) leader_election_master_status{name="knfleet"}';
+      const misled = others.filter(({ name }) => {
+        const rest = expr.slice(expr.indexOf(name) + name.length).replaceAll(/\s+/g, " ");
+        const selector = rest.match(/^\{[^}]*\}/)?.[0] ?? "";
+        return !isOurs.test(selector) && !rest.includes(joined);
+      });
+      expect(misled).toEqual([]);
+    },
+  );
+
+  test("no component or spoke is told of twice, by the leader and by who stands by", () => {
+    const single = /^(?:max|min|sum)(?: by \([a-z, ]+\))? ?\(|^absent\(/;
+    for (const rule of rules) expect(String(valueAt(rule, "expr"))).toMatch(single);
+  });
+
   test("every alert waits a while, has a severity and says in a sentence what is wrong", () => {
     for (const rule of rules) {
       expect(rule).toMatchObject({

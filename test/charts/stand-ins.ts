@@ -39,7 +39,13 @@ const specs: Readonly<Record<string, Schema>> = {
   "monitoring.coreos.com/v1 ServiceMonitor": fields(
     {
       selector: fields({ matchLabels: map }),
-      endpoints: list({ port: text, interval: text, path: text, scheme: text }),
+      endpoints: list({
+        port: text,
+        interval: text,
+        path: text,
+        scheme: text,
+        honorLabels: { type: "boolean" },
+      }),
     },
     "selector",
     "endpoints",

@@ -83,6 +83,8 @@ describe.each(files)("%s: every Deployment", (file) => {
     const services = of(file, "Service");
     for (const monitor of of(file, "ServiceMonitor")) {
       const port = valueAt(monitor, "spec", "endpoints", 0, "port");
+      // The namespace of a component is not that of the pod that tells of it.
+      expect(valueAt(monitor, "spec", "endpoints", 0, "honorLabels")).toBe(true);
       const selector = valueAt(monitor, "spec", "selector", "matchLabels");
       const found = services
         .filter(({ metadata }) => selects(selector, metadata.labels))

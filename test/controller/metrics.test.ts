@@ -13,8 +13,8 @@ test("the queue and the reconciles have the names of client-go and controller-ru
   const metrics = metricsOf({ queueDepth: () => 3, activeWorkers: () => 2 });
   for (const next of [{ kind: "backoff" }, { kind: "after", ms: 5 }, { kind: "done" }] as const) {
     metrics.added();
-    metrics.started(20);
-    metrics.ended(next, 40);
+    metrics.started("a", 20);
+    metrics.ended("a", next, 40);
   }
   metrics.leading(true);
   expect(await linesOf(metrics)).toEqual(
@@ -25,6 +25,7 @@ test("the queue and the reconciles have the names of client-go and controller-ru
       'workqueue_queue_duration_seconds_count{name="knfleet"} 3',
       'workqueue_work_duration_seconds_count{name="knfleet"} 3',
       'workqueue_unfinished_work_seconds{name="knfleet"} 0',
+      'workqueue_longest_running_processor_seconds{name="knfleet"} 0',
       'controller_runtime_active_workers{controller="knfleet"} 2',
       'controller_runtime_max_concurrent_reconciles{controller="knfleet"} 16',
       'controller_runtime_reconcile_total{controller="knfleet",result="error"} 1',
@@ -37,14 +38,24 @@ test("the queue and the reconciles have the names of client-go and controller-ru
   );
 });
 
-test("work that does not end is seen", async () => {
+test("work that does not end is seen: all of it, and what has taken longest", async () => {
   const metrics = metricsOf();
-  metrics.started(0);
-  metrics.started(0);
+  const numberOf = async (name: string): Promise<number> => {
+    const line = (await linesOf(metrics)).find((one) => one.startsWith(`${name}{`));
+    return Number(line?.split(" ").at(-1));
+  };
+  const longest = "workqueue_longest_running_processor_seconds";
+  metrics.started("a", 0);
+  await new Promise((wake) => setTimeout(wake, 20));
+  metrics.started("b", 0);
   await new Promise((wake) => setTimeout(wake, 5));
-  metrics.ended({ kind: "done" }, 5);
-  const line = (await linesOf(metrics)).find((one) => one.startsWith("workqueue_unfinished"));
-  expect(Number(line?.split(" ").at(-1))).toBeGreaterThan(0);
+  expect(await numberOf(longest)).toBeGreaterThanOrEqual(0.02);
+  expect(await numberOf("workqueue_unfinished_work_seconds")).toBeGreaterThan(0.024);
+  metrics.ended("a", { kind: "done" }, 25);
+  const afterwards = await numberOf(longest);
+  expect(afterwards).toBeGreaterThan(0);
+  metrics.ended("b", { kind: "done" }, 5);
+  expect(await numberOf(longest)).toBe(0);
 });
 
 test("what was applied, refused, repaired and failed is counted", async () => {
@@ -79,10 +90,10 @@ describe("requests", () => {
         'rest_client_requests_total{host="a:6443",method="PATCH",code="<error>"} 1',
         'knfleet_apply_requests_total{code="409"} 1',
         'knfleet_requests_total{verb="apply"} 4',
-        'rest_client_request_duration_seconds_count{verb="apply"} 4',
+        'rest_client_request_duration_seconds_count{verb="PATCH"} 4',
       ]),
     );
-    expect(lines.join("\n")).not.toContain('duration_seconds_count{verb="watch"}');
+    expect(lines.join("\n")).not.toContain('duration_seconds_count{verb="GET"}');
   });
 
   test("to a server that is gone have no series any more, and durations never name one", async () => {

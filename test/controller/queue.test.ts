@@ -82,9 +82,32 @@ test("nothing is worked on before the start", () => {
     random: () => 0,
   });
   waiting.add("a", "one");
-  expect(waiting.depth).toBe(1);
   queue.add("a", "one");
   expect(keys()).toEqual(["a"]);
+});
+
+test("who stands by has nothing that waits, and begins to count when it starts", async () => {
+  const clock = new FakeClock();
+  const waits: number[] = [];
+  const queue = new WorkQueue({
+    work: () => new Promise(() => undefined),
+    onBug: () => expect.unreachable(),
+    concurrency: 1,
+    laneConcurrency: 1,
+    slowMs: 60_000,
+    clock,
+    random: () => 0,
+    observer: {
+      added: () => undefined,
+      started: (_, waitedMs) => waits.push(waitedMs),
+      ended: () => undefined,
+    },
+  });
+  for (const key of ["a", "b", "c"]) queue.add(key, key);
+  await clock.advance(3_600_000);
+  expect(queue.depth).toBe(0);
+  queue.start();
+  expect([queue.depth, waits]).toEqual([2, [0]]);
 });
 
 test("lanes take turns", async () => {
