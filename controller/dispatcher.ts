@@ -11,6 +11,7 @@ import { targetIdOf } from "./duplicate.ts";
 import { hasFinalizer } from "./finalizer.ts";
 import { greet, Greeting } from "./greeting.ts";
 import { Installation } from "./installation.ts";
+import { lastingLogFieldsOf } from "./log-fields.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { refusalOf } from "./permission.ts";
 import { type Next, type QueueObserver, WorkQueue } from "./queue.ts";
@@ -60,7 +61,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#options = options;
     this.#queue = new WorkQueue({
       work: (key, signal) => this.#reconcile(key, signal),
-      onBug: (component, err) => log.error({ component, err }, "A reconcile has a bug"),
+      onBug: (key, err) => log.error({ ...this.#fieldsOf(key), err }, "A reconcile has a bug"),
       concurrency,
       laneConcurrency,
       slowMs,
@@ -187,7 +188,7 @@ export class Dispatcher implements AsyncDisposable {
 
   #close(installation: Installation): void {
     installation[Symbol.asyncDispose]().catch((err: unknown) => {
-      this.#options.log.warn({ err }, "Could not stop to look at a target");
+      this.#options.log.warn({ uid: installation.uid, err }, "Could not stop to look at a target");
     });
   }
 
@@ -242,15 +243,20 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Everything that concerns the target is told on the component; what comes here is the hub's, or an end on demand. */
-  #afterFailure(component: string, err: unknown): Next {
+  #afterFailure(key: string, err: unknown): Next {
     const isAtTheEnd = err instanceof DOMException && err.name === "AbortError";
     // The leadership is lost: this process is about to end.
     if (isAtTheEnd || err instanceof WriteRefusedError) return { kind: "change" };
     const isOfHub =
       err instanceof ApiError || err instanceof ConnectionError || err instanceof FleetError;
     if (!isOfHub) throw err;
-    this.#options.log.warn({ component, err }, "The hub could not be written");
+    this.#options.log.warn({ ...this.#fieldsOf(key), err }, "The hub could not be written");
     return { kind: "backoff" };
+  }
+
+  #fieldsOf(key: string): object {
+    const component = this.#options.components.get(key);
+    return component === undefined ? { component: key } : lastingLogFieldsOf(component);
   }
 }
 

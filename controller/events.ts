@@ -7,6 +7,7 @@ import { timestampOf } from "../api/conditions.ts";
 import { knownResource } from "../api/resources.ts";
 import type { Clock } from "./clock.ts";
 import { EventCorrelator, isCombined } from "./event-correlator.ts";
+import { lastingLogFieldsOf } from "./log-fields.ts";
 import type { Log } from "./log.ts";
 import type { Happening } from "./transitions.ts";
 
@@ -44,13 +45,16 @@ export class EventRecorder {
     const { reason } = happening;
     const admitted = this.#correlator.admit(component.metadata.uid, happening, clock.now());
     if (admitted === undefined) {
-      log.debug({ reason }, "Too many Events on a component");
+      log.debug({ ...lastingLogFieldsOf(component), reason }, "Too many Events on a component");
       return;
     }
     try {
       await this.#write(component, admitted, signal);
     } catch (error) {
-      log.debug({ err: error, reason }, "Could not write an Event");
+      log.debug(
+        { ...lastingLogFieldsOf(component), err: error, reason },
+        "Could not write an Event",
+      );
     }
   }
 
@@ -64,7 +68,8 @@ export class EventRecorder {
     } catch (error) {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
       const { reason } = happening;
-      this.#options.log.warn({ err: error, reason }, "The hub takes no Event on a component");
+      const fields = { ...lastingLogFieldsOf(component), err: error, reason };
+      this.#options.log.warn(fields, "The hub takes no Event on a component");
     }
   }
 

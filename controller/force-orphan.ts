@@ -4,9 +4,9 @@ import { describe, type ObjectKey } from "../api/kubernetes.ts";
 import { reasons } from "../api/reasons.ts";
 import { rootKeyOf } from "./apply/root-object.ts";
 import { clusterNameOf } from "./cluster-name.ts";
+import { logFieldsOf } from "./log-fields.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { render } from "./render/render.ts";
-import { logFieldsOf } from "./report.ts";
 
 /** Lets a component that is being deleted go without its installation; its value has to be the uid of the component. */
 export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
@@ -20,7 +20,7 @@ const longestList = 200 * 1_024;
 /** What the annotation of a component asks for: nothing, an orphan, or something that it cannot have, and why. */
 export type Orphaning =
   | { readonly kind: "unasked" | "granted" }
-  | { readonly kind: "refused"; readonly value: string; readonly message: string };
+  | { readonly kind: "refused"; readonly message: string };
 
 /**
  * Judges the annotation. The uid makes it impossible to bring it along in a manifest. On the hub itself it is refused: nobody can be cut off from
@@ -31,11 +31,11 @@ export function orphaningOf({ metadata, spec }: Component): Orphaning {
   if (value === undefined) return { kind: "unasked" };
   if (spec?.clusterProfileRef === undefined) {
     const message = `${forceOrphanAnnotation} is ignored: it is only for components with spec.clusterProfileRef`;
-    return { kind: "refused", value, message };
+    return { kind: "refused", message };
   }
   if (value === metadata.uid) return { kind: "granted" };
   const message = `${forceOrphanAnnotation} is ignored: it is not the uid of this component, ${metadata.uid}`;
-  return { kind: "refused", value, message };
+  return { kind: "refused", message };
 }
 
 /** A failure to remove, with the way out of it where the cluster cannot be had, and why that was not taken where it was asked for. */

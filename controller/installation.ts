@@ -34,8 +34,8 @@ export class Installation implements AsyncDisposable {
   auditAt: number | undefined;
   /** Spokes that share the token of its cluster, as it was told last. */
   sharedWith = "";
-  /** The demand to leave everything behind that was last told of as one that is ignored. */
-  ignoredOrphan: string | undefined;
+  /** What was told of a removal and is not told again when that is attempted again. */
+  readonly told = new Set<string>();
   /** A connection to the target was had. */
   wasReached = false;
   /** Something has happened since the attempt began that only the next one looks at. */

@@ -10,14 +10,16 @@ import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
 import type { ClusterGuard } from "./guard/cluster-guard.ts";
 import { releaseNamespaces } from "./guard/namespace-label.ts";
 import { assertUnused } from "./in-use.ts";
+import { logFieldsOf } from "./log-fields.ts";
 import type { Steps } from "./outcome.ts";
 import { assertPermitted, claimantsOf, leaveAlone } from "./permission.ts";
 import type { Remaining } from "./progress.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import { conclude, logFieldsOf, openReport } from "./report.ts";
+import { conclude, openReport } from "./report.ts";
 import { acquaintanceWith, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
+import type { Happening } from "./transitions.ts";
 
 /**
  * Removes the installation of a component that is being deleted, verifies that, and only then lets the component go. A target that
@@ -114,27 +116,28 @@ async function leaveGuard(
 /** Removes the installation of a component that was not let go without. */
 async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { component } = work;
-  await tellIgnored(work, deps, signal);
+  const orphaning = orphaningOf(component);
+  if (orphaning.kind === "refused") {
+    const { message } = orphaning;
+    const happening = { type: "Warning", reason: "ForceOrphanIgnored", message } as const;
+    await recordOnce(work, happening, deps, signal);
+  }
   assertPermitted(component, deps);
   tellRemoval(work, undefined, signal);
   return removed(work, deps, signal);
 }
 
-/** A demand that is ignored is told of once, not with each attempt. */
-async function tellIgnored(
-  { component, installation }: Work,
-  { events }: ReconcileDeps,
+// oxlint-disable-next-line max-params -- what, whereby, and the signal last
+async function recordOnce(
+  { component, installation: { told } }: Work,
+  happening: Happening,
+  { events }: Pick<ReconcileDeps, "events">,
   signal: AbortSignal,
 ): Promise<void> {
-  const orphaning = orphaningOf(component);
-  if (orphaning.kind !== "refused" || installation.ignoredOrphan === orphaning.value) return;
-  const { message, value } = orphaning;
-  await events.record(
-    component,
-    { type: "Warning", reason: "ForceOrphanIgnored", message },
-    signal,
-  );
-  installation.ignoredOrphan = value;
+  const said = `${happening.reason} ${happening.message}`;
+  if (told.has(said)) return;
+  await events.record(component, happening, signal);
+  told.add(said);
 }
 
 /** Why an attempt failed is said until the next one fails or succeeds. */
@@ -165,7 +168,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   await assertUnused({ component, target }, either);
   const guard = await deps.guards.forRemoval(component, where, either);
   try {
-    const { removed: count } = await finalize(
+    await finalize(
       { component, target, ...(observation === undefined ? {} : { observation }) },
       {
         log,
@@ -177,8 +180,9 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
     const isKnown = (uid: string): boolean =>
       [...deps.components.all()].some(({ metadata }) => metadata.uid === uid);
     await leaveGuard({ component, target, guard, isKnown }, either);
-    const message = `Removed ${count} objects from ${clusterNameOf(component)}`;
-    await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
+    // Without the number, which another attempt would not know: the hub may refuse to let the component go.
+    const message = `Removed everything of this component from ${clusterNameOf(component)}`;
+    await recordOnce(work, { type: "Normal", reason: "Removed", message }, deps, signal);
   } finally {
     // The next attempt asks the cluster itself.
     await installation.closeView();

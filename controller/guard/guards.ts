@@ -6,6 +6,7 @@ import { rootKeyOf } from "../apply/root-object.ts";
 import type { Target } from "../apply/target.ts";
 import type { Clock } from "../clock.ts";
 import { targetIdOf } from "../duplicate.ts";
+import { lastingLogFieldsOf } from "../log-fields.ts";
 import type { Log } from "../log.ts";
 import type { Happening } from "../transitions.ts";
 import { beginning, ClusterGuard } from "./cluster-guard.ts";
@@ -75,7 +76,8 @@ export class Guards {
       }
     } catch (err) {
       signal.throwIfAborted();
-      this.#options.log.debug({ err }, "Removing without knowing what the guard does");
+      const fields = { ...lastingLogFieldsOf(component), err };
+      this.#options.log.debug(fields, "Removing without knowing what the guard does");
     }
     return guard;
   }

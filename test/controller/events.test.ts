@@ -121,7 +121,17 @@ test.each([403, 404])(
   async (code) => {
     const answer = () => Promise.reject(apiError(code, "Refused"));
     const client = { get: answer, create: answer, patch: answer };
-    const refused = new EventRecorder({ client, clock, log: silentLog });
+    const lines: object[] = [];
+    const warn = (fields: object): void => void lines.push(fields);
+    const refused = new EventRecorder({ client, clock, log: { ...silentLog, warn } });
     await expect(refused.audit(component, ready, signal)).resolves.toBeUndefined();
+    // Who follows the component in the log has to find it.
+    expect(lines).toMatchObject([
+      {
+        component: "KnativeServing knative-serving/knative-serving",
+        uid: component.metadata.uid,
+        reason: "Ready",
+      },
+    ]);
   },
 );

@@ -32,19 +32,11 @@ describe("knfleet.dev/force-orphan", () => {
   test.each([
     ["absent", componentWith(), { kind: "unasked" }],
     ["the uid", componentWith(uid), { kind: "granted" }],
-    ["another uid", componentWith("other"), { kind: "refused", value: "other", message: notOurs }],
-    ["nothing", componentWith(""), { kind: "refused", value: "", message: notOurs }],
-    ["true", componentWith("true"), { kind: "refused", value: "true", message: notOurs }],
-    [
-      "the uid with a blank",
-      componentWith(` ${uid}`),
-      { kind: "refused", value: ` ${uid}`, message: notOurs },
-    ],
-    [
-      "the uid, on the hub",
-      componentWith(uid, {}),
-      { kind: "refused", value: uid, message: onlyRemote },
-    ],
+    ["another uid", componentWith("other"), { kind: "refused", message: notOurs }],
+    ["nothing", componentWith(""), { kind: "refused", message: notOurs }],
+    ["true", componentWith("true"), { kind: "refused", message: notOurs }],
+    ["the uid with a blank", componentWith(` ${uid}`), { kind: "refused", message: notOurs }],
+    ["the uid, on the hub", componentWith(uid, {}), { kind: "refused", message: onlyRemote }],
   ])("%s", (_, component, expected) => {
     expect(orphaningOf(component)).toEqual(expected);
   });

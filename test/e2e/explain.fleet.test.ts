@@ -168,7 +168,9 @@ describe("a component on a spoke that is 200 ms away", () => {
       .toEqual(
         expect.arrayContaining([
           expect.stringMatching(/^Finalizing: Removing from ClusterProfile \S+ ×1$/),
-          expect.stringMatching(/^Removed: Removed \d+ objects from ClusterProfile \S+ ×1$/),
+          expect.stringMatching(
+            /^Removed: Removed everything of this component from ClusterProfile \S+ ×1$/,
+          ),
         ]),
       );
   });
