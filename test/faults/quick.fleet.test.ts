@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { waitFor } from "../fleet/wait-for.ts";
 import { startFaultBench, type FaultBench } from "./fault-bench.ts";
 import { runFaults } from "./run-faults.ts";
 import { tableOf } from "./table.ts";
-import { expectedOf, type Expected } from "./trial.ts";
+import { expectedOf, tryFault, type Expected, type FaultCase } from "./trial.ts";
 
 const seed = Number(process.env["KNFLEET_SEED"] ?? Date.now() % 1_000_000);
 const say = (line: string): void => console.error(line);
@@ -39,4 +40,26 @@ test("C9, C11, C12, C13: what happens on the way to a spoke, and what it answers
 
 test("C15, C16, C23, C24: what happens to tokens, plugins, the anchor and the provider file is survived", async () => {
   expect(await lostAmong(["C15", "C16", "C23", "C24"])).toEqual([]);
+}, 900_000);
+
+test("a controller that ends by itself has not survived, although another one does its work", async () => {
+  if (bench === undefined) throw new Error("The bench exists only in tests");
+  const suicide: FaultCase = {
+    id: "C22",
+    fault: "the controller is killed by nobody's fault",
+    isQuick: false,
+    harm: async (trial) => {
+      await trial.installed();
+      await trial.controller.kill();
+      await waitFor("the next one", () => trial.restarts > 0, { timeoutMs: 60_000 });
+    },
+  };
+  const { survived, notes } = await tryFault(bench, suicide, expected);
+  expect([survived, notes.join()]).toEqual([
+    false,
+    expect.stringContaining("The controller ended with SIGKILL"),
+  ]);
+  // As a fault that may end it, the same is survived.
+  const allowed = await tryFault(bench, { ...suicide, mayEnd: true }, expected);
+  expect(allowed).toMatchObject({ survived: true });
 }, 900_000);

@@ -32,9 +32,9 @@ export async function runFaults(
     for (const one of cases) {
       bench.say(`${one.id}: ${one.fault}`);
       const result = await tryFault(bench, one, expected);
-      const { survived, convergeMs = 0, notes } = result;
+      const { survived, late, convergeMs = 0, notes } = result;
       const said = survived ? `converged in ${(convergeMs / 1_000).toFixed(1)} s` : "NOT SURVIVED";
-      bench.say(`${one.id}: ${[said, ...notes].join("; ")}`);
+      bench.say(`${one.id}: ${[said, ...late, ...notes].join("; ")}`);
       results.push(result);
     }
   }

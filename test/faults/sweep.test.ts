@@ -129,14 +129,18 @@ test("a failure says how to see it again, also where the deaths of the phases be
 });
 
 test("the table says of each fault whether it was survived, how long it took, and what else there is", () => {
-  const row = { id: "C6", fault: "a fault", survived: true, convergeMs: 1_234, notes: ["a note"] };
+  const facts = { id: "C6", fault: "a fault", convergeMs: 1_234, late: [] };
+  const row = { ...facts, survived: true, notes: ["a note"] };
+  const late = { ...row, id: "C9", late: ["converged in 1234 ms, of 1000 ms"], notes: [] };
   const lost = { ...row, id: "C13", survived: false, convergeMs: undefined, notes: [] };
-  expect(tableOf([row, lost], 42).split("\n")).toEqual([
+  expect(tableOf([row, late, lost], 42).split("\n")).toEqual([
     "      fault    survived converged",
     "C6    a fault  yes          1.2 s",
     "      a note",
+    "C9    a fault  LATE         1.2 s",
+    "      LATE: converged in 1234 ms, of 1000 ms",
     "C13   a fault  NO               -",
     "",
-    "1 of 2 not survived; seed 42",
+    "1 of 3 not survived, 1 later than the fault table allows; seed 42",
   ]);
 });

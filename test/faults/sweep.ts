@@ -190,6 +190,7 @@ function rowsOf(
         id: signal === "SIGKILL" ? "C1" : "C28",
         fault: `${target.kind}: ${signal} at ${deaths.length} points of the ${phase} (${reference.writes[phase]} writes)`,
         survived: failures.length === 0,
+        late: [],
         convergeMs: Math.max(...own.map(({ convergeMs }) => convergeMs)),
         notes: [
           `died ${reached.length} times${unreachedText(deaths)}`,

@@ -10,6 +10,9 @@ import { cleanUp, contentsOf } from "./clean-up.ts";
 import { startController, type FaultBench, type Target } from "./fault-bench.ts";
 import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts";
 
+/** Of the controller's container in the chart. */
+export const memoryLimitBytes = 512 * 1024 * 1024;
+
 /** What an undisturbed installation of Serving leads to, and its removal. */
 export interface Expected {
   readonly installed: SpokeDump;
@@ -26,6 +29,12 @@ export interface FaultCase {
   /** Runs in `npm test` too. */
   readonly isQuick: boolean;
   readonly controller?: (bench: FaultBench) => Promise<ControllerProcessOptions>;
+  /** The fault may end the controller, which is then started again, as the kubelet does it; else an end is not survived. */
+  readonly mayEnd?: true;
+  /** Meets a controller that protects its anchors, also where the others do not. */
+  readonly isGuarded?: true;
+  /** Longest time from the end of the harm until all is well, in ms, where the fault table names one. For `npm run faults`, no test compares it. */
+  readonly convergesWithinMs?: number;
   /** Creates Serving, does harm, and resolves at the moment the harm is over. Throws when something was not as it has to be. */
   readonly harm: (trial: Trial) => Promise<void>;
   /** Looked at when everything is well again. */
@@ -37,11 +46,15 @@ export class Trial implements AsyncDisposable {
   readonly bench: FaultBench;
   readonly target: Target;
   readonly notes: string[] = [];
+  /** Figures that are over what the fault table allows. */
+  readonly late: string[] = [];
   readonly #options: ControllerProcessOptions;
   #controller: ControllerProcess;
   #isOver = false;
   #watching: Promise<void>;
   restarts = 0;
+  /** What the last controller said that ended by itself. */
+  #obituary = "";
 
   private constructor(
     bench: FaultBench,
@@ -55,17 +68,25 @@ export class Trial implements AsyncDisposable {
     this.#watching = this.#keepRunning();
   }
 
-  static async open(bench: FaultBench, options: ControllerProcessOptions = {}): Promise<Trial> {
+  static async open(
+    bench: FaultBench,
+    one: Pick<FaultCase, "controller" | "isGuarded"> = {},
+  ): Promise<Trial> {
     bench.log.restart();
     bench.hubProxy.resetCounts();
     bench.serving.proxy.resetCounts();
-    const own = optionsFor(bench, options);
+    const options = (await one.controller?.(bench)) ?? {};
+    const isGuarded = bench.isGuarded || one.isGuarded === true;
+    const own = isGuarded ? options : unguarded(bench, options);
     return new Trial(bench, own, await startController(bench, own));
   }
 
   /** Another replica, beside the one that is kept running. */
   replica(options: ControllerProcessOptions): Promise<ControllerProcess> {
-    return startController(this.bench, optionsFor(this.bench, options));
+    return startController(
+      this.bench,
+      this.bench.isGuarded ? options : unguarded(this.bench, options),
+    );
   }
 
   get controller(): ControllerProcess {
@@ -75,6 +96,18 @@ export class Trial implements AsyncDisposable {
   /** Told in the last column of the table. */
   note(text: string): void {
     this.notes.push(text);
+  }
+
+  /** A time that the fault table limits: told as a note, and as one that is late where it is longer. */
+  figure(what: string, ms: number, limitMs: number): void {
+    const text = `${what} ${Math.round(ms)} ms, of ${Math.round(limitMs)} ms`;
+    if (ms > limitMs) this.late.push(text);
+    else this.notes.push(text);
+  }
+
+  /** Throws when a controller ended by itself. */
+  assertAlive(): void {
+    if (this.restarts > 0) throw new Error(`The controller ended with ${this.#obituary}`);
   }
 
   /** The last warnings of the controller's log, for a trial that failed. */
@@ -129,13 +162,6 @@ export class Trial implements AsyncDisposable {
     await this.target.spoke.admin.remove(key);
   }
 
-  /** For a controller under another clock or with other files: ends the one that runs; another is started at once. */
-  async restart(): Promise<void> {
-    const { restarts } = this;
-    await this.#controller.kill();
-    await waitFor("the next controller", () => this.restarts > restarts, { timeoutMs: 60_000 });
-  }
-
   /** Ends the controller; none is started until `resume`. */
   async halt(): Promise<void> {
     this.#isOver = true;
@@ -157,8 +183,10 @@ export class Trial implements AsyncDisposable {
 
   async #keepRunning(): Promise<void> {
     for (;;) {
-      await this.#controller.exited;
+      const { code, signal } = await this.#controller.exited;
       if (this.#over()) return;
+      const said = this.#controller.stderr.trim().split("\n").slice(-3);
+      this.#obituary = `${signal ?? `code ${code}`}: ${[...said, ...this.lastWords()].join(" ")}`;
       await delay(500);
       if (this.#over()) return;
       // Not waited for: the hub may be away, which it says in /readyz.
@@ -172,11 +200,10 @@ export class Trial implements AsyncDisposable {
   }
 }
 
-function optionsFor(
-  { isGuarded, controller }: FaultBench,
+function unguarded(
+  { controller }: FaultBench,
   options: ControllerProcessOptions,
 ): ControllerProcessOptions {
-  if (isGuarded) return options;
   const { flags = controller.flags ?? [] } = options;
   // The guard's own requests would be counted and refused too; the crash sweep has it on, and its own tests harm it.
   return { ...options, flags: [...flags, "--anchor-protection", "None"] };
@@ -187,6 +214,8 @@ export interface FaultResult {
   readonly id: string;
   readonly fault: string;
   readonly survived: boolean;
+  /** Figures that are over what the fault table allows. */
+  readonly late: readonly string[];
   /** From the end of the harm until everything was as without it. */
   readonly convergeMs: number | undefined;
   readonly notes: readonly string[];
@@ -195,43 +224,54 @@ export interface FaultResult {
 /** Does the harm, waits until all is as without it, and removes everything again. */
 export async function tryFault(
   bench: FaultBench,
-  { id, fault, controller, harm, afterwards }: FaultCase,
-  expected: Expected,
+  one: FaultCase,
+  usual: Expected,
 ): Promise<FaultResult> {
+  const { id, fault } = one;
+  const isUnusual = one.isGuarded === true && !bench.isGuarded;
+  const expected = isUnusual ? await expectedOf(bench, one) : usual;
   const notes: string[] = [];
+  const late: string[] = [];
   let convergeMs: number | undefined;
   try {
-    await using trial = await Trial.open(bench, await controller?.(bench));
+    await using trial = await Trial.open(bench, one);
     try {
-      await harm(trial);
+      await one.harm(trial);
       const healedAt = performance.now();
       await trial.ready();
       complain(await differencesFrom(trial.target, expected.installed));
       convergeMs = performance.now() - healedAt;
-      await afterwards?.(trial);
+      const { convergesWithinMs: limitMs } = one;
+      if (limitMs !== undefined) trial.figure("converged in", convergeMs, limitMs);
+      await one.afterwards?.(trial);
       await remove(bench.hub, "KnativeServing");
       await gone(bench.hub, "KnativeServing", 120_000);
       complain(await differencesFrom(trial.target, expected.removed));
       complain(blindDeletes(bench.log));
+      if (one.mayEnd !== true) trial.assertAlive();
     } catch (error) {
       notes.push(...trial.lastWords());
       throw error;
     } finally {
       notes.push(...trial.notes);
+      late.push(...trial.late);
     }
-    return { id, fault, survived: true, convergeMs, notes };
+    return { id, fault, survived: true, late, convergeMs, notes };
   } catch (error) {
     notes.push(textOf(error));
     // What is left may harm the next ones, which will say so.
     await heal(bench, expected).catch((reason) => notes.push(`Not healed: ${textOf(reason)}`));
-    return { id, fault, survived: false, convergeMs, notes };
+    return { id, fault, survived: false, late, convergeMs, notes };
   }
 }
 
 /** Installs and removes Serving once without a fault. */
-export async function expectedOf(bench: FaultBench): Promise<Expected> {
+export async function expectedOf(
+  bench: FaultBench,
+  like: Pick<FaultCase, "isGuarded"> = {},
+): Promise<Expected> {
   const contentsBefore = await contentsOf(bench.serving.spoke);
-  await using trial = await Trial.open(bench);
+  await using trial = await Trial.open(bench, like.isGuarded === true ? { isGuarded: true } : {});
   try {
     await trial.installed();
     const installed = await steadyDump(trial.target);

@@ -76,6 +76,7 @@ export const answerCases: readonly FaultCase[] = [
       const lists = proxy.requests.filter(({ path }) => path.includes("sendInitialEvents=true"));
       const kinds = new Set(lists.map(({ path }) => path.split("?")[0]));
       trial.note(`${lists.length} lists of ${kinds.size} kinds`);
+      if (kinds.size === 0) throw new Error("No watch was told that it is too old");
       if (lists.length > kinds.size * 2) throw new Error(`${lists.length} lists: a storm`);
     },
   },

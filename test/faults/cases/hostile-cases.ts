@@ -3,9 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 
 import { waitFor } from "../../fleet/wait-for.ts";
+import { usageOf } from "../../performance/process-usage.ts";
 import { everyNth, failure, isOrdinary, type Fault } from "../fault.ts";
 import { backwards, endless, jsonAnswer, oldServer } from "../rules.ts";
-import type { FaultCase } from "../trial.ts";
+import { memoryLimitBytes, type FaultCase, type Trial } from "../trial.ts";
 
 interface Hostile {
   readonly id: string;
@@ -113,6 +114,7 @@ export const hostileCases: readonly FaultCase[] = [
       await trial.create();
       await delay(4_000);
     },
+    afterwards: withinMemory,
   })),
   {
     id: "T-54",
@@ -162,6 +164,11 @@ export const hostileCases: readonly FaultCase[] = [
     },
   },
 ];
+
+async function withinMemory(trial: Trial): Promise<void> {
+  const { peakResidentBytes } = await usageOf(trial.controller.pid);
+  if (peakResidentBytes > memoryLimitBytes) throw new Error(`${peakResidentBytes} bytes of memory`);
+}
 
 let packed: Buffer | undefined;
 

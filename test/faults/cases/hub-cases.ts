@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { create, gone, read, remove } from "../../e2e/installation.ts";
+import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { firstN } from "../fault.ts";
+import { failure, firstN } from "../fault.ts";
 import type { FaultCase, Trial } from "../trial.ts";
 
 /** What happens to the hub. */
@@ -27,9 +28,37 @@ export const hubCases: readonly FaultCase[] = [
     },
   },
   {
+    id: "C6",
+    fault: "the hub does not let the component go at first, when everything is removed",
+    isQuick: true,
+    async harm(trial) {
+      const { hub, hubProxy } = trial.bench;
+      await trial.installed();
+      const { uid } = (await read(hub, "KnativeServing"))?.metadata ?? {};
+      using _ = hubProxy.inject(
+        firstN(
+          1,
+          failure(500, "InternalError", "the fault bench says no"),
+          ({ method, path }) =>
+            method === "PATCH" && /\/knativeservings\/[^/]+$/.test(pathOf(path)),
+        ),
+      );
+      await remove(hub, "KnativeServing");
+      await gone(hub, "KnativeServing");
+      const events = await hub.admin.list({ apiVersion: "v1", kind: "Event" });
+      const told = events
+        .filter((event) => valueAt(event, "involvedObject", "uid") === uid)
+        .filter((event) => event["reason"] === "Removed")
+        .map((event) => event["count"]);
+      if (told.join() !== "1") throw new Error(`Removed was told ${told.join(" and ")} times`);
+      await trial.create();
+    },
+  },
+  {
     id: "C7",
     fault: "the hub's etcd is frozen for 20 s during an install, with leader election",
     isQuick: false,
+    mayEnd: true,
     controller: () => Promise.resolve({ leaderElection: true }),
     async harm(trial) {
       const { hub } = trial.bench;
@@ -82,6 +111,7 @@ export const hubCases: readonly FaultCase[] = [
     id: "C19",
     fault: "the hub is silent for longer than the renew deadline",
     isQuick: false,
+    mayEnd: true,
     controller: () => Promise.resolve({ leaderElection: true }),
     async harm(trial) {
       const { line } = trial.bench.hubProxy;
@@ -123,6 +153,10 @@ async function recordedOldList(trial: Trial): Promise<Buffer> {
   const end = lines.findIndex((line) => line.includes("initial-events-end"));
   if (end < 1) throw new Error("The controller was not shown a list");
   return Buffer.from(`${lines.slice(0, end + 1).join("\n")}\n`);
+}
+
+function pathOf(path: string): string {
+  return path.split("?")[0] ?? "";
 }
 
 function isServing(path: string): boolean {

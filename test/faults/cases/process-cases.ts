@@ -5,12 +5,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { anchorNameOf } from "../../../api/anchor.ts";
 import { operatorApiVersion } from "../../../api/component.ts";
 import type { ObjectKey } from "../../../api/kubernetes.ts";
-import { componentOf } from "../../e2e/installation.ts";
+import { componentOf, read } from "../../e2e/installation.ts";
+import { type AdminClient, AdminError } from "../../fleet/admin-client.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { usageOf } from "../../performance/process-usage.ts";
 import type { FaultBench } from "../fault-bench.ts";
-import type { FaultCase, Trial } from "../trial.ts";
+import { memoryLimitBytes, type FaultCase, type Trial } from "../trial.ts";
 
 const crowd = "crowd";
 const apiVersion = operatorApiVersion;
@@ -42,7 +43,6 @@ export const processCases: readonly FaultCase[] = [
     async harm(trial) {
       await trial.create();
       await delay(5_000);
-      if (trial.restarts > 0) throw new Error("It lost the leadership by looking at the clock");
     },
   },
   {
@@ -67,6 +67,7 @@ export const processCases: readonly FaultCase[] = [
     id: "C18",
     fault: "the leader is frozen during an install until another leads, and wakes",
     isQuick: false,
+    mayEnd: true,
     controller: () => Promise.resolve({ leaderElection: true }),
     harm: frozenLeader,
   },
@@ -77,16 +78,25 @@ export const processCases: readonly FaultCase[] = [
     harm: manyComponents,
   },
   {
+    id: "C20",
+    fault: "5,000 objects of others beside those of the component, and a restart",
+    isQuick: false,
+    harm: manyObjects,
+  },
+  {
     id: "C23",
     fault: "the anchor is deleted in spite of all, and with it everything that it owns",
     isQuick: true,
+    isGuarded: true,
     async harm(trial) {
       const { admin } = trial.target.spoke;
       await trial.installed();
       const name = anchorNameOf({ kind: "KnativeServing", name: "knative-serving" });
       const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative-serving", name };
       const { uid } = (await admin.get(key))?.metadata ?? {};
+      await waitFor("the anchor to be guarded", () => isRefused(admin, key));
       await waitFor("the anchor to be deleted", () => removeUnguarded(trial, key));
+      const deletedAt = performance.now();
       await waitFor(
         "another anchor",
         async () => {
@@ -95,18 +105,41 @@ export const processCases: readonly FaultCase[] = [
         },
         { timeoutMs: 60_000 },
       );
+      trial.figure("another anchor after", performance.now() - deletedAt, 60_000);
+      await waitFor("the Event", () => isToldOf(trial, "AnchorLost"));
     },
   },
 ];
 
+/** What a deletion would come to, which nothing is done by. */
+async function isRefused(admin: AdminClient, key: ObjectKey): Promise<boolean> {
+  const path = `/api/v1/namespaces/${key.namespace ?? ""}/configmaps/${key.name}?dryRun=All`;
+  return admin.request("DELETE", path).then(
+    () => false,
+    (error: unknown) => error instanceof AdminError,
+  );
+}
+
+async function isToldOf({ bench: { hub } }: Trial, reason: string): Promise<boolean> {
+  const uid = (await read(hub, "KnativeServing"))?.metadata.uid;
+  const events = await hub.admin.list({
+    apiVersion: "v1",
+    kind: "Event",
+    namespace: "knative-serving",
+  });
+  return events.some(
+    (event) => event["reason"] === reason && valueAt(event, "involvedObject", "uid") === uid,
+  );
+}
+
 /** As somebody who may do everything: the guard's bindings first, which the controller makes anew, then the object. */
-async function removeUnguarded({ target, bench }: Trial, key: ObjectKey): Promise<boolean> {
+async function removeUnguarded({ target }: Trial, key: ObjectKey): Promise<boolean> {
   const { admin } = target.spoke;
   const kind = {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingAdmissionPolicyBinding",
   };
-  const bindings = bench.isGuarded ? await admin.list(kind) : [];
+  const bindings = await admin.list(kind);
   await Promise.all(bindings.map(({ metadata: { name } }) => admin.remove({ ...kind, name })));
   return admin.remove(key);
 }
@@ -132,7 +165,7 @@ async function frozenLeader(trial: Trial): Promise<void> {
   first.signal("SIGCONT");
   const wokenAt = performance.now();
   const { code } = await first.exited;
-  trial.note(`ended with code ${code} ${Math.round(performance.now() - wokenAt)} ms after it woke`);
+  trial.figure(`ended with code ${code} after it woke in`, performance.now() - wokenAt, 1_000);
   const strangers = log.writes
     .slice(count)
     .filter(({ connection }) => !seconds.has(connection))
@@ -156,13 +189,43 @@ async function manyComponents(trial: Trial): Promise<void> {
     await waitFor("all to be reported on", () => areReported(trial), { timeoutMs: 300_000 });
     const { residentBytes, peakResidentBytes } = await usageOf(trial.controller.pid);
     trial.note(`${mebibytes(residentBytes)} resident, ${mebibytes(peakResidentBytes)} at most`);
-    if (peakResidentBytes > 512 * 1024 * 1024) throw new Error("More than 512 MiB");
+    if (peakResidentBytes > memoryLimitBytes) throw new Error("More than the limit of the chart");
   } finally {
     await inTurns(names, async (name) => {
       const key = { apiVersion, kind: "KnativeEventing", namespace: crowd, name };
       await admin.remove(key);
       await admin.patch(key, { metadata: { finalizers: null } }).catch(() => undefined);
     });
+  }
+}
+
+async function manyObjects(trial: Trial): Promise<void> {
+  const { admin } = trial.target.spoke;
+  const namespace = "knative-serving";
+  const configMaps = { apiVersion: "v1", kind: "ConfigMap" };
+  const names = Array.from({ length: 5_000 }, (_, index) => `${crowd}-${index}`);
+  await trial.installed();
+  try {
+    await inTurns(names, async (name) => {
+      await admin.create({
+        ...configMaps,
+        metadata: { namespace, name, labels: { crowd: "yes" } },
+      });
+    });
+    await trial.halt();
+    await trial.resume();
+    // Tells of the time since it was last asked, without the start of the process.
+    await trial.controller.metrics();
+    await trial.deleteDeployment();
+    await trial.ready();
+    const { peakResidentBytes } = await usageOf(trial.controller.pid);
+    const lag = /^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(await trial.controller.metrics());
+    trial.figure("99 % of the delays of the event loop", Number(lag?.[1]) * 1_000, 50);
+    trial.note(`${mebibytes(peakResidentBytes)} at most`);
+    if (peakResidentBytes > memoryLimitBytes) throw new Error("More than the limit of the chart");
+  } finally {
+    const path = `/api/v1/namespaces/${namespace}/configmaps?labelSelector=crowd%3Dyes`;
+    await admin.request("DELETE", path);
   }
 }
 

@@ -25,14 +25,18 @@ export const webhookCases: readonly FaultCase[] = [
         const { hub } = trial.bench;
         await trial.installed();
         const { certificatePem } = createAuthority("another");
+        const right = await trustedOn(hub);
         for (const wrong of ["", Buffer.from(certificatePem).toString("base64")]) {
           const startedAt = performance.now();
           await overwriteBundle(hub, wrong);
+          // The API server may not have read it yet, and answer as before.
+          await waitFor("the bundle to be mended", async () => (await trustedOn(hub)) === right, {
+            timeoutMs: 60_000,
+          });
           await asked(hub);
-          trial.note(`mended within ${Math.round(performance.now() - startedAt)} ms`);
+          const what = wrong === "" ? "emptied" : "overwritten";
+          trial.figure(`${what}, and mended after`, performance.now() - startedAt, 10_000);
         }
-        if ((await trustedOn(hub)).includes(certificatePem))
-          throw new Error("The other authority is still trusted");
       }),
   },
   {
