@@ -103,6 +103,10 @@ async function followAll(commands: readonly PageCommand[]): Promise<string> {
 test("docs/install.md leads to a KnativeServing that is ready on a spoke, and README.md to the same", async () => {
   await followAll(runnable("docs/install.md"));
   expect(await definitions()).toHaveLength(2);
+  // What one page made must not hide what the other lacks.
+  const serving = "knativeserving/knative-serving --namespace knative-serving";
+  await reader.typePatiently(`kubectl delete ${serving} --timeout=5m`);
+  await reader.type("kubectl delete clusterprofile spoke-1 --namespace fleet");
   await followAll(runnable("README.md", "Install"));
   const said = await reader.type("kubectl knfleet status -A");
   expect(said).toMatch(/knative-serving.*spoke-1.*1\.23/);
