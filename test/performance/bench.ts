@@ -82,7 +82,7 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
   const results: Results = {
     renders: isWanted("render", only) ? await measureRender(runs, say) : [],
     access: isWanted("access", only) ? await measureAccess(say) : null,
-    fleet: isWanted("fleet", only) ? await measureFleetOfTen(say) : null,
+    fleet: isWanted("fleet", only) ? await measureFleetOfTen(runs, say) : null,
     webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
     cli: isWanted("cli", only) ? await measureCli(say) : null,
     ...(fleetParts.some((part) => isWanted(part, only))

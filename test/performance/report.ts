@@ -104,6 +104,11 @@ export function steadyGoals(result: SteadyResult): readonly Goal[] {
       limit: 0,
     },
     {
+      text: "Steady minute: requests to the hub, without watches",
+      value: result.hubRequests,
+      limit: 0,
+    },
+    {
       text: "Steady minute: resident memory with two spokes",
       value: result.residentBytes,
       limit: maxResidentBytes,

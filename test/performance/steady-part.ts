@@ -10,6 +10,8 @@ export interface SteadyResult {
   readonly minuteMs: number;
   /** Requests to both spokes that were neither watches nor questions. */
   readonly requests: number;
+  /** The same to the hub, of a controller without leader election. */
+  readonly hubRequests: number;
   readonly watches: number;
   /** How often a spoke that said nothing for a while was asked how it is, with `GET /readyz`. */
   readonly questions: number;
@@ -41,11 +43,13 @@ export async function measureSteady(
   const requests = (
     await Promise.all(subjects.map(({ spoke }) => requestsTo(spoke, since)))
   ).flat();
+  const toHub = await requestsTo(fleet.hub, since);
   const questions = await Promise.all(subjects.map(({ spoke }) => questionsTo(spoke, since)));
   const watches = requests.filter(({ verb }) => verb === "watch").length;
   return {
     minuteMs,
     requests: requests.length - watches,
+    hubRequests: toHub.filter(({ verb }) => verb !== "watch").length,
     watches,
     questions: questions.reduce((sum, count) => sum + count, 0),
     sentBytes: counts.reduce((sum, { bytesUp }) => sum + bytesUp, 0),
