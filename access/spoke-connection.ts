@@ -25,6 +25,7 @@ import type { RequestObserver } from "./request-record.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeConnection } from "./spokes.ts";
+import type { TurnWaits } from "./turn-waits.ts";
 import type { MayWrite } from "./write-permit.ts";
 
 export interface SpokeDeps {
@@ -45,6 +46,8 @@ export interface SpokeDeps {
   readonly plugins?: PluginLimits;
   /** Limits how many connections are attempted at the same time. */
   readonly turns?: ConnectTurns;
+  /** Told when a plugin waits for its place. */
+  readonly waits?: TurnWaits;
   readonly silence?: Silence;
   /** How long a server may say nothing on its watches before it is asked. */
   readonly quiet?: Silence;
@@ -99,6 +102,10 @@ function obtaining(
   const spoke = spokeOf(access);
   const measured = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
     trace.plugin(() => path.measure(access.provider, work, signal));
+  const entered = async (signal: AbortSignal): Promise<Disposable> => {
+    using _wait = deps.waits?.begin();
+    return await plugins.enter(access, signal);
+  };
   let isFirst = true;
   const run = async (signal: AbortSignal): Promise<Credential> => {
     await plugins.pace.enter(spoke, isFirst, signal);
@@ -107,7 +114,7 @@ function obtaining(
       const withHub = { ...surroundings, hub: deps.hub };
       return measured(() => runBuiltIn(access.plan, withHub, signal), signal);
     }
-    using _place = await plugins.enter(access, signal);
+    using _place = await entered(signal);
     // Awaited here, or the place would be given back at once.
     return await measured(() => runExecPlugin(access.plan, surroundings, signal), signal);
   };

@@ -10,6 +10,7 @@ import { PluginLimits } from "./plugin-limits.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";
+import { TurnWaits } from "./turn-waits.ts";
 
 /** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */
 export type Outlook = (
@@ -23,6 +24,8 @@ export type Outlook = (
 type KnownOutlook = Extract<Outlook, { kind: "access" }>;
 
 const acquireTimeoutMs = 12_000;
+// With the time that it waits for a turn. Whoever asks has other things to look at as well.
+const longestAcquireMs = 30_000;
 const graceMs = 180_000;
 // A profile that flaps must not start a plugin each time.
 const attemptIntervalMs = 1_000;
@@ -35,6 +38,7 @@ export class SpokeKeeper {
   readonly #deps: SpokeDeps;
   readonly #onChange: () => void;
   readonly #turns: ConnectTurns;
+  readonly #waits = new TurnWaits();
   #outlook: Outlook;
   #state: SpokeState = { kind: "connecting" };
   #settled = Promise.withResolvers<void>();
@@ -52,7 +56,7 @@ export class SpokeKeeper {
   constructor(outlook: Outlook, deps: SpokeDeps, onChange: () => void) {
     this.#outlook = outlook;
     // One for all attempts, or a limit would begin anew with each.
-    this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits() };
+    this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits(), waits: this.#waits };
     this.#turns = deps.turns ?? new ConnectTurns();
     this.#onChange = onChange;
     this.#follow();
@@ -69,19 +73,27 @@ export class SpokeKeeper {
     this.#follow();
   }
 
-  /** The connection, after waiting for a first attempt if one is running. Throws the error of the state otherwise. */
+  /**
+   * The connection, after waiting for a first attempt if one is running. Throws the error of the state otherwise, or `RemoteClusterStale`
+   * while the attempt waits for its turn: that says nothing of the spoke.
+   */
   async acquire(signal: AbortSignal): Promise<SpokeConnection> {
-    if (this.#state.kind === "connecting") {
-      const late = AbortSignal.any([signal, AbortSignal.timeout(acquireTimeoutMs)]);
-      await abortable(this.#settled.promise, late).catch(() => undefined);
-      signal.throwIfAborted();
-    }
+    if (this.#state.kind === "connecting") await this.#firstAttempt(signal);
     const state = this.#state;
     if (state.kind === "connected") return state.connection;
     if (state.kind !== "connecting") throw state.error;
-    throw new FleetError("RemoteClientCreationFailed", "The first attempt to connect goes on", {
-      code: "Unreachable",
-    });
+    throw stale("waits for its turn");
+  }
+
+  /** Waits for the end of the first attempt; throws when its work takes long. */
+  async #firstAttempt(signal: AbortSignal): Promise<void> {
+    const text = "The first attempt to connect goes on";
+    const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
+    using patience = this.#waits.limit(signal, { ms: acquireTimeoutMs, reason });
+    const late = AbortSignal.any([patience.signal, AbortSignal.timeout(longestAcquireMs)]);
+    await abortable(this.#settled.promise, late).catch(() => undefined);
+    signal.throwIfAborted();
+    if (this.#state.kind === "connecting") patience.signal.throwIfAborted();
   }
 
   /** Ends the connection for good; whoever uses it gets the error. */
@@ -133,7 +145,9 @@ export class SpokeKeeper {
     for (let failures = 1; !signal.aborted; failures += 1) {
       const isFirst = failures === 1;
       const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
+      using waiting = this.#waits.begin();
       const connect = (): Promise<void> => {
+        waiting[Symbol.dispose]();
         this.#attemptedAt = performance.now();
         return link.connect(signal, isFirst ? resolved : undefined);
       };

@@ -29,7 +29,8 @@ export type SpokeState =
 export interface Spokes extends AsyncDisposable {
   /**
    * The connection to the cluster that a ClusterProfile describes. Waits for a first attempt (bounded), throws
-   * `FleetError` with a reason of `TargetClusterResolved` when there is none; at once when the last attempt failed and the next is not due.
+   * `FleetError` with a reason of `TargetClusterResolved` when there is none; at once when the last attempt failed and the next is not due. While the first attempt waits for its turn
+   * in this process that is `RemoteClusterStale`, which says nothing of the spoke.
    */
   acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection>;
   /** Calls back after every change of a spoke's state or of its ClusterProfile, also when the provider file changed. */
