@@ -62,6 +62,19 @@ test("who waits for a connection whose plugin waits for its place is not told th
   expect(new Set(ends)).toEqual(new Set(["connected"]));
 }, 150_000);
 
+test("plugins that hang do not keep the others of their provider waiting", async () => {
+  const hung = numbered(2, "hung");
+  const well = numbered(6, "well");
+  const work = `case "$KUBERNETES_EXEC_INFO" in *hung*) sleep 100;; esac`;
+  const keepers = await keepersOf([...hung, ...well], work);
+  const began = performance.now();
+  const signal = AbortSignal.timeout(120_000);
+  const ends = await Promise.all(keepers.slice(2).map((keeper) => acquired(keeper, signal)));
+  expect(new Set(ends)).toEqual(new Set(["connected"]));
+  // A plugin may run for 30 s.
+  expect(performance.now() - began).toBeLessThan(20_000);
+}, 150_000);
+
 test("a limit counts only the time in which nothing waits for its turn", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
