@@ -30,7 +30,7 @@ export class Gate implements Requester {
     return this.#heard;
   }
 
-  /** Something is being watched. */
+  /** Something is being watched, or a watch is being opened. */
   get isFollowed(): boolean {
     return this.#streams > 0;
   }
@@ -78,29 +78,37 @@ export class Gate implements Requester {
     while (this.#blocked !== undefined) await abortable(this.#opened.promise, signal);
     signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
+    using following = this.#follow();
     try {
       const either = AbortSignal.any([signal, this.#cut.signal]);
       const answer = await this.#inner.stream(request, silenceMs, either);
       if (isDoubtful(answer.status)) this.#onDoubt();
-      return this.#heeded(answer);
+      this.#heard += 1;
+      return this.#heeded(answer, following.move());
     } catch (error) {
       if (error instanceof ConnectionError) this.#onDoubt();
       throw this.#explained(error, signal);
     }
   }
 
-  #heeded(answer: TransportStream & Disposable): TransportStream & Disposable {
-    this.#heard += 1;
+  #follow(): DisposableStack {
+    const following = new DisposableStack();
     this.#streams += 1;
-    let ended = false;
+    following.defer(() => {
+      this.#streams -= 1;
+    });
+    return following;
+  }
+
+  #heeded(
+    answer: TransportStream & Disposable,
+    following: DisposableStack,
+  ): TransportStream & Disposable {
+    following.use(answer);
     return {
       ...answer,
       body: this.#listened(answer.body),
-      [Symbol.dispose]: () => {
-        if (!ended) this.#streams -= 1;
-        ended = true;
-        answer[Symbol.dispose]();
-      },
+      [Symbol.dispose]: () => following.dispose(),
     };
   }
 

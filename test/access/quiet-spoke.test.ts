@@ -16,6 +16,8 @@ import { authority, stub, untilTheEnd } from "./loopback.ts";
 
 const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
 const patience = { timeout: 60_000, interval: 20 };
+// The opening of a watch may take 30 s.
+const shortly = { timeout: 20_000, interval: 20 };
 const quiet = { everyMs: 20, limit: 3 };
 
 let folder: string;
@@ -164,6 +166,15 @@ test("a spoke on which nothing is watched is left alone", async () => {
   expect(asked()).toBe(0);
   expect(other.state.kind).toBe("connected");
   await client.request("GET", "/version", undefined, AbortSignal.timeout(60_000));
+});
+
+test("a spoke that lets the opening of watches hang is asked", async () => {
+  const { keeper, client } = await connected(() => ({ status: 500 }), {
+    all: ({ path }) => (path.includes("watch=true") ? { hang: true } : undefined),
+  });
+  const ended = watched(client);
+  await expect.poll(() => keeper.state.kind, shortly).toBe("lost");
+  expect(await ended).toBeInstanceOf(FleetError);
 });
 
 const inPlace: readonly { readonly what: string; readonly away: StubAnswer }[] = [
