@@ -9,7 +9,7 @@ import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.t
 import { assertMayWrite, type MayWrite } from "./write-permit.ts";
 
 /** How many requests a lane may have in flight: what it is a connection for each of them to a server without HTTP/2. */
-export const laneSize = 96;
+export const laneSize = 97;
 
 export interface LaneOptions extends Omit<ConnectorOptions, "http2"> {
   /** Absent: everything may be sent at any time. */

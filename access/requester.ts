@@ -67,6 +67,8 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     const started = performance.now();
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await this.#attempt(request, signal);
+      // Whatever it says, it is there.
+      if (request.isQuestion === true && !("error" in outcome)) return outcome;
       const facts = {
         attempts,
         elapsedMs: performance.now() - started,

@@ -25,7 +25,8 @@ import type { RequestObserver } from "./request-record.ts";
 import { AuthorizedRequester } from "./requester.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeConnection } from "./spokes.ts";
-import type { TurnWaits } from "./turn-waits.ts";
+import type { TransportAnswer } from "./transport.ts";
+import { TurnWaits } from "./turn-waits.ts";
 import type { MayWrite } from "./write-permit.ts";
 
 export interface SpokeDeps {
@@ -58,8 +59,16 @@ export interface SpokeDeps {
 }
 
 const probeTimeoutMs = 10_000;
+// What a question may take besides the server's answer, such as the time for a credential.
+const questionSlackMs = 1_000;
 // The pace of plugins: who asks meanwhile is told why at once, and does not wait.
 const rejectedPauseMs = 5_000;
+const question = {
+  method: "GET",
+  verb: "probe",
+  headers: { accept: "application/json, */*" },
+  idempotent: false,
+} as const;
 const codes: Partial<Record<ConnectionFailure, Code>> = {
   untrusted: "TLSUntrusted",
   notAllowed: "EndpointInvalid",
@@ -168,6 +177,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #requester: AuthorizedRequester;
   readonly #gate: Gate;
   readonly #trace: AttemptTrace;
+  readonly #waits: TurnWaits;
 
   /** Opens nothing yet. `onTrouble` is called when the connection broke, the credential was rejected, or a watch was answered as if there was no server. */
   constructor(access: ResolvedAccess, deps: SpokeDeps, onTrouble: () => void) {
@@ -176,8 +186,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.fingerprint = access.fingerprint;
     const trace = new AttemptTrace(access, deps.traces);
     this.#trace = trace;
+    this.#waits = new TurnWaits(deps.waits);
     this.#credentials = new RenewingCredentials({
-      obtain: obtaining(access, deps, trace),
+      obtain: obtaining(access, { ...deps, waits: this.#waits }, trace),
       now: Date.now,
       random: Math.random,
       rejectedPauseMs,
@@ -208,16 +219,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#trace.attempt(() => this.probe(signal), resolved);
   }
 
-  /** Asks the server for its version, also while the connection is blocked. Throws `FleetError`. */
-  async probe(signal: AbortSignal, timeoutMs: number = probeTimeoutMs): Promise<void> {
-    const request = {
-      method: "GET",
-      path: "/version",
-      verb: "probe",
-      headers: { accept: "application/json" },
-      timeoutMs,
-      idempotent: false,
-    } as const;
+  /** Asks the server for its version. Throws `FleetError`. */
+  async probe(signal: AbortSignal): Promise<void> {
+    const request = { ...question, path: "/version", timeoutMs: probeTimeoutMs };
     try {
       const { status } = await this.#trace.request(() => this.#requester.send(request, signal));
       // 403 is an answer to somebody it knows; what is not allowed shows where it is needed.
@@ -228,30 +232,35 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     }
   }
 
-  /** Asks the server whether it works, which takes more than to be there, also while the connection is blocked. Throws `FleetError`. */
-  async ask(signal: AbortSignal, timeoutMs: number): Promise<void> {
-    const request = {
-      method: "GET",
-      path: "/readyz",
-      verb: "probe",
-      headers: {},
-      timeoutMs,
-      idempotent: false,
-    } as const;
+  /** Asks the server whether it is there, also while the connection is blocked. Throws `FleetError`, within this time and a second. */
+  async call(signal: AbortSignal, timeoutMs: number): Promise<void> {
     try {
-      const answer = await this.#requester.send(request, signal);
-      if (cannotWork(answer)) throw this.#unreachable(answer.status, request.path);
+      const { status } = await this.#asked("/version", signal, timeoutMs);
+      // One that has no time for it is there as well.
+      const isThere = status === 200 || status === 403 || status === 429;
+      if (!isThere) throw this.#unreachable(status, "/version");
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#explained(error);
+    }
+  }
+
+  /** Asks the server whether it works, which takes more than to be there, in the same way. */
+  async ask(signal: AbortSignal, timeoutMs: number): Promise<void> {
+    try {
+      const answer = await this.#asked("/readyz", signal, timeoutMs);
+      if (cannotWork(answer)) throw this.#unreachable(answer.status, "/readyz");
     } catch (error) {
       signal.throwIfAborted();
       // Such as a redirect to a login, by a gateway that knows only the paths of resources.
       if (error instanceof ConnectionError && error.failure === "other") {
-        return this.probe(signal, timeoutMs);
+        return this.call(signal, timeoutMs);
       }
       throw this.#explained(error);
     }
   }
 
-  /** Grows with everything that the server says, questions of `probe` and `ask` apart. */
+  /** Grows with everything that the server says, questions of `probe`, `call` and `ask` apart. */
   get heard(): number {
     return this.#gate.heard;
   }
@@ -285,6 +294,16 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close(new FleetError("ClusterProviderClosed", `${this.#name()} was closed`));
+  }
+
+  /** An answer in time, which is bounded as a whole: a plugin may take 30 s. */
+  async #asked(path: string, signal: AbortSignal, timeoutMs: number): Promise<TransportAnswer> {
+    const ms = timeoutMs + questionSlackMs;
+    const text = `${this.#profileName()}: GET ${path} had no answer within ${ms / 1_000} s, the time for its credential included`;
+    const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
+    using limit = this.#waits.limit(signal, { ms, reason });
+    const request = { ...question, path, timeoutMs, isQuestion: true };
+    return await this.#requester.send(request, limit.signal);
   }
 
   #name(): string {

@@ -205,7 +205,7 @@ export class SpokeKeeper {
       try {
         const timeMs = checkTimeMs(isQuiet, failures);
         if (isQuiet) await link.ask(signal, timeMs);
-        else await link.probe(signal, timeMs);
+        else await link.call(signal, timeMs);
         if (link !== this.#link) return;
         this.#down = undefined;
         link.unblock();

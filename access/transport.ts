@@ -27,6 +27,8 @@ export interface TransportRequest {
   readonly timeoutMs: number;
   /** Sent over a connection that is made for it and ends with it. */
   readonly ownConnection?: boolean;
+  /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
+  readonly isQuestion?: boolean;
 }
 
 export interface TransportAnswer {
@@ -63,7 +65,8 @@ export interface TransportOptions {
 // A server admits 100 streams on a connection: 40 of them may be watches, which stay; more watches get connections of
 // their own. Spec: engine-facts.md, table C.
 const streamsPerLane = 40;
-const maxRequestsInFlight = laneSize - streamsPerLane;
+// One more may be a question.
+const maxRequestsInFlight = laneSize - streamsPerLane - 1;
 const maxStreams = 16 * streamsPerLane;
 const connectTimeoutMs = 5_000;
 const progressTimeoutMs = 10_000;
@@ -106,7 +109,7 @@ export class Transport implements AsyncDisposable {
 
   /** Sends a request and reads the whole answer: at most 32 MiB, and 10 s without progress. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
-    using _place = await this.#requests.enter(signal);
+    using _place = request.isQuestion === true ? undefined : await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
     await using own = request.ownConnection === true ? this.#ownLane() : undefined;
     const lane = own?.lane ?? this.#lanes[0];

@@ -16,7 +16,7 @@ import { authority, stub, untilTheEnd } from "./loopback.ts";
 
 const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
 const patience = { timeout: 60_000, interval: 20 };
-// The opening of a watch may take 30 s.
+// A request, a plugin and the opening of a watch may take 30 s.
 const shortly = { timeout: 20_000, interval: 20 };
 const quiet = { everyMs: 20, limit: 3 };
 
@@ -38,10 +38,12 @@ async function connected(
   {
     prefix = "",
     http1 = false,
+    plugin = command,
     all,
   }: {
     readonly prefix?: string;
     readonly http1?: boolean;
+    readonly plugin?: string;
     /** In place of every answer; undefined: as it is. */
     readonly all?: (request: StubRequest) => StubAnswer | undefined;
   } = {},
@@ -68,7 +70,7 @@ async function connected(
     conditions: [{ type, status: "True" }],
     accessProviders: [entryOf("sr", cluster)],
   });
-  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command })));
+  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command: plugin })));
   const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", quiet };
   const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
   const over = new FleetError("ClusterProviderClosed", "The test is over");
@@ -85,8 +87,8 @@ async function connected(
 }
 
 /** Follows a collection until the watch ends, and says how it did. */
-async function watched(client: KubeClient): Promise<unknown> {
-  const ref = { resource: knownResource("v1", "ConfigMap") };
+async function watched(client: KubeClient, kind = "ConfigMap"): Promise<unknown> {
+  const ref = { resource: knownResource("v1", kind) };
   const { signal } = new AbortController();
   try {
     for await (const _event of client.watch(ref, { resourceVersion: "1" }, signal));
@@ -167,6 +169,55 @@ test("a spoke on which nothing is watched is left alone", async () => {
   expect(other.state.kind).toBe("connected");
   await client.request("GET", "/version", undefined, AbortSignal.timeout(60_000));
 });
+
+test.each([false, true])(
+  "a silent spoke is asked also while it lets as many requests hang as it is sent (HTTP/1.1: %s)",
+  async (http1) => {
+    const { keeper, client } = await connected(() => ({ status: 500 }), {
+      http1,
+      all: ({ path }) => (path === "/hang" ? { hang: true } : undefined),
+    });
+    void watched(client);
+    const stop = new AbortController();
+    const waiting = Array.from({ length: 60 }, () =>
+      client.request("POST", "/hang", {}, stop.signal).catch(() => undefined),
+    );
+    // The question itself may take 7 s.
+    await expect.poll(() => keeper.state.kind, { ...shortly, timeout: 7_000 }).toBe("lost");
+    stop.abort();
+    await Promise.all(waiting);
+  },
+);
+
+test("a spoke that has no time for the question is there", async () => {
+  let isBusy = false;
+  const busy: StubAnswer = { status: 429, headers: { "retry-after": "30" } };
+  const { keeper, client, asked, versions } = await connected(() => busy, {
+    all: ({ path }) => {
+      if (path.includes("/configmaps")) return { status: 404 };
+      return isBusy && path === "/version" ? busy : undefined;
+    },
+  });
+  isBusy = true;
+  const before = versions();
+  expect(await watched(client)).toBeInstanceOf(ApiError);
+  void watched(client, "Namespace");
+  await expect.poll(asked, shortly).toBeGreaterThan(3);
+  expect(versions()).toBe(before + 1);
+  expect(keeper.state.kind).toBe("connected");
+});
+
+test("a spoke is lost in the usual time when its credential has ended and its plugin hangs", async () => {
+  const plugin = join(folder, "hangs");
+  const inThreeSeconds = `date -u -d '+3 seconds' +%Y-%m-%dT%H:%M:%SZ`;
+  const text = output.replace(`"T1"`, `"T1","expirationTimestamp":"'"$(${inThreeSeconds})"'"`);
+  const again = `[ -e ${folder}/ran ] && sleep 100\ntouch ${folder}/ran`;
+  await writeFile(plugin, `#!/bin/sh\n${again}\necho '${text}'\n`);
+  await chmod(plugin, 0o755);
+  const { keeper, client } = await connected(() => ({}), { plugin });
+  void watched(client);
+  await expect.poll(() => keeper.state.kind, shortly).toBe("lost");
+}, 60_000);
 
 test("a spoke that lets the opening of watches hang is asked", async () => {
   const { keeper, client } = await connected(() => ({ status: 500 }), {
