@@ -29,6 +29,8 @@ export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "hu
   /** Whose profiles are believed; absent: everybody's. */
   readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
   readonly log?: SpokeLog;
+  /** How long a connection is kept that nobody uses any more, in ms; default a minute. */
+  readonly releaseMs?: number;
 }
 
 /**
@@ -47,6 +49,7 @@ export async function openSpokes(options: SpokesOptions, signal: AbortSignal): P
 
 const syncTimeoutMs = 10_000;
 const maxBackoffMs = 10_000;
+const usualReleaseMs = 60_000;
 
 class SpokeFleet implements Spokes {
   readonly #options: SpokesOptions;
@@ -54,6 +57,8 @@ class SpokeFleet implements Spokes {
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
   readonly #keepers = new Map<string, SpokeKeeper>();
+  /** Those that are to be closed. */
+  readonly #released = new Map<string, NodeJS.Timeout>();
   readonly #outlooks = new Map<string, Outlook>();
   readonly #profiles: Reflector | undefined;
   #providers: ProviderFile | undefined;
@@ -111,6 +116,7 @@ class SpokeFleet implements Spokes {
     if (this.#profiles === undefined) throw notConfigured();
     await this.#synced(this.#profiles, signal);
     const key = reflectorKey(ref);
+    this.#keep(key);
     const outlook = this.#outlooks.get(key);
     if (outlook === undefined) {
       const name = describe({ kind: "ClusterProfile", ...ref });
@@ -128,9 +134,22 @@ class SpokeFleet implements Spokes {
     return this.#keepers.get(reflectorKey(ref))?.state;
   }
 
+  release(ref: ClusterProfileRef): void {
+    const key = reflectorKey(ref);
+    if (!this.#keepers.has(key)) return;
+    this.#keep(key);
+    const close = (): void => {
+      this.#teller.left(key);
+      this.#end(key, new FleetError("RemoteClusterStale", "No component is for the cluster"));
+    };
+    const { releaseMs = usualReleaseMs } = this.#options;
+    this.#released.set(key, setTimeout(close, releaseMs).unref());
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(closed());
     this.#listeners.clear();
+    for (const key of this.#released.keys()) this.#keep(key);
     const keepers = [...this.#keepers.values()];
     for (const key of this.#keepers.keys()) this.#options.path?.spokeGone(key);
     this.#keepers.clear();
@@ -189,14 +208,24 @@ class SpokeFleet implements Spokes {
     const key = reflectorKey(ref);
     this.#outlooks.delete(key);
     this.#teller.gone(object);
+    // The words of `acquire`: one fact, one message.
+    const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;
+    this.#end(key, new FleetError("ClusterProfileNotFound", gone));
+    this.#notify(ref);
+  }
+
+  #end(key: string, error: FleetError): void {
+    this.#keep(key);
     const keeper = this.#keepers.get(key);
     this.#keepers.delete(key);
     this.#options.path?.spokeGone(key);
-    // The words of `acquire`: one fact, one message.
-    const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;
     // Its end is not waited for: users of the connection are told by its signal.
-    void keeper?.close(new FleetError("ClusterProfileNotFound", gone));
-    this.#notify(ref);
+    void keeper?.close(error);
+  }
+
+  #keep(key: string): void {
+    clearTimeout(this.#released.get(key));
+    this.#released.delete(key);
   }
 
   #onProviders(file: ProviderFile): void {

@@ -58,6 +58,12 @@ export class SpokeTeller {
     }
   }
 
+  left(spoke: string): void {
+    this.#tell(spoke, (facts) =>
+      this.#log?.info(facts, "Closed the connection to a spoke that nobody uses"),
+    );
+  }
+
   sharedToken(spoke: string, others: readonly string[]): void {
     this.#warn(spoke, { others: others.slice(0, 5) }, "Spokes share a token");
   }

@@ -36,4 +36,6 @@ export interface Spokes extends AsyncDisposable {
   /** Calls back after every change of a spoke's state or of its ClusterProfile, also when the provider file changed. */
   onChange(listener: (ref: ClusterProfileRef) => void): Disposable;
   state(ref: ClusterProfileRef): SpokeState | undefined;
+  /** Nobody uses the connection any more: it is closed after a minute, unless somebody asks for it before. */
+  release(ref: ClusterProfileRef): void;
 }

@@ -1,17 +1,20 @@
 import type { KubeClient } from "../access/kube-client.ts";
 import type { References } from "../access/references.ts";
 import type { Spokes } from "../access/spokes.ts";
+import type { Component } from "../api/component.ts";
 import { Preparations } from "./apply/prepare.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterVersions } from "./cluster-versions.ts";
 import { Components } from "./components.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { targetIdOf } from "./duplicate.ts";
 import { EventRecorder } from "./events.ts";
 import { Guards } from "./guard/guards.ts";
 import type { AnchorProtection } from "./guard/protection.ts";
 import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
 import { hubIdOf } from "./hub-id.ts";
 import type { Leadership } from "./leader.ts";
+import { leftSpokeOf } from "./left-spoke.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics.ts";
 import { Neighbours } from "./neighbours.ts";
@@ -118,8 +121,16 @@ class FleetController implements Controller {
       {
         client: hub,
         log,
-        onChange: (component, before) => this.#dispatcher.componentChanged(component, before),
-        onDelete: (component) => this.#dispatcher.componentDeleted(component),
+        onChange: (component, before) => {
+          this.#dispatcher.componentChanged(component, before);
+          if (before !== undefined && targetIdOf(before) !== targetIdOf(component)) {
+            this.#release(before);
+          }
+        },
+        onDelete: (component) => {
+          this.#dispatcher.componentDeleted(component);
+          this.#release(component);
+        },
       },
       this.#stopped,
     );
@@ -231,6 +242,12 @@ class FleetController implements Controller {
       ...(this.#hubId === undefined ? ["the identity of the hub"] : []),
       ...(this.#isLeaseInTrouble ? ["the Lease, which cannot be read or written"] : []),
     ];
+  }
+
+  /** The connection to a spoke ends with the last component for it. */
+  #release(before: Component): void {
+    const left = leftSpokeOf(before, this.#components.all());
+    if (left !== undefined) this.#deps.spokes.release(left);
   }
 
   #connectedSpokes(): number {

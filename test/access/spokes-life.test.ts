@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 
 import { createKubeClient } from "../../access/create-kube-client.ts";
-import { openSpokes } from "../../access/open-spokes.ts";
+import { openSpokes, type SpokesOptions } from "../../access/open-spokes.ts";
+import { PathMetrics } from "../../access/path-metrics.ts";
 import { placementSets } from "../../access/placement.ts";
 import type { SpokeConnection, Spokes } from "../../access/spokes.ts";
 import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.ts";
@@ -49,6 +50,7 @@ interface Scene {
 async function scene(
   more: Omit<ProfileHubOptions, "identity"> = {},
   environment: Readonly<Record<string, string>> = {},
+  options: Pick<SpokesOptions, "path" | "releaseMs"> = {},
 ): Promise<Scene> {
   const command = join(folder, "plugin");
   await writeFile(command, `#!/bin/sh\necho '${output}'\n`);
@@ -62,14 +64,15 @@ async function scene(
     info: () => undefined,
     warn: (_facts: object, message: string) => void warnings.push(message),
   };
-  const options = {
+  const all = {
+    ...options,
     hub: client,
     providerFile,
     environment: { PATH: "/usr/bin:/bin", ...environment },
     userAgent: "test",
     log,
   };
-  return { hub, spokes: untilTheEnd(await openSpokes(options, signal)) };
+  return { hub, spokes: untilTheEnd(await openSpokes(all, signal)) };
 }
 
 function ref(name: string): { readonly namespace: string; readonly name: string } {
@@ -267,3 +270,35 @@ test.each<{ readonly row: string; readonly what: string; readonly more: Record<s
     expect(proxy.asked).toEqual([]);
   },
 );
+
+test("a spoke that nobody uses any more is left alone after a while, and connected to anew when it is asked for", async () => {
+  const path = new PathMetrics();
+  const { hub, spokes } = await scene({}, {}, { path, releaseMs: 50 });
+  const { server } = await spoke();
+  for (const name of ["one", "two"]) hub.put(profile(name, entryTo(server)));
+  const [one, two] = [await connection(spokes, "one"), await connection(spokes, "two")];
+  for (const name of ["one", "two", "never asked for"]) spokes.release(ref(name));
+  // Somebody came in time.
+  expect(await connection(spokes, "two")).toBe(two);
+  await vi.waitFor(() => expect(one.signal.aborted).toBe(true), patience);
+  expect(spokes.state(ref("one"))).toBeUndefined();
+  expect([...path.spokes().keys()]).toEqual(["fleet/two"]);
+  await expect(one.client.request("GET", "/version", undefined, signal)).rejects.toMatchObject({
+    reason: "RemoteClusterStale",
+  });
+  await connection(spokes, "one");
+  expect([...path.spokes().keys()].toSorted()).toEqual(["fleet/one", "fleet/two"]);
+  expect(spokes.state(ref("two"))).toMatchObject({ kind: "connected", connection: two });
+});
+
+test("a spoke that cannot be reached and that nobody uses any more is not tried again", async () => {
+  const { hub, spokes } = await scene({}, {}, { releaseMs: 50 });
+  const away = await spoke();
+  await away[Symbol.asyncDispose]();
+  hub.put(profile("away", entryTo(away.server)));
+  await vi.waitFor(async () => {
+    expect(await reasonOf(spokes, "away")).toBe("RemoteClientCreationFailed");
+  }, patience);
+  spokes.release(ref("away"));
+  await vi.waitFor(() => expect(spokes.state(ref("away"))).toBeUndefined(), patience);
+});
