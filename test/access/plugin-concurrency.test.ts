@@ -77,6 +77,9 @@ test("of real plugins two of a provider run at the same time, or as many as it s
     Array.from({ length: count }, (_, number) => connect(name, number)),
   );
   await expect.poll(running, patience).toEqual({ usual: 2, one: 1, many: 5 });
+  // The last one has counted, too, before the first one ends.
+  await expect.poll(() => most("all"), patience).toBe(8);
+  await expect.poll(() => most("usual"), patience).toBe(2);
   await writeFile(join(folder, "go"), "");
   await Promise.all(all);
   expect(await most("usual")).toBe(2);
