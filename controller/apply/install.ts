@@ -230,18 +230,24 @@ async function forgottenBy(
   return entriesOf(obsoleteAmong(others, desired));
 }
 
-/** Makes the root name everything that is about to be written, or that is to go, so that a crash orphans nothing. */
+/**
+ * Makes the root name everything that is about to be written, or that is to go, and forget what it knew of that, so that a crash orphans nothing and nobody
+ * takes what was sent before it for what was there before.
+ */
 async function withIntent(
   { before, forgotten }: Pick<Found, "before"> & { readonly forgotten: readonly InventoryEntry[] },
   work: Work,
   signal: AbortSignal,
 ): Promise<Root> {
   const { memory, desired } = work;
-  const named = new Set(before?.inventory?.entries.map(identityOf));
+  const hashes = new Map(before?.inventory?.entries.map((one) => [identityOf(one), one.hash]));
   const isNamed =
     before?.isMarked === true &&
     before.inventory?.version === desired.version &&
-    desired.objects.every(({ id }) => named.has(id));
+    desired.objects.every(({ id, hash }) => {
+      const stored = hashes.get(id);
+      return stored === "" || stored === hash;
+    });
   if (isNamed) return before;
   const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const inventory = unionOf(intent, { ...intent, entries: forgotten });

@@ -67,9 +67,12 @@ export class InstallationMemory {
     if (mayBeAbsent(entry)) this.jobs.saw(id);
   }
 
-  /** The inventory of a set with what is known of each object. */
+  /** The inventory of a set with what is known of each object, but no hash of what is to be replaced: see inventory.ts. */
   inventoryOf({ objects, version }: Desired, complete: boolean): Inventory {
-    const entries = objects.map(({ id, key }) => this.#entries?.get(id) ?? { ...key, hash: "" });
+    const entries = objects.map(({ id, key, hash }) => {
+      const known = this.#entries?.get(id) ?? { ...key, hash: "" };
+      return known.hash === hash ? known : { ...known, hash: "" };
+    });
     return { version, complete, entries };
   }
 

@@ -107,7 +107,7 @@ describe.each([
     expect(await sentTo(spoke, second)).toEqual([]);
   });
 
-  test("follows a changed ConfigMap with one patch", async () => {
+  test("follows a changed ConfigMap with one patch, which its root tells of before and after", async () => {
     const spoke = fleet().spoke(0);
     await using opened = await openInstaller(spoke, { component });
     const { installer } = opened;
@@ -119,10 +119,9 @@ describe.each([
     });
     expect(changes.applied).toMatchObject([{ kind: "ConfigMap", name: "config-features" }]);
     const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
-    expect(await writtenTo(spoke, since)).toEqual([
-      "patch configmaps config-features",
-      `patch configmaps ${root?.key.name}`,
-    ]);
+    const ofRoot = `patch configmaps ${root?.key.name}`;
+    const written = await writtenTo(spoke, since);
+    expect(written).toEqual([ofRoot, "patch configmaps config-features", ofRoot]);
     await installer.install({ rendered });
   });
 });

@@ -47,6 +47,15 @@ describe("what is known of an installation", () => {
     expect(memory.isStored(memory.inventoryOf(desired, true))).toBe(false);
   });
 
+  test("tells no hash of what is to be replaced, but that something was accepted", () => {
+    const memory = remembering();
+    const [wanted] = desired.objects;
+    expect(memory.inventoryOf(desired, false).entries).toEqual([{ ...accepted, hash: "" }]);
+    const replacing = { ...accepted, hash: wanted?.hash ?? "" };
+    memory.record(replacing);
+    expect(memory.inventoryOf(desired, false).entries).toEqual([replacing]);
+  });
+
   test("is stored when the root was written with it", () => {
     const memory = remembering();
     const inventory = memory.inventoryOf(desired, true);

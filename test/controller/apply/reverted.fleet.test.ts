@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
+import type { Rendered } from "../../../controller/render/rendered.ts";
+import { valueAt } from "../../fleet/json-record.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
+import { type Death, dyingClient } from "./dying-client.ts";
+import { eventing, type Installer, openInstaller } from "./installer.ts";
+import { manifestOf } from "./prepared.ts";
+import { renderedOf, serviceOf } from "./small-set.ts";
+import { writtenTo } from "./spoke-view.ts";
+
+const fleet = useFleet({ spokes: [{ kwok: false }] });
+
+/** A set of which only one value of one object differs from level to level. */
+function logging(namespace: string, level: string): Rendered {
+  const config = manifestOf(`v1 ConfigMap ${namespace}/logging`, { data: { level } });
+  return renderedOf(config, serviceOf(namespace));
+}
+
+async function opened(namespace: string) {
+  const spoke = fleet().spoke(0);
+  const component = eventing({}, { namespace });
+  const { installer, ...rest } = await openInstaller(spoke, { component });
+  const [info, debug] = [logging(namespace, "info"), logging(namespace, "debug")];
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "logging" };
+  const level = async () => valueAt(await spoke.admin.get(key), "data", "level");
+  return { spoke, installer, info, debug, level, ...rest };
+}
+
+/** A client that loses the answers to what it applies under a name for as long as it is told to. */
+function losingAnswers(client: KubeClient, name: string, isLosing: () => boolean): KubeClient {
+  return {
+    ...client,
+    apply: async (...args) => {
+      const answer = await client.apply(...args);
+      if (args[0].name === name && isLosing()) throw new Error("The connection was lost");
+      return answer;
+    },
+  };
+}
+
+async function isRecorded(installer: Installer): Promise<boolean | undefined> {
+  const { component, target } = installer;
+  const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+  return root?.inventory?.complete;
+}
+
+describe("a change that is taken back before it was finished", () => {
+  test.each<Death>([
+    { write: 1, side: "after" },
+    { write: 2, side: "before" },
+    { write: 2, side: "after" },
+    { write: 3, side: "before" },
+    { write: 3, side: "after" },
+  ])("leaves nothing where the controller died $side write $write of it", async (death) => {
+    await using scene = await opened(`reverted-${death.write}-${death.side}`);
+    const { installer, info, debug, level } = scene;
+    await installer.install({ rendered: info });
+    await using dying = installer.beside(dyingClient(installer.client, death).client);
+    await expect(dying.install({ rendered: debug })).rejects.toThrow("The process is dead");
+    await installer.restart();
+    expect(await installer.install({ rendered: info })).toMatchObject({ parked: [], failed: [] });
+    expect(await level()).toBe("info");
+    expect(await isRecorded(installer)).toBe(true);
+    expect((await installer.install({ rendered: info })).applied).toEqual([]);
+  });
+
+  test("leaves nothing where the answer was lost", async () => {
+    await using scene = await opened("answer-lost");
+    const { spoke, info, debug, level } = scene;
+    let isLosing = false;
+    const client = losingAnswers(scene.installer.client, "logging", () => isLosing);
+    await using installer = scene.installer.beside(client);
+    await installer.install({ rendered: info });
+    isLosing = true;
+    await expect(installer.install({ rendered: debug })).rejects.toThrow("The connection was lost");
+    expect(await level()).toBe("debug");
+    isLosing = false;
+    const since = new Date();
+    const changes = await installer.install({ rendered: info });
+    expect(changes).toMatchObject({ applied: [{ name: "logging" }], repaired: [] });
+    expect(await level()).toBe("info");
+    const { component, target } = installer;
+    const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+    expect(await writtenTo(spoke, since)).toEqual([
+      "patch configmaps logging",
+      `patch configmaps ${root?.key.name}`,
+    ]);
+  });
+});
