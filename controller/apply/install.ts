@@ -59,7 +59,7 @@ export async function install(
   if (isRooted && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
   await settle(work, found, signal);
   const forgotten = await forgottenBy(before, work, signal);
-  const mayExist = before !== undefined || wasInstalled(work);
+  const mayExist = before !== undefined || isLost(work);
   const make = (): Promise<Root> => withIntent({ before, forgotten }, work, signal);
   await protectedAhead(before, work, signal);
   return unlessSecond({ before, work, make }, signal, async (attempt) => {
@@ -150,15 +150,15 @@ async function rootSeen(
   return seenRoot(seen, { component, target }, signal);
 }
 
-/** As far as the hub knows. */
-function wasInstalled({ component }: Work): boolean {
-  return component.status?.version !== undefined;
+/** Where there is no root: there was one, as far as this process or the hub knows. */
+function isLost({ memory, component }: Work): boolean {
+  return memory.wasRooted || component.status?.version !== undefined;
 }
 
 /** Without its anchor an installation is lost, unless it had a second owner. */
 async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = work;
-  if (!(memory.isRooted || wasInstalled(work)) || target.profile === undefined) return;
+  if (!isLost(work) || target.profile === undefined) return;
   deps.onAnchorLost?.();
   if (memory.twin === undefined) await dropWebhooks(target, component, signal);
 }
@@ -185,7 +185,10 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   await settle(work, looks, signal);
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
-  const inventory = { ...unionOf(ours, theirs), adopting: true };
+  // A root of ours that was lost and one that never was look the same.
+  const forgotten = before === undefined ? await forgottenBy(before, work, signal) : [];
+  const obsolete = unionOf(theirs, { ...ours, entries: forgotten });
+  const inventory = { ...unionOf(ours, obsolete), adopting: true };
   await protectedAhead(before, work, signal);
   const make = (): Promise<Root> => writtenRoot(work, { before, inventory }, signal);
   return unlessSecond({ before, work, make }, signal, async (attempt) => {
@@ -214,13 +217,15 @@ async function protectedAhead(
   await deps.gate.ready(signal);
 }
 
-/** What is not wanted any more and only a damaged inventory would have named. */
+/** What is not wanted any more and only an inventory that is damaged or lost would have named. */
 async function forgottenBy(
   before: Root | undefined,
-  { component, target, desired }: Work,
+  work: Work,
   signal: AbortSignal,
 ): Promise<readonly InventoryEntry[]> {
-  if (before === undefined || before.inventory !== undefined) return [];
+  const { component, target, desired } = work;
+  const isForgetful = before === undefined ? isLost(work) : before.inventory === undefined;
+  if (!isForgetful) return [];
   const selector = componentSelector(component.metadata.uid);
   const found = await selectedObjects(selector, { target, desired }, signal);
   // Roots and second owners are no part of what they own.

@@ -23,6 +23,7 @@ export class InstallationMemory {
   /** The second owner that was last found or made. */
   twin: OwnerReference | undefined;
   #rootUid: string | undefined;
+  #isLost = false;
   #text = "";
   #version = "";
   #complete = false;
@@ -38,6 +39,11 @@ export class InstallationMemory {
     return this.#rootUid !== undefined;
   }
 
+  /** The same, or there was one before it was lost, and none was made since. */
+  get wasRooted(): boolean {
+    return this.isRooted || this.#isLost;
+  }
+
   /** Undefined while nothing is known. */
   get inventory(): Inventory | undefined {
     if (this.#entries === undefined) return undefined;
@@ -50,6 +56,7 @@ export class InstallationMemory {
 
   /** Takes in what was read; knowledge that is newer stays as long as the root says what it last said. */
   recall(root: Root | undefined): void {
+    this.#isLost = root === undefined && this.wasRooted;
     const text = root === undefined ? "" : inventoryTextOf(root.object);
     const isKnown = root !== undefined && root.uid === this.#rootUid && text === this.#text;
     if (!isKnown) this.#take(root, text);
@@ -57,7 +64,14 @@ export class InstallationMemory {
 
   /** Takes in what was written. */
   stored(root: Root): void {
+    this.#isLost = false;
     this.#take(root, inventoryTextOf(root.object));
+  }
+
+  /** The root was removed again by ourselves, with nothing under it. */
+  withdrawn(): void {
+    this.#isLost = false;
+    this.#take(undefined, "");
   }
 
   /** An object was accepted. */

@@ -63,7 +63,7 @@ async function withdraw(
   const ref = { resource, name, ...(namespace === undefined ? {} : { namespace }) };
   try {
     await target.client.remove(ref, { propagationPolicy: "Background", uid }, signal);
-    memory.recall(undefined);
+    memory.withdrawn();
   } catch (err) {
     if (!(err instanceof ApiError)) throw err;
     deps.log.debug({ err }, "The root that was second could not be removed");

@@ -47,6 +47,18 @@ describe("what is known of an installation", () => {
     expect(memory.isStored(memory.inventoryOf(desired, true))).toBe(false);
   });
 
+  test("is that a root was lost until another one is stored", () => {
+    const memory = remembering();
+    memory.recall(undefined);
+    memory.recall(undefined);
+    expect(memory).toMatchObject({ isRooted: false, wasRooted: true });
+    memory.stored(rootWith(before, "other-uid"));
+    expect(memory).toMatchObject({ isRooted: true, wasRooted: true });
+    memory.withdrawn();
+    memory.recall(undefined);
+    expect(memory).toMatchObject({ isRooted: false, wasRooted: false });
+  });
+
   test("tells no hash of what is to be replaced, but that something was accepted", () => {
     const memory = remembering();
     const [wanted] = desired.objects;
