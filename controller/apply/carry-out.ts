@@ -88,10 +88,10 @@ function rooted(requests: EngineRequests, { observation, root, first }: Begun): 
 }
 
 function pruneDeps(work: Begun): PruneDeps {
-  const { component, target, desired, observation, root } = work;
+  const { component, target, desired, memory, observation, root } = work;
   return {
     client: target.client,
-    resourceOf: desired.resourceOf,
+    resourceOf: (key) => memory.kinds.of(key, desired),
     observed: observation.objects(),
     componentUid: component.metadata.uid,
     belonging: belongingOf(root, work),

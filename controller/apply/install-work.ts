@@ -137,12 +137,13 @@ export function contestsOf({ memory, deps }: Work): readonly Contest[] {
 
 /** Compares what is wanted with what is there, once that is known. */
 export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPlan> {
-  const { desired, observation } = work;
-  const { inventory } = work.memory;
+  const { desired, observation, target, memory } = work;
+  const { inventory } = memory;
   // Without an inventory everything is sent anyway, and the first write should not wait for any list.
   if (inventory === undefined) {
     return planApply(desired.objects, { inventory, observed: new Map() });
   }
+  await memory.kinds.lookUp({ desired, inventory }, target.client, signal);
   watchAll(work, inventory);
   await firstLists(observation, work.deps.clock, signal);
   const observed = observation.objects();
@@ -170,7 +171,7 @@ function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPla
 
 /** Watches everything that the installation consists of and stands on. */
 export function watchAll(work: Work, inventory: Inventory): void {
-  work.observation.watch(watchedKinds(work.desired, inventory));
+  work.observation.watch(watchedKinds(work.desired, inventory, work.memory.kinds));
   guardAll(work);
 }
 

@@ -1,6 +1,7 @@
 import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
 import type { Root } from "./anchor.ts";
 import { Contests } from "./contests.ts";
+import { InventoryKinds } from "./inventory-kinds.ts";
 import { encodeInventory, type Inventory, type InventoryEntry } from "./inventory.ts";
 import { mayBeAbsent } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
@@ -16,6 +17,7 @@ export class InstallationMemory {
   readonly contests = new Contests();
   readonly blockades = new Blockades();
   readonly jobs = new VanishedJobs();
+  readonly kinds = new InventoryKinds();
   /** The next install sends again what seems to be right; an install in which everything was accepted resets it. */
   isAuditDue = false;
   /** Namespaces as they were last found or made to be. */

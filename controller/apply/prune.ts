@@ -8,11 +8,12 @@ import { type Belonging, isStray, isWebhookConfiguration } from "../finalize-pla
 import { missingRightIn } from "../missing-right.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import type { Trouble } from "./change-set.ts";
+import type { Whereabouts } from "./inventory-kinds.ts";
 import type { InventoryEntry } from "./inventory.ts";
 
 export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;
-  readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => ResourceType;
+  readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => Whereabouts;
   readonly observed: ReadonlyMap<string, ObservedObject>;
   readonly componentUid: string;
   /** What makes an object ours that lost our label. */
@@ -61,6 +62,8 @@ export async function prune(
   };
 }
 
+const unknownMessage = "Obsolete, but the API server does not say where its kind is served";
+
 /** Undefined for an object that is not there, or not ours. */
 async function removed(
   entry: InventoryEntry,
@@ -70,9 +73,11 @@ async function removed(
   const { client, resourceOf, observed } = deps;
   const record = observed.get(identityOf(entry));
   const key = record?.key ?? keyWithout(entry);
-  const { namespace, name } = key;
-  const resource = { ...resourceOf(key), namespaced: namespace !== undefined };
-  const ref = namespace === undefined ? { resource, name } : { resource, namespace, name };
+  const place = resourceOf(key);
+  // Without its kind nothing of it is left.
+  if (place === "absent") return undefined;
+  if (place === "unknown") return { key, fate: "failed", message: unknownMessage };
+  const ref = refOf(key, place);
   try {
     const found = record ?? (await unlabelled(ref, deps, signal));
     if (found === undefined) return undefined;
@@ -86,6 +91,11 @@ async function removed(
     const isKnown = record !== undefined || entry.fingerprint !== undefined;
     return refused(error, key, isKnown);
   }
+}
+
+function refOf({ namespace, name }: ObjectKey, kind: ResourceType): ObjectRef {
+  const resource = { ...kind, namespaced: namespace !== undefined };
+  return namespace === undefined ? { resource, name } : { resource, namespace, name };
 }
 
 function refused(error: ApiError, key: ObjectKey, isKnown: boolean): Result | undefined {

@@ -1,9 +1,10 @@
 import type { ObjectRef } from "../../access/kube-client.ts";
-import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import type { ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { kindIdOf } from "../observe/sighting.ts";
+import { type InventoryKinds, obsoleteAmong } from "./inventory-kinds.ts";
 import type { Inventory } from "./inventory.ts";
-import { type Desired, outlives } from "./prepare.ts";
+import type { Desired } from "./prepare.ts";
 import { rootKeyOf, type RootOwner } from "./root-object.ts";
 
 /** Objects that an installation stands on and that do not carry its label. */
@@ -17,20 +18,20 @@ export function guardedObjects(owner: RootOwner, { namespaces }: Desired): reado
   ];
 }
 
-/** Each kind of an installation once: of what is desired, and of what an inventory names besides. */
+/** Each kind of an installation once: of what is desired, and of what an inventory names besides and the cluster is known to serve. */
 export function watchedKinds(
-  { objects, resourceOf }: Desired,
+  desired: Desired,
   inventory: Inventory,
+  known: InventoryKinds,
 ): readonly ResourceType[] {
   const kinds = new Map<string, ResourceType>();
-  const desired = new Set(objects.map(({ id }) => id));
-  for (const { key, resource } of objects) {
+  for (const { key, resource } of desired.objects) {
     if (!isNamespace(key)) kinds.set(kindIdOf(key), resource);
   }
-  for (const entry of inventory.entries) {
-    if (outlives(entry) || desired.has(identityOf(entry)) || kinds.has(kindIdOf(entry))) continue;
-    const namespaced = entry.namespace !== undefined;
-    kinds.set(kindIdOf(entry), { ...resourceOf(entry), namespaced });
+  for (const entry of obsoleteAmong(inventory, desired)) {
+    if (kinds.has(kindIdOf(entry))) continue;
+    const resource = known.of(entry, desired);
+    if (typeof resource === "object") kinds.set(kindIdOf(entry), resource);
   }
   return [...kinds.values()];
 }

@@ -116,6 +116,18 @@ describe("obsolete objects", () => {
     expect(result).toEqual({ pruned: [configMap], failed: [], lingering: [] });
   });
 
+  test("of a kind that is not served are gone, and of one that nobody can tell of stay obsolete", async () => {
+    const [gone, unclear] = ["Gone", "Unclear"].map((kind) => keyOf("test.dev/v1", kind, "one"));
+    const message = "Obsolete, but the API server does not say where its kind is served";
+    const asked = deps([], refusal(500), refusal(500));
+    const result = await prune(
+      obsolete([gone, unclear].filter((key) => key !== undefined)),
+      { ...asked, resourceOf: ({ kind }) => (kind === "Gone" ? "absent" : "unknown") },
+      signal,
+    );
+    expect(result).toEqual({ pruned: [], failed: [{ key: unclear, message }], lingering: [] });
+  });
+
   test("that cannot go are named and stay obsolete; one that is another's by now does not", async () => {
     const all = obsolete([role]);
     expect(await prune(all, deps([seen(role)], refusal(500)), signal)).toEqual({
