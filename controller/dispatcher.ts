@@ -153,7 +153,8 @@ export class Dispatcher implements AsyncDisposable {
       this.#queue.hasten(key, targetIdOf(component), workloadDelayMs);
       return;
     }
-    installation.isAwaited = true;
+    // Of a watch the attempt that runs may be the cause.
+    if (kind === "object") installation.isAwaited = true;
     const at = Math.max(now + driftDelayMs, installation.driftAt + driftIntervalMs);
     if (installation.driftAt < now) installation.driftAt = at;
     this.#queue.hasten(key, targetIdOf(component), Math.max(0, installation.driftAt - now));

@@ -20,6 +20,8 @@ export interface KindWatchHandlers {
   readonly onGone: (object: KubeObject) => void;
   /** A complete list was read, or the kind is not served any more; what `has` does not know is gone. `wentBack`: see reflector.ts. */
   readonly onListed: (wentBack: boolean) => void;
+  /** Something is to be looked at that is told only when asked: a watch that was there keeps failing or is refused, or one that could not be had is there. */
+  readonly onTurn: () => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -27,6 +29,10 @@ export interface KindWatchHandlers {
 const toleratedFailures = 1;
 // With the pauses between them some seconds.
 const mostFailures = 2;
+// With the pauses between them three to six seconds: longer than a server needs that knows nobody's rights yet after its start.
+const lastingFailures = 4;
+// Longer than the pause between two attempts: a watch that has failed so long ago has worked since, also when there was nothing to say.
+const apartMs = 90_000;
 
 /** The watch of one kind of an installation, and the question whether its first list has arrived. */
 export class KindWatch implements Disposable {
@@ -40,6 +46,9 @@ export class KindWatch implements Disposable {
   #wasListed = false;
   /** The same of the present reflector, which may be a second one. */
   #holdsList = false;
+  #failedAt = -Infinity;
+  /** Somebody may have found that nothing is to be seen here. */
+  #isMissed = false;
 
   constructor(options: KindWatchOptions, handlers: KindWatchHandlers) {
     this.#options = options;
@@ -142,15 +151,19 @@ export class KindWatch implements Disposable {
     this.#handlers.onListed(wentBack);
     this.#wasListed = true;
     this.#settle();
+    if (!this.#isMissed) return;
+    this.#isMissed = false;
+    this.#handlers.onTurn();
   }
 
   #failed(error: unknown): void {
     this.#handlers.onError(error);
-    this.#failures += 1;
+    this.#count();
     if (error instanceof ApiError && error.status === 404) {
       this.#notServed();
       return;
     }
+    this.#missed();
     if (error instanceof ApiError && error.status === 403) {
       const right = missingRightIn(error.message);
       const lack = right === undefined ? "" : `: the controller lacks ${right}`;
@@ -160,6 +173,19 @@ export class KindWatch implements Disposable {
     }
     const reason = this.#newsIn(error);
     if (reason !== undefined) this.#settled.reject(reason);
+  }
+
+  #count(): void {
+    const now = performance.now();
+    this.#failures = now - this.#failedAt > apartMs ? 1 : this.#failures + 1;
+    this.#failedAt = now;
+  }
+
+  // Where a list is waited for, who waits sees what comes of it; the end of a watch that goes on otherwise is seen by nobody.
+  #missed(): void {
+    const isLasting = this.#holdsList && this.#failures === lastingFailures;
+    if (!this.#holdsList || isLasting) this.#isMissed = true;
+    if (isLasting) this.#handlers.onTurn();
   }
 
   // A kind that went took its objects along. When it comes back it is another one, to be listed from the beginning.

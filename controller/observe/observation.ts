@@ -17,10 +17,14 @@ export interface ObservedObject {
   readonly finished?: boolean;
 }
 
-/** What happened on the spoke: an object of the installation changed or went, or a workload's readiness may have changed. */
+/**
+ * What happened on the spoke: an object of the installation changed or went, a workload's readiness may have changed, or a kind cannot be watched any more,
+ * or again.
+ */
 export type ObservedChange =
   | { readonly kind: "object"; readonly key: ObjectKey }
-  | { readonly kind: "workload"; readonly key: ObjectKey };
+  | { readonly kind: "workload"; readonly key: ObjectKey }
+  | { readonly kind: "watch"; readonly resource: ResourceType };
 
 /**
  * Live view of one installation on its cluster: one watch a kind, selected by the label of the component's uid,

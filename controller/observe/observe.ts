@@ -25,7 +25,8 @@ export interface ObserveOptions {
  *
  * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed; and workloads
  * that are seen first or whose availability, or the cause why they have none, changed. Not reported: status noise, what our own writes did when
- * they were noted, and objects of a kind's first list.
+ * they were noted, and objects of a kind's first list. Reported is also that a kind cannot be watched any more, for some seconds or for want of the
+ * right, and that it can again.
  */
 export function observe(options: ObserveOptions): Observation {
   return new LiveObservation(options);
@@ -149,7 +150,7 @@ class LiveObservation implements Observation {
   }
 
   #open(kind: string, resource: ResourceType): void {
-    const { client, componentUid, log } = this.#options;
+    const { client, componentUid, onChange, log } = this.#options;
     const options = {
       client,
       resource,
@@ -166,6 +167,7 @@ class LiveObservation implements Observation {
         if (wentBack) this.#rewound(watch);
         this.#listed(kind, watch);
       },
+      onTurn: () => onChange({ kind: "watch", resource }),
       onError: (err) => {
         log.debug({ kind: resource.kind, err }, "A watch on the target failed");
         if (isOfServer(err) && this.#isAnswered()) watch.giveUp(err);
@@ -207,7 +209,7 @@ class LiveObservation implements Observation {
     const stale = isOlder(record, known);
     if (!stale) this.#record(id, record);
     this.#seenWorkload(id, object);
-    if (wasListed && !stale && isDrift(known, record)) this.#report("object", record);
+    if (wasListed && !stale && isDrift(known, record)) this.#report(record);
   }
 
   #record(id: string, record: ObservedObject): void {
@@ -235,7 +237,7 @@ class LiveObservation implements Observation {
     this.#records.delete(id);
     // What a later list does not have may have finished while nobody was watching.
     if (record.finished === false && isNewer(record, known)) this.#cutShort.add(id);
-    this.#report("object", record);
+    this.#report(record);
   }
 
   /** What was known is of a future that was undone: what was taken for an old event is how things are. */
@@ -247,7 +249,7 @@ class LiveObservation implements Observation {
       const known = this.#records.get(id);
       if (known?.resourceVersion === record.resourceVersion) continue;
       this.#record(id, record);
-      if (isDrift(known, record)) this.#report("object", record);
+      if (isDrift(known, record)) this.#report(record);
     }
   }
 
@@ -256,12 +258,12 @@ class LiveObservation implements Observation {
       if (kindIdOf(record.key) !== kind || watch.has(record.key)) continue;
       this.#records.delete(id);
       this.#workloads.delete(id);
-      this.#report("object", record);
+      this.#report(record);
     }
   }
 
-  #report(kind: ObservedChange["kind"], { key }: ObservedObject): void {
-    this.#options.onChange({ kind, key });
+  #report({ key }: ObservedObject): void {
+    this.#options.onChange({ kind: "object", key });
   }
 }
 

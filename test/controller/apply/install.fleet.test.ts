@@ -232,7 +232,7 @@ describe("an installed component", () => {
     installer.changes.length = 0;
     await spoke.admin.patch(key, { metadata: { labels: { [componentUidLabel]: null } } });
     await waitFor("the Job to leave the view", async () =>
-      installer.changes.some((change) => change.key.kind === "Job"),
+      installer.changes.some((change) => change.kind === "object" && change.key.kind === "Job"),
     );
     expect(await installer.install()).toMatchObject({ applied: [key], repaired: [key] });
     const { metadata } = (await spoke.admin.get(key)) ?? {};
@@ -309,7 +309,7 @@ describe("an installed component", () => {
       },
     });
     await waitFor("the change to be seen", async () =>
-      installer.changes.some(({ kind, key: { name } }) => kind === "object" && name === key.name),
+      installer.changes.some((change) => change.kind === "object" && change.key.name === key.name),
     );
     expect((await installer.install()).applied).toMatchObject([{ name: key.name }]);
     const after = await spoke.admin.get(key);

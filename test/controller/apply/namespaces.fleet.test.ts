@@ -155,7 +155,10 @@ describe("the namespace of an installation", () => {
     await spoke.admin.patch(keyOf("watched"), {
       metadata: { labels: { [guardLabel]: null, team: "b", theirs: "kept" } },
     });
-    const isSeen = (): boolean => installer.changes.some(({ key }) => key.kind === "Namespace");
+    const isSeen = (): boolean =>
+      installer.changes.some(
+        (change) => change.kind === "object" && change.key.kind === "Namespace",
+      );
     await waitFor("the change to be seen", () => Promise.resolve(isSeen()));
     await installer.install({ rendered });
     const { metadata } = (await spoke.admin.get(keyOf("watched"))) ?? {};
