@@ -108,6 +108,8 @@ export class Dispatcher implements AsyncDisposable {
       this.#installations.delete(key);
       this.#close(installation);
     }
+    // Nobody retired what went without us: without this, it would keep the policies when the last one is removed.
+    this.#work?.deps.guards.withdraw(component);
     // One that had to wait for this one may have its cluster now.
     for (const other of this.#options.components.all()) {
       const isTwin = other.kind === component.kind && targetIdOf(other) === targetIdOf(component);

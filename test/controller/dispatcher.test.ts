@@ -156,3 +156,34 @@ test("a status that somebody wipes while the Events about it are told is written
   await clock.advance(1_000);
   expect(stored().status?.conditions).toEqual(written.status?.conditions);
 });
+
+test("a component that went without us is guarded no longer", async () => {
+  const { clock, dispatcher, deps } = hubWithNone();
+  await using _dispatcher = dispatcher;
+  const signals: AbortSignal[] = [];
+  // A cluster that never answers.
+  const asked = (...args: readonly unknown[]): Promise<never> => {
+    const signal = args.at(-1);
+    if (signal instanceof AbortSignal) signals.push(signal);
+    return new Promise(() => undefined);
+  };
+  const client = { ...deps.hub, get: asked, apply: asked, patch: asked, request: asked };
+  const guards = new Guards({
+    clock,
+    log: silentLog,
+    hubId: "hub",
+    protection: "Policy",
+    crds: false,
+    onChange: () => undefined,
+    onHappening: unexpected,
+  });
+  const profile = { namespace: "b", name: "c" };
+  const target = { client, profile, namespace: name, fieldManager: "knfleet-hub", hubId: "hub" };
+  guards.enrol(refused, { target, signal: new AbortController().signal });
+  dispatcher.start({ deps: { ...deps, guards }, mayWrite: () => true });
+  await clock.advance(0);
+  expect(signals.map(({ aborted }) => aborted)).not.toContain(true);
+  dispatcher.componentDeleted(refused);
+  expect(signals.length).toBeGreaterThan(0);
+  expect(signals.map(({ aborted }) => aborted)).not.toContain(false);
+});
