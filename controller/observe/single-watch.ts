@@ -79,10 +79,10 @@ export class SingleWatch implements Disposable {
     return isNewer(this.#seen, this.#noted) && this.#seen.uid !== uid;
   }
 
-  /** Takes in what the caller read or wrote. */
+  /** Takes in what the caller read or wrote. What is gone may have been read before it went: only another object takes its place. */
   note(object: KubeObject): void {
     this.#noted = knownOf(object);
-    this.#isGone = false;
+    if (object.metadata.uid !== this.#goneUid) this.#isGone = false;
     this.#isRewound = false;
   }
 

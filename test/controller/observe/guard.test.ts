@@ -29,8 +29,11 @@ afterEach(async () => {
   await observation[Symbol.asyncDispose]();
 });
 
-function rootAs(version: number, annotations: Readonly<Record<string, string>> = {}): KubeObject {
-  const uid = "root";
+function rootAs(
+  version: number,
+  annotations: Readonly<Record<string, string>> = {},
+  uid = "root",
+): KubeObject {
   const metadata = {
     namespace: "ns",
     name: "root",
@@ -88,14 +91,16 @@ test("a root is disturbed by a change that was not noted, until it is noted", as
   expect(observation.isDisturbed()).toBe(false);
 });
 
-test("a root that is gone is disturbed until it is there again", async () => {
+test("a root that is gone is disturbed until another is there, also when it was read before it went", async () => {
   observation.noteGuarded(rootAs(1));
   observation.guard([root]);
   watches.listed("ConfigMap", [rootAs(1)]);
   watches.send("ConfigMap", { type: "DELETED", object: rootAs(2) });
   await seen(1);
   expect(observation.isDisturbed()).toBe(true);
-  observation.noteGuarded(rootAs(3));
+  observation.noteGuarded(rootAs(1));
+  expect(observation.isDisturbed()).toBe(true);
+  observation.noteGuarded(rootAs(3, {}, "another"));
   expect(observation.isDisturbed()).toBe(false);
 });
 
