@@ -55,7 +55,16 @@ type Progression =
         Partial<Pick<ChangeSet, "contested" | "lingering">>;
       readonly readiness: Pick<Readiness, "available" | "message">;
     }
-  | { readonly kind: "failed"; readonly steps: Steps; readonly error: FleetError };
+  | {
+      readonly kind: "failed";
+      readonly steps: Steps;
+      readonly error: FleetError;
+      /** What failed is the removal of the installation. */
+      readonly isRemoval?: boolean | undefined;
+    };
+
+// Nothing on the cluster tells that what a removal waits for is over: nobody watches it any more.
+const removalPaceMs = 10_000;
 
 /** Failures that upstream reports with the one reason `Error`; it has no word for the others. */
 const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound"];
@@ -89,6 +98,9 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
     const dueMs = (outcome.changes.contested ?? []).map((contest) => contest.dueMs);
     const waitsMs = [...dueMs, ...(isComplete(outcome) ? [] : [pollMs])];
     return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms: Math.min(...waitsMs) };
+  }
+  if (outcome.kind === "failed" && outcome.isRemoval && outcome.error.reason === "ClusterBusy") {
+    return { kind: "backoff", mostMs: Math.min(removalPaceMs, pollMs) };
   }
   // Work that did not come to an end is begun again.
   const backsOff = outcome.kind !== "failed" || reasons[outcome.error.reason].retry === "backoff";

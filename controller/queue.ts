@@ -3,13 +3,13 @@ import type { Clock } from "./clock.ts";
 
 /**
  * When to look at a key again after its work: `done` and `change` wait for the next `add`; `after` comes back by itself; `backoff`
- * comes back after a time that grows with every failure in a row. All but `backoff` end the row of failures.
+ * comes back after a time that grows with every failure in a row, to `mostMs` at most. All but `backoff` end the row of failures.
  */
 export type Next =
   | { readonly kind: "done" }
   | { readonly kind: "change" }
   | { readonly kind: "after"; readonly ms: number }
-  | { readonly kind: "backoff" };
+  | { readonly kind: "backoff"; readonly mostMs?: number };
 
 /** Told about every step of the queue; see metrics.ts. */
 export interface QueueObserver {
@@ -251,7 +251,8 @@ export class WorkQueue implements AsyncDisposable {
     }
     if (next.kind === "after") this.#schedule(key, item, { ms: next.ms, backoff: false });
     else if (next.kind === "backoff") {
-      const ms = backoffMs(item.failures, this.#options.random());
+      const { mostMs = Infinity } = next;
+      const ms = Math.min(mostMs, backoffMs(item.failures, this.#options.random()));
       this.#schedule(key, item, { ms, backoff: true });
     } else if (item.timer === undefined) this.#items.delete(key);
   }

@@ -76,7 +76,7 @@ async function unlessParted(
     const cause = fleetErrorOf(error, clusterNameOf(component));
     if (cause.reason === "ReferenceNotPermitted") await leaveAlone(work, deps);
     const failure = withWayOut(lossOf(cause, acquaintanceWith(work, deps)), component);
-    const outcome = { kind: "failed", steps, error: failure } as const;
+    const outcome = { kind: "failed", steps, error: failure, isRemoval: true } as const;
     return conclude({ ...work, outcome }, deps, signal);
   }
 }

@@ -168,6 +168,17 @@ test("a failure comes back later each time, and at once after a success", async 
   expect(started).toHaveLength(5);
 });
 
+test("a back-off with a limit of its own does not grow beyond that", async () => {
+  const { clock, queue, started, last } = queueUnderTest();
+  queue.add("a", "one");
+  for (let failure = 1; failure <= 20; failure += 1) {
+    await settled();
+    expect(started).toHaveLength(failure);
+    await last().end({ kind: "backoff", mostMs: 1_000 });
+    await clock.advance(1_000);
+  }
+});
+
 test("an event ends a back-off, a delayed add does not", async () => {
   const { clock, queue, started, last } = queueUnderTest({ random: () => 0 });
   queue.add("a", "one");
