@@ -33,8 +33,8 @@ export async function standForLease(
   const lease = { client: connection.client, namespace, name: leaseName, identity };
   let leader: Leadership | undefined;
   return {
-    lead: async (signal, onTrouble) => {
-      const options = { ...lease, clock: systemClock, log, onTrouble };
+    lead: async (circumstances, signal) => {
+      const options = { ...lease, ...circumstances, clock: systemClock, log };
       leader = isAlone(flags) ? soleLeadership() : await lead(options, signal);
       return leader;
     },

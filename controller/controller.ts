@@ -9,11 +9,12 @@ import { Components } from "./components.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { targetIdOf } from "./duplicate.ts";
 import { EventRecorder } from "./events.ts";
+import { hasFinalizer } from "./finalizer.ts";
 import { Guards } from "./guard/guards.ts";
 import type { AnchorProtection } from "./guard/protection.ts";
 import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
 import { hubIdOf } from "./hub-id.ts";
-import type { Leadership } from "./leader.ts";
+import type { LeaderOptions, Leadership } from "./leader.ts";
 import { leftSpokeOf } from "./left-spoke.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics.ts";
@@ -47,8 +48,8 @@ export interface ControllerDeps {
   readonly rendering: ReconcileDeps["rendering"];
   /** Waits until this process may work. */
   readonly lead: (
+    circumstances: Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">,
     signal: AbortSignal,
-    onTrouble: (isInTrouble: boolean) => void,
   ) => Promise<Leadership>;
   readonly requests: MetricSources["requests"];
   /** Absent: the path to the spokes is not measured. */
@@ -186,9 +187,10 @@ class FleetController implements Controller {
       this.#components.synced(),
     ]);
     this.#hubId = hubId;
-    const leadership = await lead(signal, (isInTrouble) => {
-      this.#isLeaseInTrouble = isInTrouble;
-    });
+    const onTrouble = (isInTrouble: boolean): void => void (this.#isLeaseInTrouble = isInTrouble);
+    // Whoever leads marks a component before it writes anything else.
+    const mayHaveLeader = (): boolean => [...this.#components.all()].some(hasFinalizer);
+    const leadership = await lead({ onTrouble, mayHaveLeader }, signal);
     this.#leadership = leadership;
     this.#metrics.leading(true);
     leadership.lost.addEventListener("abort", () => {

@@ -21,8 +21,8 @@ const retryPeriodMs = 2_000;
 
 /**
  * Waits until this process holds the Lease, then keeps it until disposed, which releases it. Lease 15 s, renewed every 2 s, given up
- * after 10 s without a renewal: earlier than anybody else may take it. A Lease that is released is taken at once. Rejects only when the
- * signal is aborted.
+ * after 10 s without a renewal: earlier than anybody else may take it. A Lease that is released is taken at once; one that was deleted or
+ * emptied while it was held stays its holder's. Rejects only when the signal is aborted.
  */
 export async function lead(options: LeaderOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, log, identity } = options;

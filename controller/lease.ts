@@ -15,23 +15,33 @@ export interface LeaseOptions {
   readonly log: Log;
   /** Told whenever the Lease cannot be read or written while waiting for it, and when it can again. */
   readonly onTrouble?: (isInTrouble: boolean) => void;
+  /** Whether somebody has worked here: a Lease that is absent then may have been taken away from a leader. Absent: nobody has. */
+  readonly mayHaveLeader?: () => boolean;
 }
 
 /** The kind of the object by which one of several replicas works. */
 export const leases = knownResource("coordination.k8s.io/v1", "Lease");
 
-/** How long after its last renewal others leave a Lease alone. */
+/** How long after its last renewal, and after whatever else happened to it, others leave a Lease alone. */
 const leaseDurationMs = 15_000;
+
+/** Written beside an empty holder by a holder that stops, here as in client-go; people who empty one leave the duration as it was. */
+const releasedSeconds = 1;
 
 /** How long a request for a Lease that is wanted may take. */
 const askMs = 10_000;
 const releaseMs = 2_000;
 
+/** To replace what is not there any more, to create what somebody else just has, and to see whose it is. */
+const triesOfRenewal = 3;
+
 /** One Lease object and what is known of its holder. */
 export class LeaseHolder {
   readonly #options: LeaseOptions;
-  /** The Lease as last seen, and when it was first seen like that: other machines' clocks are not trusted. */
-  #seen: { readonly lease: KubeObject; readonly at: number } | undefined;
+  /** The Lease as last seen, or its absence, and when it was first seen like that: other machines' clocks are not trusted. */
+  #seen: { readonly lease: KubeObject | undefined; readonly at: number } | undefined;
+  /** There was a Lease, so there was a holder, who need not know yet what was done to it. */
+  #hadLease = false;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -39,11 +49,10 @@ export class LeaseHolder {
 
   /** Takes the Lease if it is free; the holder's identity afterwards, undefined when the hub could not be asked. */
   async tryToHold(signal: AbortSignal): Promise<string | undefined> {
-    const { client, namespace, name, clock, log, onTrouble } = this.#options;
+    const { namespace, clock, log, onTrouble } = this.#options;
     using limit = limited(clock, askMs, signal);
     try {
-      const lease = await client.get({ resource: leases, namespace, name }, {}, limit.signal);
-      const holder = await this.#tryToTake(lease, limit.signal);
+      const holder = await this.#tryToTake(await this.#read(limit.signal), limit.signal);
       onTrouble?.(false);
       return holder;
     } catch (error) {
@@ -57,37 +66,35 @@ export class LeaseHolder {
   }
 
   async #tryToTake(lease: KubeObject | undefined, signal: AbortSignal): Promise<string> {
-    const { identity } = this.#options;
-    if (lease === undefined) {
-      await this.#create(signal);
-      return identity;
-    }
     this.#saw(lease);
     if (!this.#isFree(lease)) return specOf(lease).holder;
-    await this.#write(this.#record(lease), signal);
-    return identity;
+    await this.#write(lease, signal);
+    return this.#options.identity;
   }
 
-  /** `failed`: not known, try again; `taken`: somebody else holds it. */
+  /** `failed`: not known, try again; `taken`: somebody else holds it, or did. */
   async renew(signal: AbortSignal): Promise<"renewed" | "taken" | "failed"> {
-    const { client, namespace, name, identity, log } = this.#options;
-    try {
-      if (this.#seen === undefined) {
-        const lease = await client.get({ resource: leases, namespace, name }, {}, signal);
-        if (lease === undefined) {
-          await this.#create(signal);
-          return "renewed";
-        }
-        if (specOf(lease).holder !== identity) return "taken";
-        this.#saw(lease);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#tryToRenew(signal);
+      } catch (error) {
+        this.#seen = undefined;
+        // Somebody has changed or deleted it, perhaps another one who leads now: that is not put off to the next renewal.
+        if (isOutdated(error) && tries < triesOfRenewal) continue;
+        if (!signal.aborted) this.#options.log.warn({ err: error }, "Could not renew the Lease");
+        return "failed";
       }
-      await this.#write(this.#record(this.#seen?.lease), signal);
-      return "renewed";
-    } catch (error) {
-      this.#seen = undefined;
-      if (!signal.aborted) log.warn({ err: error }, "Could not renew the Lease");
-      return "failed";
     }
+  }
+
+  async #tryToRenew(signal: AbortSignal): Promise<"renewed" | "taken"> {
+    const { identity } = this.#options;
+    const lease = this.#seen?.lease ?? (await this.#read(signal));
+    // One that is absent or was emptied is nobody else's yet: they wait until we would have given up.
+    const isOurs = specOf(lease).holder === identity || (isEmpty(lease) && !isLetGo(lease));
+    if (!isOurs) return "taken";
+    await this.#write(lease, signal);
+    return "renewed";
   }
 
   /** Best effort: a Lease that cannot be released runs out. */
@@ -104,13 +111,11 @@ export class LeaseHolder {
   }
 
   async #tryToRelease(signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, name, identity } = this.#options;
-    const known = this.#seen?.lease;
-    const lease = known ?? (await client.get({ resource: leases, namespace, name }, {}, signal));
-    if (lease === undefined || specOf(lease).holder !== identity) return true;
-    const spec = { ...this.#record(lease).spec, holderIdentity: "", leaseDurationSeconds: 1 };
+    const lease = this.#seen?.lease ?? (await this.#read(signal));
+    if (lease === undefined || specOf(lease).holder !== this.#options.identity) return true;
+    const mark = { holderIdentity: "", leaseDurationSeconds: releasedSeconds };
     try {
-      await this.#write({ ...lease, spec }, signal);
+      await this.#replace({ ...lease, spec: { ...this.#record(lease).spec, ...mark } }, signal);
       return true;
     } catch (error) {
       this.#seen = undefined;
@@ -119,24 +124,39 @@ export class LeaseHolder {
     }
   }
 
-  #isFree(lease: KubeObject): boolean {
+  /**
+   * One that was let go, at once. One that is absent or was emptied while it was held only when its holder has certainly noticed: a Lease
+   * duration after it was first seen so. Without any sign of a leader there is none to wait for.
+   */
+  #isFree(lease: KubeObject | undefined): boolean {
+    const { clock, identity, mayHaveLeader } = this.#options;
     const { holder, durationMs } = specOf(lease);
-    if (holder === "" || holder === this.#options.identity) return true;
-    return this.#options.clock.now() > (this.#seen?.at ?? Infinity) + durationMs;
+    if (isLetGo(lease) || holder === identity) return true;
+    if (lease === undefined && !this.#hadLease && mayHaveLeader?.() !== true) return true;
+    return clock.now() > (this.#seen?.at ?? Infinity) + Math.max(durationMs, leaseDurationMs);
   }
 
-  #saw(lease: KubeObject): void {
-    const same = this.#seen?.lease.metadata.resourceVersion === lease.metadata.resourceVersion;
+  #saw(lease: KubeObject | undefined): void {
+    this.#hadLease ||= lease !== undefined;
+    const version = lease?.metadata.resourceVersion;
+    const same = this.#seen !== undefined && this.#seen.lease?.metadata.resourceVersion === version;
     if (!same) this.#seen = { lease, at: this.#options.clock.now() };
   }
 
-  async #create(signal: AbortSignal): Promise<void> {
-    const { client, namespace } = this.#options;
-    const ref = { resource: leases, namespace };
-    this.#saw(await client.create(ref, this.#record(undefined), {}, signal));
+  #read(signal: AbortSignal): Promise<KubeObject | undefined> {
+    const { client, namespace, name } = this.#options;
+    return client.get({ resource: leases, namespace, name }, {}, signal);
   }
 
-  async #write(lease: Manifest, signal: AbortSignal): Promise<void> {
+  /** In place of the one that is there, or of none. */
+  async #write(previous: KubeObject | undefined, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options;
+    const record = this.#record(previous);
+    if (previous !== undefined) return this.#replace(record, signal);
+    this.#saw(await client.create({ resource: leases, namespace }, record, {}, signal));
+  }
+
+  async #replace(lease: Manifest, signal: AbortSignal): Promise<void> {
     const { client, namespace, name } = this.#options;
     this.#saw(await client.replace({ resource: leases, namespace, name }, lease, {}, signal));
   }
@@ -167,8 +187,14 @@ interface LeaseSpec {
   readonly transitions: number;
 }
 
-/** Whether nobody holds a Lease: it was let go. */
-export function isLetGo(lease: KubeObject): boolean {
+/** Whether the holder of a Lease has let it go, and somebody else may work at once. */
+export function isLetGo(lease: KubeObject | undefined): boolean {
+  return (
+    lease !== undefined && isEmpty(lease) && specOf(lease).durationMs <= releasedSeconds * 1_000
+  );
+}
+
+function isEmpty(lease: KubeObject | undefined): boolean {
   return specOf(lease).holder === "";
 }
 
@@ -188,4 +214,9 @@ function specOf(lease: KubeObject | undefined): LeaseSpec {
 
 function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409;
+}
+
+/** Also 404: what was to be replaced is not there. */
+function isOutdated(error: unknown): boolean {
+  return isConflict(error) || (error instanceof ApiError && error.status === 404);
 }

@@ -1,6 +1,6 @@
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 
-import { lead, type Leadership } from "../../controller/leader.ts";
+import { lead, type LeaderOptions, type Leadership } from "../../controller/leader.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -16,10 +16,14 @@ beforeEach(() => {
 
 function leading(
   identity: string,
-  onTrouble: (isInTrouble: boolean) => void = () => undefined,
+  {
+    onTrouble = () => undefined,
+    mayHaveLeader = () => false,
+  }: Partial<Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">> = {},
 ): Promise<Leadership> {
   const options = {
     onTrouble,
+    mayHaveLeader,
     client: hub,
     namespace: "knfleet-system",
     name: "knfleet-controller",
@@ -46,7 +50,7 @@ test("the first one creates the Lease and leads", async () => {
 test("a Lease that cannot be had is told as trouble, and so is its end", async () => {
   const told: boolean[] = [];
   hub.fail();
-  const waiting = leading("one", (isInTrouble) => told.push(isInTrouble));
+  const waiting = leading("one", { onTrouble: (isInTrouble) => told.push(isInTrouble) });
   await clock.advance(3_000);
   expect(told).toEqual([true, true]);
   hub.work();
@@ -157,4 +161,90 @@ test("a leader whose Lease is deleted makes it again", async () => {
   await clock.advance(4_000);
   expect(leadership.mayWrite()).toBe(true);
   expect(lease()).toMatchObject({ holderIdentity: "one" });
+});
+
+test("a leader whose Lease is emptied takes it again", async () => {
+  const leadership = await leading("one");
+  const before = lease();
+  hub.edit("Lease", "knfleet-controller", { spec: { ...before, holderIdentity: "" } });
+  await clock.advance(4_000);
+  expect(leadership.mayWrite()).toBe(true);
+  expect(lease()).toMatchObject({ holderIdentity: "one" });
+});
+
+test("a leader whose Lease another one had and let go again is told at once", async () => {
+  const leadership = await leading("one");
+  const released = { holderIdentity: "", leaseDurationSeconds: 1 };
+  hub.edit("Lease", "knfleet-controller", { spec: released });
+  await clock.advance(2_000);
+  expect(leadership.lost.aborted).toBe(true);
+});
+
+test("a leader that finds another one's Lease in place of its own is told by its next renewal", async () => {
+  const leadership = await leading("one");
+  hub.drop("Lease", "knfleet-controller");
+  hub.edit("Lease", "knfleet-controller", { spec: { holderIdentity: "two" } });
+  await clock.advance(2_000);
+  expect(leadership.lost.aborted).toBe(true);
+});
+
+/** What somebody may do to the Lease while it is held. */
+const interventions: readonly (readonly [string, () => void])[] = [
+  ["deleted", () => hub.drop("Lease", "knfleet-controller")],
+  [
+    "emptied",
+    () => {
+      const spec = { ...lease(), holderIdentity: "" };
+      hub.edit("Lease", "knfleet-controller", { spec });
+    },
+  ],
+  ["without a spec", () => void hub.edit("Lease", "knfleet-controller", { spec: undefined })],
+  [
+    "shortened",
+    () => {
+      const spec = { ...lease(), leaseDurationSeconds: 1 };
+      hub.edit("Lease", "knfleet-controller", { spec });
+    },
+  ],
+];
+
+describe.each(interventions)("a Lease that is %s while it is held", (_, intervene) => {
+  test("is still its holder's, and never do two lead", async () => {
+    const first = await leading("one");
+    let second: Leadership | undefined;
+    void leading("two").then((leadership) => (second = leadership));
+    await clock.advance(5_500);
+    intervene();
+    for (let passed = 0; passed < 60_000; passed += 100) {
+      await clock.advance(100);
+      expect(first.mayWrite() && second?.mayWrite() === true).toBe(false);
+    }
+    expect(first.mayWrite()).toBe(true);
+    expect(lease()).toMatchObject({ holderIdentity: "one", leaseDurationSeconds: 15 });
+  });
+
+  test("is another's only when a holder that cannot renew it has given up", async () => {
+    const first = await leading("one");
+    let second: Leadership | undefined;
+    void leading("two").then((leadership) => (second = leadership));
+    await clock.advance(5_500);
+    hub.failFor("one");
+    intervene();
+    for (let passed = 0; passed < 10_000; passed += 100) {
+      expect(first.mayWrite() && second?.mayWrite() === true).toBe(false);
+      await clock.advance(100);
+    }
+    expect(first.mayWrite()).toBe(false);
+    await clock.advance(8_000);
+    expect(second?.mayWrite()).toBe(true);
+  });
+});
+
+test("a process that finds no Lease where somebody has worked lets a leader's time pass first", async () => {
+  let second: Leadership | undefined;
+  void leading("two", { mayHaveLeader: () => true }).then((leadership) => (second = leadership));
+  await clock.advance(15_000);
+  expect(second).toBeUndefined();
+  await clock.advance(2_000);
+  expect(second?.mayWrite()).toBe(true);
 });

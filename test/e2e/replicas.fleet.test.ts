@@ -94,11 +94,15 @@ async function writesOf(name: string, cluster: Cluster): Promise<readonly Audite
   return writes.filter(({ resource }) => resource !== "leases");
 }
 
+const leaseKey = {
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  namespace: "knfleet-system",
+  name: "knfleet-controller",
+};
+
 async function holder(): Promise<unknown> {
-  const apiVersion = "coordination.k8s.io/v1";
-  const [namespace, name] = ["knfleet-system", "knfleet-controller"];
-  const lease = await fleet().hub.admin.get({ apiVersion, kind: "Lease", namespace, name });
-  return valueAt(lease, "spec", "holderIdentity");
+  return valueAt(await fleet().hub.admin.get(leaseKey), "spec", "holderIdentity");
 }
 
 /** Writes of both replicas to one cluster, told apart, in the order of receipt: `aaabbb` when one wrote after the other. */
@@ -182,3 +186,35 @@ test("a leader that was paused for longer than the Lease writes nothing when it 
     await Promise.all(running.map(({ process }) => process[Symbol.asyncDispose]()));
   }
 }, 600_000);
+
+test("a Lease that is deleted or emptied during an install stays its holder's; never do both write", async () => {
+  const first = await start(replicas[0]);
+  await using _first = first.process;
+  await waitFor("a leader", () => leads(first), { timeoutMs: 60_000 });
+  const second = await start(replicas[1]);
+  await using _second = second.process;
+  await second.process.logged({ msg: "Waiting to become the leader" });
+  const { admin } = fleet().hub;
+  const identity = await holder();
+  const interventions = {
+    deleted: () => admin.remove(leaseKey),
+    emptied: () => admin.patch(leaseKey, { spec: { holderIdentity: "" } }),
+  };
+  for (const [name, intervene] of Object.entries(interventions)) {
+    const since = new Date();
+    const before = (await writesOf(first.name, fleet().spoke(0))).length;
+    fleet().spoke(0).proxy.setRtt(slowRttMs);
+    const keys = await Promise.all([1, 2, 3].map((n) => create(`${name}-${n}`)));
+    await waitFor("writes", async () => {
+      const writes = await writesOf(first.name, fleet().spoke(0));
+      return writes.length > before + 20;
+    });
+    await intervene();
+    await Promise.all(keys.map(ready));
+    fleet().spoke(0).proxy.setRtt(0);
+    expect(await orderOfWrites(fleet().hub, since)).toBe("a");
+    expect(await orderOfWrites(fleet().spoke(0), since)).toBe("a");
+    await waitFor("its holder to renew it", async () => (await holder()) === identity);
+  }
+  expect(leads(second)).toBe(false);
+}, 300_000);

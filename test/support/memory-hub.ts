@@ -49,6 +49,7 @@ export class MemoryHub implements Client {
 
   drop(kind: string, name: string): void {
     this.#objects.delete(`${kind}/${name}`);
+    this.#tell();
   }
 
   get: Client["get"] = async (ref, _options, signal) => {
@@ -93,13 +94,18 @@ export class MemoryHub implements Client {
   watch: Client["watch"] = (ref, _options, signal) => this.#events(ref.resource.kind, signal);
 
   async *#events(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
-    const seen = new Map<string, string>();
+    const seen = new Map<string, KubeObject>();
     while (!signal.aborted) {
       const changed = this.#changed.promise;
+      for (const [name, object] of seen) {
+        if (this.find(kind, name) !== undefined) continue;
+        seen.delete(name);
+        yield { type: "DELETED", object };
+      }
       for (const object of this.all(kind)) {
-        const { name, resourceVersion } = object.metadata;
-        if (seen.get(name) === resourceVersion) continue;
-        seen.set(name, resourceVersion);
+        const { name } = object.metadata;
+        if (seen.get(name) === object) continue;
+        seen.set(name, object);
         yield { type: "MODIFIED", object };
       }
       await abortable(changed, signal).catch(() => undefined);
@@ -125,9 +131,13 @@ export class MemoryHub implements Client {
     const metadata = { ...object.metadata, name, uid, resourceVersion: `${this.#version}` };
     const stored = { ...object, metadata };
     this.#objects.set(`${object.kind}/${name}`, stored);
+    this.#tell();
+    return stored;
+  }
+
+  #tell(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
-    return stored;
   }
 }
 
