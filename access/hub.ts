@@ -6,6 +6,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { hubCredential, pemOf } from "./hub-credentials.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";
+import type { Silence } from "./liveness.ts";
 import { pluginEnvironment } from "./plugin-environment.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "./proxy-url.ts";
 import { RequestCounters } from "./request-counters.ts";
@@ -16,6 +17,8 @@ import type { MayWrite } from "./write-permit.ts";
 export interface HubOptions extends KubeconfigSource {
   readonly userAgent: string;
   readonly counters?: RequestCounters;
+  /** How fast a connection that says nothing any more is given up; default: `defaultSilence`. */
+  readonly silence?: Silence;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
   readonly onRequest?: RequestObserver;
@@ -30,6 +33,8 @@ export interface HubConnection extends AsyncDisposable {
   readonly context: string;
   /** Namespace of the context; `default` when it names none. */
   readonly namespace: string;
+  /** What is sent from now on goes over a new connection, perhaps to another API server; what runs may finish. */
+  reconnect(): void;
 }
 
 /**
@@ -57,11 +62,13 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     credentials,
     ...(options.mayWrite === undefined ? {} : { mayWrite: options.mayWrite }),
     ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
+    ...(options.silence === undefined ? {} : { silence: options.silence }),
   });
   return {
     client: createKubeClient(requester),
     context: config.context,
     namespace: config.namespace,
+    reconnect: () => requester.reconnect(),
     [Symbol.asyncDispose]: async () => {
       credentials[Symbol.dispose]();
       await requester[Symbol.asyncDispose]();

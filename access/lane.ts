@@ -6,6 +6,7 @@ import { abortable } from "./abortable.ts";
 import { type ConnectTimes, timedConnector } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.ts";
+import { defaultSilence, pingIntervalMs } from "./liveness.ts";
 import { assertMayWrite, type MayWrite } from "./write-permit.ts";
 
 /** How many requests a lane may have in flight: what it is a connection for each of them to a server without HTTP/2. */
@@ -123,7 +124,7 @@ export class Lane {
       h2Options: {
         maxConcurrentStreams: 100,
         connectionWindowSize: 16 * 1024 * 1024,
-        pingInterval: 4_000,
+        pingInterval: pingIntervalMs(this.#options.silence ?? defaultSilence),
       },
       connect: this.#known(
         timedConnector(

@@ -9,6 +9,13 @@ export interface Silence {
 /** 14 to 16 s of silence; with a PING every 4 s a living server is heard three times in it. */
 export const defaultSilence: Silence = { everyMs: 2_000, limit: 7 };
 
+const longestPingMs = 4_000;
+
+/** How often a PING is sent, so that a living server is heard three times in what would be silence. */
+export function pingIntervalMs({ everyMs, limit }: Silence): number {
+  return Math.min(longestPingMs, (everyMs * limit) / 3);
+}
+
 /**
  * How long a server may say nothing on its watches before it is asked whether it still works, 10 to 12 s. Somebody in between may answer a PING for a server that
  * does not work any more, and so does a server whose storage is stuck; bookmarks come a minute apart.

@@ -105,6 +105,13 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     );
   }
 
+  /** What is sent from now on goes over a new connection; what runs may finish on the old one, for half a minute. */
+  reconnect(): void {
+    if (this.#transport === undefined) return;
+    void this.#drain(this.#transport);
+    this.#transport = undefined;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     const transports = [

@@ -1,4 +1,5 @@
 import { connectHub, type HubOptions } from "../access/hub.ts";
+import type { Silence } from "../access/liveness.ts";
 import type { MayWrite } from "../access/write-permit.ts";
 import { systemClock } from "../controller/clock.ts";
 import type { ControllerDeps } from "../controller/controller.ts";
@@ -23,14 +24,19 @@ export interface Candidacy extends AsyncDisposable {
 
 const leaseName = "knfleet-controller";
 
+/** 3 to 4 s: a connection that died without a word must leave time to renew the Lease over another one. */
+const silence: Silence = { everyMs: 1_000, limit: 3 };
+
 /** Stands for the Lease over a connection of its own: a renewal must not wait behind hundreds of other requests. */
 export async function standForLease(
   flags: ControllerFlags,
   { hub, identity, log }: CandidacyOptions,
 ): Promise<Candidacy> {
-  const connection = await connectHub(hub);
+  const connection = await connectHub({ ...hub, silence });
   const namespace = flags.leaderElectionNamespace ?? (await podNamespace(hub.environment));
-  const lease = { client: connection.client, namespace, name: leaseName, identity };
+  const { client } = connection;
+  const reconnect = (): void => connection.reconnect();
+  const lease = { client, reconnect, namespace, name: leaseName, identity };
   let leader: Leadership | undefined;
   return {
     lead: async (circumstances, signal) => {

@@ -18,6 +18,7 @@ export interface Leadership extends AsyncDisposable {
 
 const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
+const shortestPauseMs = 500;
 
 /**
  * Waits until this process holds the Lease, then keeps it until disposed, which releases it. Lease 15 s, renewed every 2 s, given up
@@ -138,10 +139,14 @@ class HeldLease {
   }
 
   async renewUntilTheEnd(): Promise<void> {
+    const { clock } = this.#options;
     try {
-      for (;;) {
-        await delay(this.#options.clock, retryPeriodMs, this.#end);
+      for (let pauseMs = retryPeriodMs; ;) {
+        await delay(clock, pauseMs, this.#end);
+        const startedAt = clock.now();
         if (!(await this.#renew())) return this.#lose();
+        // What hung and was broken off is not put off any longer.
+        pauseMs = Math.max(shortestPauseMs, retryPeriodMs - (clock.now() - startedAt));
       }
     } catch (error) {
       if (!this.#end.aborted) throw error;

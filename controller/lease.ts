@@ -17,6 +17,8 @@ export interface LeaseOptions {
   readonly onTrouble?: (isInTrouble: boolean) => void;
   /** Whether somebody has worked here: a Lease that is absent then may have been taken away from a leader. Absent: nobody has. */
   readonly mayHaveLeader?: () => boolean;
+  /** Called when a request got no answer in time: the next one goes over another connection. Absent: there is no other. */
+  readonly reconnect?: () => void;
 }
 
 /** The kind of the object by which one of several replicas works. */
@@ -30,6 +32,9 @@ const releasedSeconds = 1;
 
 /** How long a request for a Lease that is wanted may take. */
 const askMs = 10_000;
+
+/** How long a renewal may take: when it got no answer there is time for another one. */
+const renewMs = 4_000;
 const releaseMs = 2_000;
 
 /** To replace what is not there any more, to create what somebody else just has, and to see whose it is. */
@@ -49,10 +54,9 @@ export class LeaseHolder {
 
   /** Takes the Lease if it is free; the holder's identity afterwards, undefined when the hub could not be asked. */
   async tryToHold(signal: AbortSignal): Promise<string | undefined> {
-    const { namespace, clock, log, onTrouble } = this.#options;
-    using limit = limited(clock, askMs, signal);
+    const { namespace, log, onTrouble } = this.#options;
     try {
-      const holder = await this.#tryToTake(await this.#read(limit.signal), limit.signal);
+      const holder = await this.#inTime(askMs, (inTime) => this.#tryToTake(inTime), signal);
       onTrouble?.(false);
       return holder;
     } catch (error) {
@@ -65,7 +69,8 @@ export class LeaseHolder {
     }
   }
 
-  async #tryToTake(lease: KubeObject | undefined, signal: AbortSignal): Promise<string> {
+  async #tryToTake(signal: AbortSignal): Promise<string> {
+    const lease = await this.#read(signal);
     this.#saw(lease);
     if (!this.#isFree(lease)) return specOf(lease).holder;
     await this.#write(lease, signal);
@@ -76,7 +81,7 @@ export class LeaseHolder {
   async renew(signal: AbortSignal): Promise<"renewed" | "taken" | "failed"> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#tryToRenew(signal);
+        return await this.#inTime(renewMs, (inTime) => this.#tryToRenew(inTime), signal);
       } catch (error) {
         this.#seen = undefined;
         // Somebody has changed or deleted it, perhaps another one who leads now: that is not put off to the next renewal.
@@ -84,6 +89,21 @@ export class LeaseHolder {
         if (!signal.aborted) this.#options.log.warn({ err: error }, "Could not renew the Lease");
         return "failed";
       }
+    }
+  }
+
+  async #inTime<T>(
+    ms: number,
+    ask: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    using limit = limited(this.#options.clock, ms, signal);
+    try {
+      return await ask(limit.signal);
+    } catch (error) {
+      // A server can hang while its connection lives, and so can what is before it; there may be others.
+      if (limit.signal.aborted && !signal.aborted) this.#options.reconnect?.();
+      throw error;
     }
   }
 

@@ -57,6 +57,26 @@ test("a token that changes keeps the connection (C11)", async () => {
   expect(api.connections).toBe(1);
 });
 
+test("what comes after a new connection was asked for goes over one, while a watch goes on over the old one", async () => {
+  const api = await stub((times) => ({ open: times === 1 }));
+  const requester = requesterTo(api);
+  using watch = await requester.stream({ ...get, verb: "watch" }, 5_000, signal);
+  const events = watch.body[Symbol.asyncIterator]();
+  expect((await events.next()).done).toBe(false);
+  await requester.send(get, signal);
+  expect(api.connections).toBe(1);
+  requester.reconnect();
+  await requester.send(get, signal);
+  await requester.send(get, signal);
+  expect(api.connections).toBe(2);
+  const next = events.next().then(
+    () => "ended",
+    () => "ended",
+  );
+  const quiet = new Promise((resolve) => setTimeout(resolve, 300, "goes on"));
+  expect(await Promise.race([next, quiet])).toBe("goes on");
+});
+
 test("a watch goes on while the client certificate changes (C10)", async () => {
   const one = authority.issue({ commonName: "one", usage: "client" });
   const two = authority.issue({ commonName: "two", usage: "client" });

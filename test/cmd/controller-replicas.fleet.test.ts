@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { operatorApiVersion } from "../../api/component.ts";
+import type { Access } from "../fleet/cluster.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
@@ -13,7 +14,7 @@ const root = resolve(import.meta.dirname, "../..");
 const fleet = useFleet({ spokes: 0, hub: { kwok: false } });
 
 /** With exactly the rights that docs/hub-role.yaml gives. */
-async function replica(): Promise<ControllerProcess> {
+async function replica({ server }: Partial<Access> = {}): Promise<ControllerProcess> {
   const { hub } = fleet();
   for (const manifest of await readManifests(join(root, "docs/hub-role.yaml"))) {
     await hub.admin.apply(manifest);
@@ -22,19 +23,24 @@ async function replica(): Promise<ControllerProcess> {
     namespace: "knfleet-system",
     name: "knfleet-controller",
   });
-  const kubeconfig = await hub.writeKubeconfig("replica.kubeconfig", { identity });
+  const access = { identity, ...(server === undefined ? {} : { server }) };
+  const kubeconfig = await hub.writeKubeconfig("replica.kubeconfig", access);
   const releaseDir = join(root, "test/fixtures/release");
   return startControllerProcess({ kubeconfig, releaseDir, leaderElection: true });
 }
 
-async function holder(): Promise<unknown> {
+async function leaseField(name: "holderIdentity" | "renewTime"): Promise<unknown> {
   const lease = await fleet().hub.admin.get({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
     namespace: "knfleet-system",
     name: "knfleet-controller",
   });
-  return valueAt(lease, "spec", "holderIdentity");
+  return valueAt(lease, "spec", name);
+}
+
+function holder(): Promise<unknown> {
+  return leaseField("holderIdentity");
 }
 
 function leads(controller: ControllerProcess): boolean {
@@ -102,6 +108,22 @@ describe("two replicas", () => {
     });
     // A renewal that was on its way may have come to the server, which refuses it.
     expect(own.filter(({ code }) => code >= 300 && code !== 409)).toEqual([]);
+    expect(await holder()).toBe(identity);
+  });
+
+  test("whose leader's connections die without a word go on with it, over new ones", async () => {
+    const { proxy } = fleet().hub;
+    await using controller = await replica({ server: proxy.url });
+    await controller.logged({ msg: "Reconciling" });
+    const identity = await holder();
+    proxy.abandon();
+    const abandonedAt = Date.now();
+    // Longer than it may be without a renewal, and than anybody else has to leave the Lease alone.
+    await waitFor("renewals", async () => {
+      const renewedAt = Date.parse(String(await leaseField("renewTime")));
+      return renewedAt > abandonedAt + 16_000 || controller.logLines({ level: "error" }).length > 0;
+    });
+    expect(controller.logLines({ level: "error" })).toEqual([]);
     expect(await holder()).toBe(identity);
   });
 

@@ -19,11 +19,13 @@ function leading(
   {
     onTrouble = () => undefined,
     mayHaveLeader = () => false,
-  }: Partial<Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">> = {},
+    reconnect = () => undefined,
+  }: Partial<Pick<LeaderOptions, "onTrouble" | "mayHaveLeader" | "reconnect">> = {},
 ): Promise<Leadership> {
   const options = {
     onTrouble,
     mayHaveLeader,
+    reconnect,
     client: hub,
     namespace: "knfleet-system",
     name: "knfleet-controller",
@@ -144,6 +146,32 @@ test("a leader keeps on after one failed renewal", async () => {
   await clock.advance(60_000);
   expect(leadership.mayWrite()).toBe(true);
   expect(leadership.lost.aborted).toBe(false);
+});
+
+test("a leader whose renewal hangs sends another one over another connection, in time", async () => {
+  const leadership = await leading("one", { reconnect: () => hub.work() });
+  hub.hang();
+  await clock.advance(60_000);
+  expect(leadership.mayWrite()).toBe(true);
+  expect(leadership.lost.aborted).toBe(false);
+});
+
+test("a leader whose renewal is refused keeps its pace and its connection", async () => {
+  let connections = 1;
+  await leading("one", { reconnect: () => (connections += 1) });
+  await clock.advance(1_000);
+  hub.fail();
+  const before = hub.requests;
+  await clock.advance(8_000);
+  expect(hub.requests - before).toBe(4);
+  expect(connections).toBe(1);
+});
+
+test("a process whose question for the Lease hangs asks again over another connection", async () => {
+  hub.hang();
+  const waiting = leading("one", { reconnect: () => hub.work() });
+  await clock.advance(12_500);
+  expect((await waiting).mayWrite()).toBe(true);
 });
 
 test("a leader whose Lease is taken by force is told at once", async () => {
