@@ -8,6 +8,8 @@ export interface Attempted {
   readonly key: ObjectKey;
   /** See gates.ts. */
   readonly isOfNewKind: boolean;
+  /** It binds a role of the same run that was given up. */
+  readonly lacksRole: boolean;
   /** Namespace of the installation, which exists when the first object is sent. */
   readonly installNamespace: string;
 }
@@ -62,12 +64,16 @@ export function refusalOf(error: Facts, attempted: Attempted): Refusal {
   }
 }
 
-function notFound(error: Facts, { key, isOfNewKind, installNamespace }: Attempted): Refusal {
+function notFound(error: Facts, attempted: Attempted): Refusal {
+  const { key, isOfNewKind, lacksRole, installNamespace } = attempted;
   if (!error.isStatus) {
     const message = `The cluster does not serve ${key.apiVersion} ${key.kind}`;
     return isOfNewKind ? { kind: "temporary", message } : { kind: "parked", message };
   }
-  if (!/\bnamespaces "/.test(error.message)) return temporary(error);
+  if (!/\bnamespaces "/.test(error.message)) {
+    // Who may not bind any role has to hold what the role grants, which only the role itself tells.
+    return lacksRole ? { kind: "parked", message: "Waiting for its role" } : temporary(error);
+  }
   const message = `Namespace ${key.namespace ?? ""} does not exist`;
   return { kind: key.namespace === installNamespace ? "busy" : "parked", message };
 }

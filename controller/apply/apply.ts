@@ -91,7 +91,7 @@ class ApplyRun {
   readonly #causes = new Map<string, readonly StatusCause[]>();
   readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
   readonly #began: number;
-  #lastAnswer: number;
+  #lastAccepted: number;
 
   constructor(objects: readonly Gated[], deps: ApplyDeps, signal: AbortSignal) {
     this.#deps = deps;
@@ -101,7 +101,7 @@ class ApplyRun {
     this.#open = new Set(objects.map(({ object }) => object.id));
     this.#result = { applied: [], parked: [], failed: [] };
     this.#began = deps.clock.now();
-    this.#lastAnswer = this.#began;
+    this.#lastAccepted = this.#began;
   }
 
   async finished(): Promise<Applied> {
@@ -145,7 +145,7 @@ class ApplyRun {
       case "busy":
         throw new FleetError("ClusterBusy", refusal.message);
       case "temporary":
-        if (this.#deps.clock.now() - this.#lastAnswer > this.#patienceMs) {
+        if (this.#deps.clock.now() - this.#lastAccepted > this.#patienceMs) {
           this.#settle(object, "parked", refusal.message);
           return;
         }
@@ -164,7 +164,7 @@ class ApplyRun {
     }
   }
 
-  async #send({ object, after, ...gated }: Gated): Promise<Refusal | undefined> {
+  async #send({ object, after, role, ...gated }: Gated): Promise<Refusal | undefined> {
     // A kind that was not accepted will not be served soon either.
     const isOfNewKind = gated.isOfNewKind && after.every((id) => !this.#given.has(id));
     const { requests, installNamespace, onApplied, onRefused } = this.#deps;
@@ -181,7 +181,8 @@ class ApplyRun {
       if (!(error instanceof ApiError)) throw error;
       onRefused?.(object, error);
       this.#causes.set(object.id, error.causes);
-      return refusalOf(error, { key: object.key, isOfNewKind, installNamespace });
+      const lacksRole = role !== undefined && this.#given.has(role);
+      return refusalOf(error, { key: object.key, isOfNewKind, lacksRole, installNamespace });
     } finally {
       this.#inFlight -= 1;
     }
@@ -229,15 +230,16 @@ class ApplyRun {
   #settle(object: Prepared, list: "applied"): void;
   #settle(object: Prepared, list: "parked" | "failed", message: string): void;
   #settle({ id, key }: Prepared, list: keyof Applied, message = ""): void {
-    if (list === "applied") this.#result.applied.push(key);
-    else {
+    if (list === "applied") {
+      this.#result.applied.push(key);
+      this.#lastAccepted = this.#deps.clock.now();
+    } else {
       this.#result[list].push({ key, message });
       this.#given.add(id);
     }
     if (list === "parked") this.#hindered.set(id, message);
     else this.#hindered.delete(id);
     this.#open.delete(id);
-    this.#lastAnswer = this.#deps.clock.now();
     this.#tell();
     // A gate may be open.
     this.#start();

@@ -1,5 +1,5 @@
 import { isRecord } from "../../api/fields.ts";
-import { groupOf } from "../../api/kubernetes.ts";
+import { groupOf, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Prepared } from "./prepare.ts";
 
 /** An object with its place in the order of an apply. */
@@ -11,6 +11,8 @@ export interface Gated {
   readonly after: readonly string[];
   /** The CustomResourceDefinition of its kind is sent in the same run, so that the server may not serve it yet. */
   readonly isOfNewKind: boolean;
+  /** Identity of the role that it binds, when that is part of the same set. */
+  readonly role?: string;
 }
 
 /**
@@ -22,6 +24,7 @@ export function gated(objects: readonly Prepared[]): readonly Gated[] {
   const definitions = new Map(objects.flatMap(definedKind));
   const definitionOf = (object: Prepared): string | undefined => definitions.get(kindOf(object));
   const needed = new Set(objects.map(definitionOf));
+  const roles = new Set(objects.filter(({ key }) => isRole(key)).map(({ id }) => id));
   return objects
     .map((object): Gated => {
       const definition = definitionOf(object);
@@ -29,7 +32,9 @@ export function gated(objects: readonly Prepared[]): readonly Gated[] {
         return { object, rank: customRank, after: [definition], isOfNewKind: true };
       }
       const rank = needed.has(object.id) ? 1 : rankOf(object);
-      return { object, rank, after: [], isOfNewKind: false };
+      const role = boundBy(object);
+      const bound = role !== undefined && roles.has(role) ? { role } : {};
+      return { object, rank, after: [], isOfNewKind: false, ...bound };
     })
     .toSorted((a, b) => a.rank - b.rank);
 }
@@ -52,6 +57,20 @@ const ranks: Readonly<Record<string, number>> = {
 
 function rankOf(object: Prepared): number {
   return ranks[kindOf(object)] ?? 3;
+}
+
+function isRole({ kind }: ObjectKey): boolean {
+  return kind === "Role" || kind === "ClusterRole";
+}
+
+/** Identity of the role that a binding grants; undefined for other objects. */
+function boundBy({ key, manifest }: Prepared): string | undefined {
+  const ref = manifest["roleRef"];
+  if (groupOf(key.apiVersion) !== "rbac.authorization.k8s.io" || !isRecord(ref)) return undefined;
+  const { apiVersion, namespace } = key;
+  const role = { apiVersion, kind: String(ref["kind"]), name: String(ref["name"]) };
+  const isLocal = role.kind === "Role" && namespace !== undefined;
+  return identityOf(isLocal ? { ...role, namespace } : role);
 }
 
 /** Group and kind of an object, over all its versions. */

@@ -22,10 +22,11 @@ interface Case {
   readonly retryAfterMs?: number;
   readonly key?: typeof config;
   readonly isOfNewKind?: boolean;
+  readonly lacksRole?: boolean;
 }
 
 function verdictOn({ status, message = "", causes = [], isStatus = true, ...rest }: Case) {
-  const { retryAfterMs, key = config, isOfNewKind = false } = rest;
+  const { retryAfterMs, key = config, isOfNewKind = false, lacksRole = false } = rest;
   const error = {
     status,
     message,
@@ -33,7 +34,7 @@ function verdictOn({ status, message = "", causes = [], isStatus = true, ...rest
     isStatus,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
-  return refusalOf(error, { key, isOfNewKind, installNamespace: "knative" });
+  return refusalOf(error, { key, isOfNewKind, lacksRole, installNamespace: "knative" });
 }
 
 const notServed = { status: 404, message: "404 page not found", isStatus: false, key: certificate };
@@ -74,6 +75,14 @@ describe("a refusal", () => {
       status: 404,
       message: 'clusterroles.rbac.authorization.k8s.io "x" not found',
       kind: "temporary",
+    },
+    {
+      what: "for want of a role that was given up",
+      status: 404,
+      message: 'clusterroles.rbac.authorization.k8s.io "x" not found',
+      lacksRole: true,
+      kind: "parked",
+      says: "Waiting for its role",
     },
     {
       what: "because our namespace is going",

@@ -1,80 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError, type ApiErrorFacts, ConnectionError } from "../../../access/api-error.ts";
-import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
+import { ConnectionError } from "../../../access/api-error.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
 import { apply, type Applied, type ApplyDeps } from "../../../controller/apply/apply.ts";
 import type { Progress } from "../../../controller/apply/change-set.ts";
 import { gated } from "../../../controller/apply/gates.ts";
-import type { Prepared } from "../../../controller/apply/prepare.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
-
-type Answer = "taken" | "going" | Partial<ApiErrorFacts> | Error;
-
-/** A server that answers each object by its name, and only when it is told to. */
-class Server {
-  readonly sent: string[] = [];
-  readonly cleared: string[] = [];
-  /** How often something can be done about a refusal. */
-  clearable = 1;
-  readonly #answers = new Map<string, Answer[]>();
-  readonly #held = new Map<string, () => void>();
-  running = 0;
-  mostRunning = 0;
-
-  /** What an object meets, one answer a request; the last one stays. */
-  answer(name: string, ...answers: Answer[]): void {
-    this.#answers.set(name, answers);
-  }
-
-  /** Keeps the requests for an object open until `release`. */
-  hold(...names: string[]): void {
-    for (const name of names) this.#held.set(name, () => undefined);
-  }
-
-  release(name: string): Promise<void> {
-    const go = this.#held.get(name);
-    this.#held.delete(name);
-    go?.();
-    return settled();
-  }
-
-  send = async ({ key }: Prepared, signal: AbortSignal): Promise<KubeObject> => {
-    this.sent.push(key.name);
-    this.running += 1;
-    this.mostRunning = Math.max(this.mostRunning, this.running);
-    try {
-      if (this.#held.has(key.name)) await this.#until(key.name, signal);
-      await Promise.resolve();
-      return this.#answerOf(key.name);
-    } finally {
-      this.running -= 1;
-    }
-  };
-
-  clear = (object: Prepared): Promise<boolean> => {
-    this.cleared.push(object.key.name);
-    return Promise.resolve(this.cleared.length <= this.clearable);
-  };
-
-  #until(name: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#held.set(name, resolve);
-      signal.addEventListener("abort", () => reject(signal.reason));
-    });
-  }
-
-  #answerOf(name: string): KubeObject {
-    const answers = this.#answers.get(name) ?? ["taken"];
-    const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? "taken";
-    if (answer instanceof Error) throw answer;
-    const facts = { reason: "", message: "", causes: [], isStatus: true, request: "PATCH /" };
-    if (typeof answer === "object") throw new ApiError({ status: 500, ...facts, ...answer });
-    const leaving = answer === "going" ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {};
-    const metadata = { name, uid: name, resourceVersion: "1", ...leaving };
-    return { apiVersion: "v1", kind: "Any", metadata };
-  }
-}
+import { type Answer, Server } from "./scripted-server.ts";
 
 const busy = { status: 503 };
 
@@ -256,12 +189,58 @@ describe("a temporary refusal", () => {
     expect(namesOf(await result)).toEqual({ applied: ["b"], parked: ["a"], failed: [] });
   });
 
-  test("is parked soon when a repair or a new specification waits for the end", async () => {
+  test("is parked together with others, because what was given up is no progress", async () => {
     const server = new Server();
     server.answer("a", busy);
-    const { result, clock } = start(configs("a", "b"), server, { isAwaited: () => true });
+    server.answer("b", busy);
+    server.answer("late", ...Array.from({ length: 200 }, () => busy), { status: 400 });
+    const { result, clock } = start(configs("a", "b", "late"), server);
+    await clock.advance(121_000);
+    expect(clock.pending).toBe(0);
+    const ends = namesOf(await result);
+    expect(ends.parked.toSorted()).toEqual(["a", "b"]);
+    expect(ends.failed).toEqual(["late"]);
+  });
+
+  test("is parked soon when a repair or a new specification waits for the end", async () => {
+    const server = new Server();
+    for (const name of ["a", "c", "d"]) server.answer(name, busy);
+    const { result, clock } = start(configs("a", "b", "c", "d"), server, { isAwaited: () => true });
     await clock.advance(2_000);
-    expect(namesOf(await result)).toEqual({ applied: ["b"], parked: ["a"], failed: [] });
+    expect(clock.pending).toBe(0);
+    const { applied, parked } = namesOf(await result);
+    expect([applied, parked.toSorted()]).toEqual([["b"], ["a", "c", "d"]]);
+  });
+
+  test("of a binding is parked at once when its role was given up", async () => {
+    const server = Object.assign(new Server(), { clearable: 0 });
+    const group = "rbac.authorization.k8s.io/v1";
+    const bound = (kind: string, name: string) =>
+      manifestOf(`${group} RoleBinding knative/of-${name}`, { roleRef: { kind, name } });
+    for (const name of ["own", "wide"]) server.answer(name, { status: 403 });
+    for (const name of ["of-own", "of-wide", "of-foreign"]) server.answer(name, { status: 404 });
+    const roles = [
+      manifestOf(`${group} Role knative/own`),
+      manifestOf(`${group} ClusterRole wide`),
+    ];
+    const bindings = [bound("Role", "own"), bound("ClusterRole", "wide"), bound("Role", "foreign")];
+    server.hold("own");
+    const { result, clock } = start([...bindings, ...roles, ...configs("c")], server);
+    const tries = (wanted: string) => server.sent.filter((name) => name === wanted).length;
+    await clock.advance(1_000);
+    expect([tries("of-own"), tries("of-wide")]).toEqual([tries("of-foreign"), 2]);
+    await server.release("own");
+    await clock.advance(1_000);
+    expect(tries("of-own")).toBeLessThan(tries("of-foreign"));
+    await clock.advance(120_000);
+    expect(await result).toMatchObject({
+      parked: [
+        { key: { name: "of-wide" }, message: "Waiting for its role" },
+        { key: { name: "of-own" }, message: "Waiting for its role" },
+        { key: { name: "of-foreign" }, message: "The API server answers with status 404" },
+      ],
+      failed: [{ key: { name: "wide" } }, { key: { name: "own" } }],
+    });
   });
 });
 

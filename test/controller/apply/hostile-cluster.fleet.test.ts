@@ -154,6 +154,45 @@ test("a quota that is used up refuses objects by its name, holds no other, and i
   await removed(scene);
 });
 
+test("without the verbs bind and escalate an install ends at once, names them, and holds no other object", async () => {
+  const spoke = fleet().spoke(0);
+  const namespace = "plain";
+  const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+  const { token } = await spoke.serviceAccountToken({
+    namespace: "default",
+    name: "plain",
+    rules: [{ apiGroups: ["*"], resources: ["*"], verbs }],
+  });
+  const kubeconfig = await spoke.writeKubeconfig("plain.kubeconfig", { identity: { token } });
+  const component = eventing({}, { namespace });
+  await using opening = await openInstaller(spoke, { component, kubeconfig });
+  const { installer } = opening;
+  const group = "rbac.authorization.k8s.io";
+  const names = ["plain-a", "plain-b"];
+  const roles = names.map((name) =>
+    manifestOf(`${group}/v1 ClusterRole ${name}`, {
+      rules: [{ apiGroups: ["example.com"], resources: ["things"], verbs: ["*"] }],
+    }),
+  );
+  const bindings = names.map((name) =>
+    manifestOf(`${group}/v1 ClusterRoleBinding ${name}`, {
+      roleRef: { apiGroup: group, kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", name: "any", namespace }],
+    }),
+  );
+  const { applied, parked, failed } = await installer.install({
+    rendered: renderedOf(...roles, ...bindings, configMap(namespace, "one")),
+  });
+  expect(applied).toEqual([expect.objectContaining({ kind: "ConfigMap" })]);
+  expect(failed.map(({ message }) => message)).toEqual(
+    names.map(() => expect.stringContaining("lacks the verbs bind and escalate")),
+  );
+  expect(parked).toEqual(
+    bindings.map((binding) => ({ key: keyOf(binding), message: "Waiting for its role" })),
+  );
+  await removed({ component, spoke, ...opening });
+});
+
 test("a CRD of which the cluster still stores an old version is named with the field, and holds no other object", async () => {
   await using scene = await opened("stored", "admin");
   const { installer, spoke } = scene;
