@@ -1,16 +1,19 @@
-import { isOutdatedPatch } from "../../access/api-error.ts";
+import { ApiError, isOutdatedPatch } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { refusalOf } from "./apply-error.ts";
 import type { EngineRequests } from "./apply-requests.ts";
+import type { Trouble } from "./change-set.ts";
 import type { InventoryEntry } from "./inventory.ts";
 import { type Desired, outlives } from "./prepare.ts";
-import { adoptionPatch } from "./take-over.ts";
+import { adoptionPatch, keptAnnotations } from "./take-over.ts";
 
 export interface AdoptDeps {
   readonly client: Pick<KubeClient, "get" | "patch">;
   readonly fieldManager: string;
   readonly componentUid: string;
+  readonly installNamespace: string;
   readonly desired: Desired;
   /** Of the apply that follows. */
   readonly requests: Pick<EngineRequests, "adopt">;
@@ -30,25 +33,79 @@ export function entriesOf(objects: readonly KubeObject[]): readonly InventoryEnt
   return objects.map((object) => ({ ...keyOf(object), hash: "" }));
 }
 
+/** What an adoption left undone. */
+export interface Unadopted {
+  /** How many objects the cluster did not let us take over for now. */
+  readonly count: number;
+  /** The obsolete ones among them, as `apply` sorts what is refused: nobody else will try again. */
+  readonly parked: readonly Trouble[];
+  readonly failed: readonly Trouble[];
+  /** Whether these troubles make it necessary to go through the adoption once more. */
+  isUnfinished(troubles: readonly Trouble[]): boolean;
+}
+
 /**
  * Makes what upstream's operator wrote ours, without a change to what it says: fields that the next apply leaves out can be
  * removed by it, and what is obsolete carries our label, by which it is found and pruned. One patch an object, two when it was
- * changed in between.
+ * changed in between. An object that the cluster refuses holds no other: what is wanted is taken over when it is sent.
  */
 export async function adopt(
   found: readonly KubeObject[],
   deps: AdoptDeps,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Unadopted> {
   const wanted = new Map(deps.desired.objects.map((object) => [object.id, object]));
   const obsolete = new Set(obsoleteAmong(found, deps.desired));
-  await Promise.all(
+  const refusals = await allOf(
     found.map(async (live) => {
       const object = wanted.get(identityOf(keyOf(live)));
-      if (object !== undefined) await deps.requests.adopt(object, live, signal);
-      else if (obsolete.has(live)) await labelled(live, deps, signal);
+      if (object !== undefined) {
+        return refusalIn(live, () => deps.requests.adopt(object, live, signal), deps);
+      }
+      return obsolete.has(live) && refusalIn(live, () => labelled(live, deps, signal), deps);
     }),
   );
+  const refused = refusals.filter((refusal) => refusal !== false);
+  const undone = refused.filter(({ live }) => obsolete.has(live));
+  // A Deployment must not be sent without the notes that an adoption knows of.
+  const once = found.filter((live) => obsolete.has(live) || keptAnnotations(live) !== undefined);
+  const ids = new Set(once.map((live) => identityOf(keyOf(live))));
+  return {
+    count: refused.length,
+    parked: undone.filter(({ isForGood }) => !isForGood).map(({ trouble }) => trouble),
+    failed: undone.filter(({ isForGood }) => isForGood).map(({ trouble }) => trouble),
+    isUnfinished: (troubles) => troubles.some(({ key }) => ids.has(identityOf(key))),
+  };
+}
+
+/** All results; when there is none of one, its error, once nothing is under way any more. */
+async function allOf<Result>(works: readonly Promise<Result>[]): Promise<readonly Result[]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
+}
+
+interface Refused {
+  readonly live: KubeObject;
+  readonly trouble: Trouble;
+  readonly isForGood: boolean;
+}
+
+async function refusalIn(
+  live: KubeObject,
+  work: () => Promise<unknown>,
+  { installNamespace }: AdoptDeps,
+): Promise<Refused | false> {
+  try {
+    await work();
+    return false;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const key = keyOf(live);
+    const attempted = { key, isOfNewKind: false, lacksRole: false, installNamespace };
+    const { kind, message } = refusalOf(error, attempted);
+    const isForGood = kind === "permanent" || kind === "invalid";
+    return { live, trouble: { key, message }, isForGood };
+  }
 }
 
 const maxAttempts = 5;

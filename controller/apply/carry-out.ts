@@ -39,7 +39,7 @@ export async function carriedOut(
   work: Begun,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const { desired, memory } = work;
+  const { desired, memory, unadopted } = work;
   guardAll(work);
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, work, corrected);
@@ -48,9 +48,11 @@ export async function carriedOut(
     apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal),
   );
   await abortable(work.first, signal);
-  await unblockAmong(sent.parked, work, signal);
-  const parked = sorted([...sent.parked, ...plan.leaving.map(stillLeaving)]);
-  const accepted = parked.length + sent.failed.length === 0;
+  const leaving = plan.leaving.map(stillLeaving);
+  const parked = sorted([...sent.parked, ...leaving, ...(unadopted?.parked ?? [])]);
+  const refused = [...sent.failed, ...(unadopted?.failed ?? [])];
+  await unblockAmong(parked, work, signal);
+  const accepted = parked.length + refused.length === 0;
   const { pruned, failed, lingering } = await prune(
     accepted ? plan.prune : [],
     pruneDeps(work),
@@ -59,7 +61,8 @@ export async function carriedOut(
   const stuck = new Set([...failed, ...lingering].map(({ key }) => identityOf(key)));
   const left = plan.prune.filter((entry) => !accepted || stuck.has(identityOf(entry)));
   const complete = memory.inventoryOf(desired, accepted && left.length === 0);
-  const inventory = unionOf(complete, { ...complete, entries: left });
+  const adopting = unadopted?.isUnfinished([...parked, ...refused]) === true;
+  const inventory = { ...unionOf(complete, { ...complete, entries: left }), adopting };
   watchAll(work, inventory);
   await record(inventory, work, signal);
   if (accepted) memory.isAuditDue = false;
@@ -68,7 +71,7 @@ export async function carriedOut(
     repaired: sent.applied.filter((key) => corrected.has(identityOf(key))),
     unchanged: plan.unchanged.length,
     parked,
-    failed: sorted([...sent.failed, ...failed, ...unwatched(work, inventory)]),
+    failed: sorted([...refused, ...failed, ...unwatched(work, inventory)]),
     pruned,
     lingering: sorted(lingering),
     contested: contestsOf(work),

@@ -6,6 +6,7 @@ import type { Log } from "../log.ts";
 import { firstLists } from "../observe/first-lists.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Rendered } from "../render/rendered.ts";
+import type { Unadopted } from "./adopt.ts";
 import { type Root, type SeenRoot, writeRoot } from "./anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress } from "./change-set.ts";
@@ -79,6 +80,8 @@ export interface Begun extends Work {
   /** Nothing is sent before it resolves; its rejection is thrown. */
   readonly first: Promise<void>;
   readonly requests: EngineRequests;
+  /** Of an adoption: what it left undone. */
+  readonly unadopted?: Unadopted;
 }
 
 /** Adds the requests of one attempt. */

@@ -30,6 +30,7 @@ import { isSettled } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
 import { unlessSecond } from "./second-root.ts";
 import { selectedObjects } from "./selected-objects.ts";
+import { isUpstreams } from "./take-over.ts";
 import { mayBeUpstreams, upstreamObjects } from "./upstream-objects.ts";
 
 /**
@@ -194,13 +195,15 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   return unlessSecond({ before, work, make }, signal, async (attempt) => {
     const next = begun({ ...work, ...attempt, mayExist: true });
     const { requests } = next;
-    const { client, fieldManager } = target;
+    const { client, fieldManager, namespace: installNamespace } = target;
     const componentUid = component.metadata.uid;
     await attempt.first;
-    await adopt(found, { client, fieldManager, componentUid, desired, requests }, signal);
-    deps.log.info({ objects: found.length }, "Took over what the upstream operator installed");
-    if (found.length > 0) deps.onAdopted?.(found.length);
-    return carriedOut(await planned(work, signal), next, signal);
+    const own = { client, fieldManager, installNamespace };
+    const unadopted = await adopt(found, { ...own, componentUid, desired, requests }, signal);
+    const objects = found.filter(isUpstreams).length - unadopted.count;
+    deps.log.info({ objects }, "Took over what the upstream operator installed");
+    if (objects > 0) deps.onAdopted?.(objects);
+    return carriedOut(await planned(work, signal), { ...next, unadopted }, signal);
   });
 }
 

@@ -1,9 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { readRoot } from "../../../controller/apply/anchor.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import { systemClock } from "../../../controller/clock.ts";
 import { finalize } from "../../../controller/finalize.ts";
+import type { Rendered } from "../../../controller/render/render.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
@@ -12,6 +14,7 @@ import { silentLog } from "../../support/silent-log.ts";
 import { dumpOfCluster } from "../../support/spoke-dump.ts";
 import { eventing, type Installer, openInstaller, serving } from "./installer.ts";
 import { writtenTo } from "./spoke-view.ts";
+import { UpstreamOperator } from "./upstream-operator.ts";
 
 const fleet = useFleet({ spokes: [{ kwok: false, admissionWebhooks: true }] });
 
@@ -20,6 +23,10 @@ const configuration = {
   kind: "ValidatingWebhookConfiguration",
   name: "config.webhook.serving.knative.dev",
 };
+
+async function removed({ component, target }: Installer): Promise<void> {
+  await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(120_000));
+}
 
 /** A clock that is ahead of the machine's. */
 function ahead(ms: number) {
@@ -43,6 +50,40 @@ async function fillRules({ admin }: Cluster, manifests: readonly Manifest[]): Pr
     const first = Object(valueAt(await admin.get(key), "webhooks", 0));
     await admin.patch(key, { webhooks: [{ ...first, rules }] });
   }
+}
+
+/** Writes what the webhook's pod writes when it runs, and waits until ConfigMaps are refused for it. */
+async function giveRules({ admin }: Cluster): Promise<void> {
+  const live = await admin.get(configuration);
+  const webhooks = [{ ...Object(valueAt(live, "webhooks", 0)), rules: [rule] }];
+  await admin.patch(configuration, { webhooks });
+  const path = "/api/v1/namespaces/knative-serving/configmaps?dryRun=All";
+  const probe = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      name: "probe",
+      labels: {
+        "app.kubernetes.io/name": "knative-serving",
+        "app.kubernetes.io/component": "logging",
+      },
+    },
+  };
+  await waitFor("the webhook to be in force", () =>
+    admin.request("POST", path, probe).then(
+      () => false,
+      () => true,
+    ),
+  );
+}
+
+/** The webhooks of a release, and a ConfigMap and a Deployment of those that wait for each other. */
+function few({ manifests }: Rendered): readonly Manifest[] {
+  return manifests.filter(
+    ({ kind, metadata }) =>
+      kind.endsWith("Configuration") ||
+      (/^(?:config-logging|controller)$/.test(metadata.name ?? "") && kind !== "ServiceAccount"),
+  );
 }
 
 /** What stays of an installation, of all that was not there before; see docs/removal.md. */
@@ -84,9 +125,7 @@ describe("11.13: Serving and Eventing of the real release", () => {
         () => true,
       ),
     );
-    for (const { component, target } of installers) {
-      await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(120_000));
-    }
+    for (const installer of installers) await removed(installer);
     await vi.waitFor(async () => {
       const now = Object.keys(await dumpOfCluster(spoke)).filter(
         (id) => !Object.hasOwn(before, id),
@@ -104,36 +143,11 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
     await using opened = await openInstaller(spoke, { component });
     const { installer } = opened;
     const rendered = await installer.rendered();
-    const own = rendered.manifests.filter(
-      ({ kind, metadata }) =>
-        kind.endsWith("Configuration") ||
-        (/^(?:config-logging|controller)$/.test(metadata.name ?? "") && kind !== "ServiceAccount"),
-    );
+    const own = few(rendered);
     await installer.install({ rendered: { ...rendered, manifests: own, hash: "own" } });
     await installer.observation.synced(AbortSignal.timeout(60_000));
 
-    // What the webhook's pod writes when it runs.
-    const live = await spoke.admin.get(configuration);
-    const webhooks = [{ ...Object(valueAt(live, "webhooks", 0)), rules: [rule] }];
-    await spoke.admin.patch(configuration, { webhooks });
-    const path = "/api/v1/namespaces/knative-serving/configmaps?dryRun=All";
-    const probe = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: {
-        name: "probe",
-        labels: {
-          "app.kubernetes.io/name": "knative-serving",
-          "app.kubernetes.io/component": "logging",
-        },
-      },
-    };
-    await waitFor("the webhook to be in force", () =>
-      spoke.admin.request("POST", path, probe).then(
-        () => false,
-        () => true,
-      ),
-    );
+    await giveRules(spoke);
 
     const manifests = own.map((manifest) =>
       ["ConfigMap", "Deployment"].includes(manifest.kind)
@@ -176,5 +190,55 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
     expect(
       after?.metadata.managedFields?.filter(({ operation }) => operation === "Apply"),
     ).toHaveLength(1);
+    await removed(installer);
+  });
+
+  test("is adopted from the upstream operator all the same: its Deployment at once, the rest when the rules are emptied", async () => {
+    const spoke = fleet().spoke(0);
+    const component = serving({ version: "1.23.0" });
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const all = await installer.rendered();
+    const rendered = { ...all, manifests: few(all), hash: "few" };
+    const config = rendered.manifests.find(({ metadata }) => metadata.name === "config-logging");
+    if (config === undefined) throw new Error("No ConfigMap");
+    const gone = { ...config, metadata: { ...config.metadata, name: "config-gone" } };
+    const old = { ...rendered, manifests: [...rendered.manifests, gone], hash: "old" };
+    await new UpstreamOperator(spoke.admin, component).reconcile(old);
+    await giveRules(spoke);
+
+    const unblocked: Unblocked[] = [];
+    const counts: number[] = [];
+    const options = {
+      rendered,
+      onUnblocked: (one: Unblocked) => unblocked.push(one),
+      onAdopted: (count: number) => counts.push(count),
+    };
+    const changes = await installer.install(options);
+    expect(changes.applied).toContainEqual(
+      expect.objectContaining({ kind: "Deployment", name: "controller" }),
+    );
+    const message = `Waiting for webhook ${configuration.name}`;
+    expect([changes.failed, changes.parked]).toEqual([
+      [],
+      [gone, config].map((one) => ({
+        key: { ...keyOf(one), namespace: "knative-serving" },
+        message,
+      })),
+    ]);
+    expect(counts).toEqual([rendered.manifests.length - 1]);
+    const rootNow = () => readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    expect((await rootNow())?.inventory).toMatchObject({ complete: false, adopting: true });
+    await installer.install({ ...options, clock: ahead(3 * 60_000 + 1_000) });
+    expect([unblocked.length, counts.length]).toEqual([1, 1]);
+    await waitFor("the ConfigMaps to be accepted", async () => {
+      const { parked } = await installer.install({ ...options, clock: ahead(5 * 60_000) });
+      return parked.length === 0;
+    });
+    const { inventory } = (await rootNow()) ?? {};
+    expect(inventory).toMatchObject({ complete: true });
+    expect(inventory).not.toHaveProperty("adopting");
+    expect(await spoke.admin.get({ ...keyOf(gone), namespace: "knative-serving" })).toBeUndefined();
+    await removed(installer);
   });
 });
