@@ -12,6 +12,7 @@ import {
   isOfController,
   isUpstreams,
   keptAnnotations,
+  ownNotes,
   releasePatch,
   takeOverPatch,
 } from "./take-over.ts";
@@ -32,6 +33,8 @@ export interface EngineRequests extends ApplyRequests {
   contestants(object: Prepared, signal: AbortSignal): Promise<readonly Contestant[]>;
   /** Takes over what upstream's operator wrote on an object that was seen; false when there is nothing of the kind. */
   adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean>;
+  /** To be called for an object that is sent as it was before, so that it keeps those notes of upstream's that an adoption made ours. */
+  keepNotes(object: Prepared, signal: AbortSignal): Promise<void>;
 }
 
 /** The requests of an apply: one for each object, and a look before it for the few with fields that others take over. */
@@ -70,6 +73,13 @@ class Requests implements EngineRequests {
       live = await client.get(refOf(object), { metadataOnly: true }, signal);
     }
     return true;
+  }
+
+  async keepNotes(object: Prepared, signal: AbortSignal): Promise<void> {
+    const { client, fieldManager } = this.#deps;
+    const live = await client.get(refOf(object), { metadataOnly: true }, signal);
+    const notes = live && ownNotes(live, fieldManager);
+    if (notes !== undefined) this.#kept.set(object.id, notes);
   }
 
   async clear(

@@ -28,6 +28,7 @@ import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import type { Prepared } from "./prepare.ts";
 import { prune, type PruneDeps } from "./prune.ts";
+import { keptAnnotations } from "./take-over.ts";
 import { unblock } from "./unblock.ts";
 
 /**
@@ -43,7 +44,8 @@ export async function carriedOut(
   guardAll(work);
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, work, corrected);
-  await reckoned(plan, work, (one) => contestantsOrNone(requests, one, signal));
+  await keepNotes(plan, work, signal);
+  await reckoned(plan, work, (one) => unlessRefused(() => requests.contestants(one, signal), []));
   const sent = await repairing(plan, work, () =>
     apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal),
   );
@@ -76,6 +78,20 @@ export async function carriedOut(
     lingering: sorted(lingering),
     contested: contestsOf(work),
   };
+}
+
+/** An audit or a repair raises no generation that an adoption did not raise. */
+async function keepNotes(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<void> {
+  const { memory, observation, requests } = work;
+  const entries = memory.inventory?.entries ?? [];
+  const sent = new Map(entries.map((entry) => [identityOf(entry), entry.hash]));
+  const noted = plan.apply.filter(({ id, hash }) => {
+    const live = observation.workloads().get(id);
+    return sent.get(id) === hash && live !== undefined && keptAnnotations(live) !== undefined;
+  });
+  await Promise.all(
+    noted.map((one) => unlessRefused(() => requests.keepNotes(one, signal), undefined)),
+  );
 }
 
 /** Sends nothing that names the uid of a root that is gone as its owner, and nothing before it is known that nobody else was first. */
@@ -148,15 +164,11 @@ async function repairing(
 }
 
 /** A question that is refused is not worth the repair. */
-async function contestantsOrNone(
-  requests: EngineRequests,
-  object: Prepared,
-  signal: AbortSignal,
-): Promise<readonly Contestant[]> {
+async function unlessRefused<Answer>(ask: () => Promise<Answer>, none: Answer): Promise<Answer> {
   try {
-    return await requests.contestants(object, signal);
+    return await ask();
   } catch (error) {
-    if (error instanceof ApiError) return [];
+    if (error instanceof ApiError) return none;
     throw error;
   }
 }

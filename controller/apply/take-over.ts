@@ -3,6 +3,7 @@ import type { KubeObject, Manifest, ManagedFieldsEntry } from "../../api/kuberne
 import {
   type FieldSet,
   fieldsAt,
+  hasField,
   isEmpty,
   isFieldSet,
   unionOfFields,
@@ -63,6 +64,19 @@ export function keptAnnotations(live: KubeObject): Readonly<Record<string, strin
   const { annotations = {} } = live.metadata;
   const kept = presentAnnotations(live).map((name) => [name, annotations[name] ?? ""] as const);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** The same as far as an adoption made them ours and nobody has changed them since. */
+export function ownNotes(
+  live: KubeObject,
+  manager: string,
+): Readonly<Record<string, string>> | undefined {
+  const { managedFields = [] } = live.metadata;
+  const own = managedFields.filter((entry) => isOurs(entry, manager)).map(fieldsOf);
+  const notes = Object.entries(keptAnnotations(live) ?? {}).filter(([name]) =>
+    own.some((set) => hasField(set, annotationPath(name))),
+  );
+  return notes.length === 0 ? undefined : Object.fromEntries(notes);
 }
 
 /**

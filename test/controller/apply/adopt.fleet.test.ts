@@ -79,6 +79,10 @@ function hasNote({ metadata }: KubeObject): boolean {
   return Object.hasOwn(metadata.annotations ?? {}, lastApplied);
 }
 
+function versionsOf(objects: readonly KubeObject[]) {
+  return objects.map(({ kind, metadata }) => [kind, metadata.name, metadata.resourceVersion]);
+}
+
 describe.each([
   { name: "Eventing", component: eventing({ version }, { namespace: "eventing" }) },
   { name: "Serving with Kourier", component: serving(kourier, { namespace: "serving" }) },
@@ -118,6 +122,20 @@ describe.each([
       ({ metadata }) => metadata.labels?.[componentUidLabel] === component.metadata.uid,
     );
     expect(labelled).toHaveLength(adopted.filter((object) => !outlives(object)).length);
+  });
+
+  test("is sent again by an audit, which repairs nothing and gives no Deployment another generation", async () => {
+    const spoke = fleet().spoke(0);
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    await installer.install();
+    const before = await liveObjects(spoke, rendered);
+    installer.audit();
+    const changes = await installer.install();
+    expect(changes).toMatchObject({ repaired: [], parked: [], failed: [] });
+    expect(changes.applied.length).toBeGreaterThan(50);
+    expect(versionsOf(await liveObjects(spoke, rendered))).toEqual(versionsOf(before));
   });
 
   test("needs no write afterwards, also after a restart of the controller", async () => {

@@ -105,6 +105,11 @@ export class Installer implements AsyncDisposable {
     );
   }
 
+  /** The next install sends again what seems to be right. */
+  audit(): void {
+    this.#memory.isAuditDue = true;
+  }
+
   /** Another process for the same component, which knows nothing and reaches the spoke through another client. */
   beside(client: KubeClient): Installer {
     const { hubId, profile } = this.target;
