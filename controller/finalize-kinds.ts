@@ -4,6 +4,7 @@ import { isRecord } from "../api/fields.ts";
 import type { ObjectKey } from "../api/kubernetes.ts";
 import { knownResource, tableResource, type ResourceType } from "../api/resources.ts";
 import type { InventoryEntry } from "./apply/inventory.ts";
+import { kindIdOf } from "./observe/sighting.ts";
 
 /** Kinds of Kubernetes itself that a Knative release contains. */
 export const builtInReleaseKinds: readonly ResourceType[] = [
@@ -89,17 +90,64 @@ export async function servedKinds(
   );
 }
 
+/**
+ * Every kind of the cluster that can be listed and deleted, without those that stay behind: once each, in the version that its group prefers if it is served in that.
+ * What nobody answers for at present is left out.
+ */
+export async function deletableKinds(
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<readonly ResourceType[]> {
+  const answer = await client.request("GET", "/apis", undefined, signal);
+  const groups: unknown = isRecord(answer) ? answer["groups"] : undefined;
+  const versions = ["v1", ...(Array.isArray(groups) ? groups : []).flatMap(versionsOf)];
+  const served = await Promise.all(
+    versions.map(async (version) => {
+      try {
+        return await resourcesOf(client, version, signal, isDeletable);
+      } catch (error) {
+        if (error instanceof ApiError && error.status >= 500) return [];
+        throw error;
+      }
+    }),
+  );
+  const kinds = new Map<string, ResourceType>();
+  for (const kind of served.flat().filter((one) => !staysBehind(one))) {
+    const id = kindIdOf(kind);
+    if (!kinds.has(id)) kinds.set(id, kind);
+  }
+  return [...kinds.values()];
+}
+
+/** Versions of a group as discovery tells them, the preferred one first. */
+function versionsOf(group: unknown): readonly string[] {
+  if (!isRecord(group)) return [];
+  const { preferredVersion: preferred, versions } = group;
+  const all: readonly unknown[] = [preferred, ...(Array.isArray(versions) ? versions : [])];
+  const names = all.map((one) => (isRecord(one) ? one["groupVersion"] : undefined));
+  return [...new Set(names)].filter((name) => typeof name === "string");
+}
+
+function isDeletable({ verbs }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(verbs) && verbs.includes("list") && verbs.includes("delete");
+}
+
+// oxlint-disable-next-line max-params -- what, whereby, and what of it
 async function resourcesOf(
   client: Pick<KubeClient, "request">,
   apiVersion: string,
   signal: AbortSignal,
+  isWanted: (entry: Readonly<Record<string, unknown>>) => boolean = () => true,
 ): Promise<readonly ResourceType[]> {
   const root = apiVersion.includes("/") ? "/apis" : "/api";
   try {
     const answer = await client.request("GET", `${root}/${apiVersion}`, undefined, signal);
     const resources: unknown = isRecord(answer) ? answer["resources"] : undefined;
     if (!Array.isArray(resources)) return [];
-    return resources.filter(isRecord).flatMap((entry) => resourceOf(entry, apiVersion));
+    return resources
+      .filter(isRecord)
+      .filter(isWanted)
+      .flatMap((entry) => resourceOf(entry, apiVersion));
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return [];
     throw error;

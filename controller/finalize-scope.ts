@@ -1,11 +1,13 @@
 import type { Component } from "../api/component.ts";
+import type { ObjectKey } from "../api/kubernetes.ts";
 import type { Root } from "./apply/anchor.ts";
-import type { Inventory } from "./apply/inventory.ts";
+import type { Inventory, InventoryEntry } from "./apply/inventory.ts";
 import type { Target } from "./apply/target.ts";
 import { componentSelector } from "./component-selector.ts";
 import {
   builtInReleaseKinds,
   customReleaseKinds,
+  deletableKinds,
   kindKeyOf,
   servedKinds,
   staysBehind,
@@ -15,31 +17,39 @@ import type { SweepScope } from "./finalize-sweep.ts";
 import type { Observation } from "./observe/observation.ts";
 import { kindIdOf } from "./observe/sighting.ts";
 
-interface Installed {
+/** What is known of an installation without its root. */
+export interface Recollection {
+  readonly entries: readonly (ObjectKey & Pick<InventoryEntry, "fingerprint">)[];
+  /** There can be nothing else; otherwise it is looked for among all kinds of the cluster. */
+  readonly isAll: boolean;
+}
+
+export interface Installed {
   readonly component: Component;
   readonly target: Target;
   /** A view of the installation on this target, if there is one. */
   readonly observation?: Observation;
+  /** Asked when the root does not say what was installed. Absent: nobody knows. */
+  readonly recall?: () => Promise<Recollection>;
 }
 
 /**
- * What is to be removed: what the inventory of the root says; without a readable one, what a Knative release can contain. The built-in
- * kinds of a release are looked at in any case, because others can write to the cluster that keeps the inventory. A view that follows
+ * What is to be removed: what the inventory of the root says; without a readable one, what a Knative release can contain and what is remembered
+ * otherwise. The built-in kinds of a release are looked at in any case, because others can write to the cluster that keeps the inventory. A view that follows
  * every kind of the inventory is believed instead: it was opened for what was installed, and costs no request.
  */
 export async function sweepScopeOf(
   root: Root | undefined,
-  { component, target, observation }: Installed,
+  installed: Installed,
   signal: AbortSignal,
 ): Promise<SweepScope> {
+  const { component, target, observation } = installed;
   const labelSelector = componentSelector(component.metadata.uid);
-  const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
   if (root?.inventory === undefined) {
-    const custom = new Map(customReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
-    const resources = new Map([...builtIn, ...custom]);
-    const unproven = new Set(custom.keys());
-    return { labelSelector, resources, unproven, inventory: [], belonging: undefined };
+    const scope = await recalledScope(installed, signal);
+    return { labelSelector, ...scope, inventory: [], belonging: undefined };
   }
+  const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
   const inventory = root.inventory.entries.filter((entry) => !staysBehind(entry));
   const belonging = belongingOf(root, { component, target });
   const seen = seenKinds(inventory, observation);
@@ -55,6 +65,33 @@ export async function sweepScopeOf(
     unproven: new Set([...resources.keys()].filter((kind) => !proven.has(kind))),
     inventory,
     belonging,
+  };
+}
+
+/** Nothing says what was installed: whatever may have been. */
+async function recalledScope(
+  { target, observation, recall }: Installed,
+  signal: AbortSignal,
+): Promise<Pick<SweepScope, "resources" | "unproven" | "guessed">> {
+  const { entries, isAll } = (await recall?.()) ?? { entries: [], isAll: false };
+  const [served, others] = await Promise.all([
+    servedKinds(target.client, entries, signal),
+    isAll ? [] : deletableKinds(target.client, signal),
+  ]);
+  const watched = [...(observation?.live() ?? []), ...(observation?.pending() ?? [])];
+  const proven = new Set(
+    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [kindIdOf(entry)])),
+  );
+  const known = [...builtInReleaseKinds, ...served.values(), ...watched, ...customReleaseKinds];
+  const likely = new Set(known.map(kindIdOf));
+  const all = [...known, ...others].filter((kind) => !staysBehind(kind));
+  // One that is served in two versions is one.
+  const kinds = [...new Map(all.toReversed().map((kind) => [kindIdOf(kind), kind])).values()];
+  for (const kind of builtInReleaseKinds) proven.add(kindIdOf(kind));
+  return {
+    resources: new Map(kinds.map((kind) => [kindKeyOf(kind), kind])),
+    unproven: new Set(kinds.filter((kind) => !proven.has(kindIdOf(kind))).map(kindKeyOf)),
+    guessed: new Set(kinds.filter((kind) => !likely.has(kindIdOf(kind))).map(kindKeyOf)),
   };
 }
 

@@ -31,6 +31,8 @@ export interface SweepScope {
   readonly belonging: Belonging | undefined;
   /** Kinds of which nothing proves that an instance was ever made: no right to list them is no obstacle. */
   readonly unproven: ReadonlySet<string>;
+  /** Kinds that are looked at only because nobody knows better: one that cannot be listed is no obstacle either. */
+  readonly guessed?: ReadonlySet<string>;
   /** Follows all of these kinds, so that nobody has to ask the cluster for what carries the label. */
   readonly view?: Pick<Observation, "objects">;
 }
@@ -207,6 +209,10 @@ export class Sweep {
       if (!(error instanceof ApiError)) throw error;
       // A kind that is not served has no instances.
       if (error.status === 404) return [];
+      if (this.#scope.guessed?.has(kindKeyOf(resource)) === true) {
+        this.#log.debug({ kind: resource.kind, err: error }, "A kind was not looked at");
+        return [];
+      }
       if (error.status !== 403) throw error;
       if (!this.#scope.unproven.has(kindKeyOf(resource))) throw forbidden("Listing", place, error);
       this.#log.warn({ kind: resource.kind }, "Not allowed to look for objects of a kind");

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "./clock.ts";
 import { patienceOf, type Patience } from "./finalize-patience.ts";
 import { leftMessage, type Remnant } from "./finalize-plan.ts";
 import { markFinalizing, removeRoot } from "./finalize-root.ts";
-import { sweepScopeOf } from "./finalize-scope.ts";
+import { type Recollection, sweepScopeOf } from "./finalize-scope.ts";
 import { Sweep } from "./finalize-sweep.ts";
 import type { Log } from "./log.ts";
 import type { Observation } from "./observe/observation.ts";
@@ -17,6 +17,8 @@ export interface FinalizeRequest {
   readonly target: Target;
   /** A live view of the installation over the same client: with it nothing has to be listed. It stays the caller's. */
   readonly observation?: Observation;
+  /** Asked for what was installed when the anchor does not say it. Absent: everything on the cluster is looked at. */
+  readonly recall?: () => Promise<Recollection>;
 }
 
 export interface FinalizeDeps {
@@ -42,15 +44,15 @@ const quietMs = 500;
  * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
  */
 export async function finalize(
-  { component, target, observation }: FinalizeRequest,
+  installed: FinalizeRequest,
   deps: FinalizeDeps,
   signal: AbortSignal,
 ): Promise<{ readonly removed: number }> {
   const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
-  const root = await ownRoot({ component, target }, log, signal);
+  const { component, target } = installed;
+  const root = await ownRoot(installed, log, signal);
   if (root === "foreign") return { removed: 0 };
   const patience = patienceOf(clock, patienceMs);
-  const installed = { component, target, ...(observation === undefined ? {} : { observation }) };
   const [scope] = await Promise.all([
     sweepScopeOf(root, installed, signal),
     root === undefined ? undefined : markFinalizing(root, { component, target }, signal),
@@ -68,7 +70,7 @@ export async function finalize(
  * that was refused for the conflict never installed anything and must be free to go.
  */
 async function ownRoot(
-  { component, target }: FinalizeRequest,
+  { component, target, recall }: FinalizeRequest,
   log: Log,
   signal: AbortSignal,
 ): Promise<Root | "foreign" | undefined> {
@@ -76,7 +78,8 @@ async function ownRoot(
     return await readRoot(component, target, signal);
   } catch (error) {
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
-    const scope = await sweepScopeOf(undefined, { component, target }, signal);
+    const installed = { component, target, ...(recall === undefined ? {} : { recall }) };
+    const scope = await sweepScopeOf(undefined, installed, signal);
     const remnants = await new Sweep(target.client, scope, log).remnants(signal);
     if (remnants.length > 0) throw error;
     log.info({ err: error }, "Nothing of this component is on a cluster whose root is another's");

@@ -6,7 +6,7 @@ import { rootKeyOf } from "./apply/root-object.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { logFieldsOf } from "./log-fields.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import { render } from "./render/render.ts";
+import { renderedObjects } from "./rendered-objects.ts";
 
 /** Lets a component that is being deleted go without its installation; its value has to be the uid of the component. */
 export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
@@ -81,28 +81,6 @@ export async function tellLeftBehind(
 function wayOut({ metadata, spec }: Component, isAway: boolean): string | undefined {
   if (!isAway || spec?.clusterProfileRef === undefined) return undefined;
   return `to delete the component and leave everything on its cluster, set ${forceOrphanAnnotation}=${metadata.uid}`;
-}
-
-/** What a component renders to; undefined when that cannot be said, which must not keep it. */
-async function renderedObjects(
-  component: Component,
-  { releases, rendering, log }: Pick<ReconcileDeps, "releases" | "rendering" | "log">,
-): Promise<readonly ObjectKey[] | undefined> {
-  const { version } = component.status ?? {};
-  const installed = version === undefined ? {} : { version };
-  try {
-    const spec = { ...component.spec, ...installed };
-    const { manifests } = await render({ ...component, spec }, releases, rendering);
-    return manifests.map(({ apiVersion, kind, metadata: { namespace, name = "" } }) => ({
-      apiVersion,
-      kind,
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-    }));
-  } catch (err) {
-    log.debug({ err }, "What is left behind cannot be rendered");
-    return undefined;
-  }
 }
 
 function anchorOf(component: Component, hubId: string): ObjectKey {

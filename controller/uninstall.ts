@@ -1,9 +1,11 @@
+import { abortable } from "../access/abortable.ts";
 import { ApiError } from "../access/api-error.ts";
 import { FleetError } from "../api/errors.ts";
 import type { Target } from "./apply/target.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { olderTwinOf } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
+import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
 import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
@@ -16,6 +18,7 @@ import { assertPermitted, claimantsOf, leaveAlone } from "./permission.ts";
 import type { Remaining } from "./progress.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { renderedObjects } from "./rendered-objects.ts";
 import { conclude, openReport } from "./report.ts";
 import { acquaintanceWith, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
@@ -156,6 +159,16 @@ function tellRemoval(
   report.progress({ kind: "removing", steps, ...left }, signal);
 }
 
+/** What was installed as far as this process knows, and what the component renders to. */
+async function recollectionOf(
+  { component, installation }: Work,
+  deps: ReconcileDeps,
+): Promise<Recollection> {
+  const rendered = await renderedObjects(component, deps);
+  const known = installation.inventory?.entries ?? [];
+  return { entries: [...known, ...(rendered ?? [])], isAll: rendered !== undefined };
+}
+
 async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { component, installation, steps } = work;
   const { target, connection } = await resolveTarget(component, deps, signal);
@@ -169,7 +182,12 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   const guard = await deps.guards.forRemoval(component, where, either);
   try {
     await finalize(
-      { component, target, ...(observation === undefined ? {} : { observation }) },
+      {
+        component,
+        target,
+        recall: () => abortable(recollectionOf(work, deps), either),
+        ...(observation === undefined ? {} : { observation }),
+      },
       {
         log,
         clock: deps.clock,
