@@ -211,7 +211,6 @@ export class Dispatcher implements AsyncDisposable {
         signal,
       );
       this.#lookAgain(key, installation);
-      installation.isComplete = next.kind === "done";
       this.#awaitAudit(key, component, installation);
       return next;
     } catch (error) {
@@ -227,19 +226,19 @@ export class Dispatcher implements AsyncDisposable {
     if (!isTheSame) this.#add(stored);
   }
 
-  /** What is not complete yet is looked at anyway. */
+  /** Also of what is not complete, which may be so for weeks: a look at it tells no more than the watches do. */
   #auditIfDue(installation: Installation): void {
     const { clock, auditMs: intervalMs, random } = this.#options;
-    const { auditAt, isComplete } = installation;
-    if (auditAt !== undefined && (clock.now() < auditAt || !isComplete)) return;
+    const { auditAt } = installation;
+    if (auditAt !== undefined && clock.now() < auditAt) return;
     if (auditAt !== undefined) installation.requestAudit();
     const ms = untilAuditMs({ intervalMs, random }, { isFirst: auditAt === undefined });
     installation.auditAt = ms === undefined ? undefined : clock.now() + ms;
   }
 
   /** Not before something else that is due earlier. */
-  #awaitAudit(key: string, component: Component, { auditAt, isComplete }: Installation): void {
-    if (auditAt === undefined || !isComplete) return;
+  #awaitAudit(key: string, component: Component, { auditAt }: Installation): void {
+    if (auditAt === undefined) return;
     if (component.metadata.deletionTimestamp !== undefined) return;
     const ms = Math.min(longestWaitMs, Math.max(0, auditAt - this.#options.clock.now()));
     this.#queue.addAfter(key, targetIdOf(component), ms);

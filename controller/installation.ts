@@ -26,8 +26,6 @@ export class Installation implements AsyncDisposable {
   driftAt = -Infinity;
   /** How often it was attempted. */
   attempts = 0;
-  /** The last look found nothing left to do or to wait for. */
-  isComplete = false;
   /** Generation and version that were sent as a whole; what follows is another try, and no news. */
   sent: string | undefined;
   /** When everything is to be sent again, by the controller's clock. */

@@ -210,8 +210,9 @@ function isCorrected(
   { memory, observation }: Work,
   { key, resourceVersion }: ObservedObject,
 ): boolean {
-  const before = observation.objects().get(identityOf(key));
-  return memory.isAuditDue && before !== undefined && before.resourceVersion !== resourceVersion;
+  const id = identityOf(key);
+  const before = observation.objects().get(id);
+  return memory.isToAudit(id) && before !== undefined && before.resourceVersion !== resourceVersion;
 }
 
 /** Progress of the objects that are sent, as progress of all objects. */

@@ -164,7 +164,7 @@ function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPla
   const held = memory.contests.heldAmong(plan.drifted, deps.clock.now());
   const isHeld = ({ id }: Prepared): boolean => held.has(id);
   const isAudited = ({ id }: Prepared): boolean =>
-    memory.isAuditDue && observation.objects().get(id)?.deleting === false;
+    memory.isToAudit(id) && observation.objects().get(id)?.deleting === false;
   return {
     ...plan,
     apply: [...plan.apply.filter((one) => !isHeld(one)), ...plan.unchanged.filter(isAudited)],

@@ -18,18 +18,32 @@ export class InstallationMemory {
   readonly blockades = new Blockades();
   readonly jobs = new VanishedJobs();
   readonly kinds = new InventoryKinds();
-  /** The next install sends again what seems to be right; an install in which everything was accepted resets it. */
-  isAuditDue = false;
   /** Namespaces as they were last found or made to be. */
   namespaces = "";
   /** The second owner that was last found or made. */
   twin: OwnerReference | undefined;
+  /** Identities of what was accepted since the audit was asked for; undefined when there is none. */
+  #audited: Set<string> | undefined;
   #rootUid: string | undefined;
   #isLost = false;
   #text = "";
   #version = "";
   #complete = false;
   #entries: Map<string, InventoryEntry> | undefined;
+
+  /** Installs send again what seems to be right, each object until it is accepted; an install in which everything was accepted resets it. */
+  get isAuditDue(): boolean {
+    return this.#audited !== undefined;
+  }
+
+  set isAuditDue(isDue: boolean) {
+    this.#audited = isDue ? new Set() : undefined;
+  }
+
+  /** An audit is due, and the object was not accepted since. */
+  isToAudit(id: string): boolean {
+    return this.#audited?.has(id) === false;
+  }
 
   /** Of the root that was there when somebody last looked. */
   get rootUid(): string | undefined {
@@ -79,6 +93,7 @@ export class InstallationMemory {
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
     const id = identityOf(entry);
+    this.#audited?.add(id);
     this.#entries?.set(id, entry);
     if (mayBeAbsent(entry)) this.jobs.saw(id);
   }

@@ -192,11 +192,10 @@ function envOf(object: KubeObject | undefined): readonly unknown[] {
   return Array.isArray(env) ? env : [];
 }
 
-test("an audit puts right what leaves no trace: variables in another order", async () => {
-  const live = await admin().get(deployment);
-  const env = envOf(live);
+/** Puts the variables of the Deployment into another order, and waits until they are back in ours. */
+async function reorderedAndBack(): Promise<void> {
+  const env = envOf(await admin().get(deployment));
   expect(env.length).toBeGreaterThan(2);
-  const since = new Date();
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
   // Refused when a controller wrote in between.
   await waitFor("the order to be changed", async () => {
@@ -208,6 +207,24 @@ test("an audit puts right what leaves no trace: variables in another order", asy
   const isBack = async () =>
     JSON.stringify(envOf(await admin().get(deployment))) === JSON.stringify(env);
   await waitFor("the order to be back", isBack, { timeoutMs: 90_000 });
+}
+
+test("an audit puts right what leaves no trace: variables in another order", async () => {
+  const since = new Date();
+  await reorderedAndBack();
   const requests = await requestsTo(scene().fleet.spoke(0), since);
   expect(requests.filter(({ verb }) => verb === "list" || verb === "delete")).toEqual([]);
+});
+
+test("an audit comes also to a component of which a Deployment cannot start", async () => {
+  const hard = { pods: "0" };
+  const metadata = { namespace, name: "tight" };
+  await put({ apiVersion: "v1", kind: "ResourceQuota", metadata, spec: { hard } });
+  await waitFor("the pod to be refused", async () => {
+    await restart();
+    return conditionOf(await admin().get(deployment), "ReplicaFailure")?.status === "True";
+  });
+  const why = "quota tight is exhausted";
+  expect(await said(why)).toMatch(messageOf(why));
+  await reorderedAndBack();
 });

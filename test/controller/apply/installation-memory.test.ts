@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { identityOf } from "../../../api/kubernetes.ts";
 import type { Root } from "../../../controller/apply/anchor.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { encodeInventory, type Inventory } from "../../../controller/apply/inventory.ts";
@@ -31,6 +32,21 @@ function remembering(): InstallationMemory {
   memory.record(accepted);
   return memory;
 }
+
+test("an audit is due of each object until that is accepted, and asked for again of all", () => {
+  const memory = remembering();
+  const id = identityOf(config);
+  expect(memory.isToAudit(id)).toBe(false);
+  memory.isAuditDue = true;
+  expect(memory.isToAudit(id)).toBe(true);
+  memory.record(accepted);
+  expect(memory.isToAudit(id)).toBe(false);
+  expect(memory.isToAudit("another")).toBe(true);
+  memory.isAuditDue = true;
+  expect(memory.isToAudit(id)).toBe(true);
+  memory.isAuditDue = false;
+  expect(memory.isToAudit(id)).toBe(false);
+});
 
 describe("what is known of an installation", () => {
   test("is nothing at first", () => {
