@@ -5,6 +5,7 @@ import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { missingRightIn } from "../missing-right.ts";
+import { FailureRow } from "./failure-row.ts";
 
 export interface KindWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list" | "server">;
@@ -29,10 +30,6 @@ export interface KindWatchHandlers {
 const toleratedFailures = 1;
 // With the pauses between them some seconds.
 const mostFailures = 2;
-// With the pauses between them three to six seconds: longer than a server needs that knows nobody's rights yet after its start.
-const lastingFailures = 4;
-// Longer than the pause between two attempts: a watch that has failed so long ago has worked since, also when there was nothing to say.
-const apartMs = 90_000;
 
 /** The watch of one kind of an installation, and the question whether its first list has arrived. */
 export class KindWatch implements Disposable {
@@ -40,13 +37,12 @@ export class KindWatch implements Disposable {
   readonly #handlers: KindWatchHandlers;
   #reflector: Reflector;
   #settled = openVerdict();
-  #failures = 0;
+  readonly #failures = new FailureRow();
   #isServed = true;
   #refusal: string | undefined;
   #wasListed = false;
   /** The same of the present reflector, which may be a second one. */
   #holdsList = false;
-  #failedAt = -Infinity;
   /** Somebody may have found that nothing is to be seen here. */
   #isMissed = false;
 
@@ -67,7 +63,7 @@ export class KindWatch implements Disposable {
 
   /** What is known is complete and follows the cluster; of a kind that is not served that is nothing. */
   get isLive(): boolean {
-    return !this.#isServed || (this.#holdsList && this.#failures === 0);
+    return !this.#isServed || (this.#holdsList && this.#failures.length === 0);
   }
 
   /** Why the kind may not be watched, in words of ours; undefined when it may, as far as that is known. */
@@ -95,7 +91,7 @@ export class KindWatch implements Disposable {
    */
   giveUp({ status }: Pick<ApiError, "status">): void {
     if (this.#holdsList) return;
-    if (this.#failures < mostFailures && this.#refusal === undefined) return;
+    if (this.#failures.length < mostFailures && this.#refusal === undefined) return;
     this.#refusal = `Watching ${this.resource.plural} is not possible: the API server answers with status ${status}`;
     this.#settle();
   }
@@ -103,7 +99,7 @@ export class KindWatch implements Disposable {
   /** Lists anew at once when the last attempt failed, instead of waiting for the next one to be due. */
   retryIfFailing(): void {
     // Events tell that a watch goes on, not that what was refused before may be listed.
-    if (this.#failures === 0 && this.#isServed && this.#refusal === undefined) return;
+    if (this.#failures.length === 0 && this.#isServed && this.#refusal === undefined) return;
     const waiting = this.#settled;
     this.#settled = openVerdict();
     waiting.resolve(this.#settled.promise);
@@ -117,7 +113,7 @@ export class KindWatch implements Disposable {
 
   #restart(): void {
     this.#reflector[Symbol.dispose]();
-    this.#failures = 0;
+    this.#failures.end();
     this.#isServed = true;
     this.#holdsList = false;
     this.#reflector = this.#start();
@@ -131,7 +127,7 @@ export class KindWatch implements Disposable {
       { client, ref, metadataOnly, keep },
       {
         onChange: (object) => {
-          this.#failures = 0;
+          this.#failures.end();
           this.#handlers.onObject(object);
         },
         onDelete: onGone,
@@ -144,7 +140,7 @@ export class KindWatch implements Disposable {
   }
 
   #listed(wentBack: boolean): void {
-    this.#failures = 0;
+    this.#failures.end();
     this.#isServed = true;
     this.#refusal = undefined;
     this.#holdsList = true;
@@ -158,7 +154,7 @@ export class KindWatch implements Disposable {
 
   #failed(error: unknown): void {
     this.#handlers.onError(error);
-    this.#count();
+    this.#failures.add();
     if (error instanceof ApiError && error.status === 404) {
       this.#notServed();
       return;
@@ -175,15 +171,9 @@ export class KindWatch implements Disposable {
     if (reason !== undefined) this.#settled.reject(reason);
   }
 
-  #count(): void {
-    const now = performance.now();
-    this.#failures = now - this.#failedAt > apartMs ? 1 : this.#failures + 1;
-    this.#failedAt = now;
-  }
-
   // Where a list is waited for, who waits sees what comes of it; the end of a watch that goes on otherwise is seen by nobody.
   #missed(): void {
-    const isLasting = this.#holdsList && this.#failures === lastingFailures;
+    const isLasting = this.#holdsList && this.#failures.hasBecomeLasting;
     if (!this.#holdsList || isLasting) this.#isMissed = true;
     if (isLasting) this.#handlers.onTurn();
   }
@@ -208,7 +198,7 @@ export class KindWatch implements Disposable {
   #newsIn(error: unknown): unknown {
     if (error instanceof FleetError) return error;
     if (error instanceof ConnectionError) {
-      return this.#failures > toleratedFailures ? error : undefined;
+      return this.#failures.length > toleratedFailures ? error : undefined;
     }
     return undefined;
   }

@@ -37,7 +37,7 @@ export interface Observation extends AsyncDisposable {
   guard(singles: readonly ObjectRef[]): void;
   /** Takes in a guarded object as it was read or written, now or before it is guarded. */
   noteGuarded(object: KubeObject): void;
-  /** A guarded object is gone, or is not as it was noted. */
+  /** A guarded object is gone, or is not as it was noted, or its watch has failed for some seconds since. */
   isDisturbed(): boolean;
   /** A guarded object of this uid was seen to be gone, whether or not there is another of its name. */
   isLost(object: { readonly key: ObjectKey; readonly uid: string }): boolean;

@@ -2,6 +2,7 @@ import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { Reflector } from "../../access/reflector.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { FailureRow } from "./failure-row.ts";
 import { isNewer } from "./sighting.ts";
 
 export interface SingleWatchOptions {
@@ -12,7 +13,7 @@ export interface SingleWatchOptions {
 }
 
 export interface SingleWatchHandlers {
-  /** It is gone, or not as it was noted. */
+  /** It is gone, or not as it was noted, or its watch has failed for some seconds. */
   readonly onDisturbed: (key: ObjectKey) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -38,6 +39,9 @@ export class SingleWatch implements Disposable {
   /** An older state of the cluster was restored since it was noted. */
   #isRewound = false;
   #goneUid: string | undefined;
+  readonly #failures = new FailureRow();
+  /** Its watch has failed for some seconds since it was noted. */
+  #isMissed = false;
 
   constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
     const { client, ref, noted } = options;
@@ -58,16 +62,16 @@ export class SingleWatch implements Disposable {
         onChange: () => this.#compare(),
         onDelete: ({ metadata }) => this.#gone(metadata.uid),
         onSynced: (wentBack) => this.#listed(wentBack),
-        onError: handlers.onError,
+        onError: (error) => this.#failed(error),
       },
       // Ended by its disposal.
       new AbortController().signal,
     );
   }
 
-  /** It is gone, or not as it was noted. */
+  /** It is gone, or not as it was noted, or nobody can see whether it is. */
   get isDisturbed(): boolean {
-    if (this.#isGone || this.#isRewound) return true;
+    if (this.#isGone || this.#isRewound || this.#isMissed) return true;
     if (this.#noted === undefined || this.#seen === undefined) return false;
     return isNewer(this.#seen, this.#noted) && this.#seen.look !== this.#noted.look;
   }
@@ -84,6 +88,7 @@ export class SingleWatch implements Disposable {
     this.#noted = knownOf(object);
     if (object.metadata.uid !== this.#goneUid) this.#isGone = false;
     this.#isRewound = false;
+    this.#isMissed = false;
   }
 
   [Symbol.dispose](): void {
@@ -98,6 +103,7 @@ export class SingleWatch implements Disposable {
   }
 
   #compare(): void {
+    this.#failures.end();
     this.#isGone = false;
     if (this.isDisturbed) this.#handlers.onDisturbed(this.#key);
   }
@@ -108,7 +114,16 @@ export class SingleWatch implements Disposable {
     this.#handlers.onDisturbed(this.#key);
   }
 
+  #failed(error: unknown): void {
+    this.#handlers.onError(error);
+    this.#failures.add();
+    if (!this.#failures.hasBecomeLasting) return;
+    this.#isMissed = true;
+    this.#handlers.onDisturbed(this.#key);
+  }
+
   #listed(wentBack: boolean): void {
+    this.#failures.end();
     const isThere = [...this.#reflector.values()].length > 0;
     if (!isThere && !this.#isGone) this.#gone();
     if (!isThere || !wentBack || this.#noted === undefined) return;

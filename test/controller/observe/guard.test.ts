@@ -104,6 +104,21 @@ test("a root that is gone is disturbed until another is there, also when it was 
   expect(observation.isDisturbed()).toBe(false);
 });
 
+test("a root whose watch fails for some seconds is disturbed until somebody has looked", async () => {
+  observation.noteGuarded(rootAs(1));
+  observation.guard([root]);
+  watches.listed("ConfigMap", [rootAs(1)]);
+  for (let failure = 1; failure <= 5; failure += 1) {
+    expect(observation.isDisturbed()).toBe(failure > 4);
+    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
+    watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot watch"));
+    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 60_000);
+  }
+  expect(changes).toHaveLength(1);
+  observation.noteGuarded(rootAs(1));
+  expect(observation.isDisturbed()).toBe(false);
+});
+
 test("a root of an older state of the cluster, which was restored, is disturbed until it is noted", async () => {
   observation.noteGuarded(rootAs(8, { ours: "yes" }));
   observation.guard([root]);
