@@ -26,7 +26,7 @@ import {
 } from "./install-work.ts";
 import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
-import type { Prepared } from "./prepare.ts";
+import { outlives, type Prepared } from "./prepare.ts";
 import { prune, type PruneDeps } from "./prune.ts";
 import { keptAnnotations } from "./take-over.ts";
 import { unblock } from "./unblock.ts";
@@ -196,8 +196,10 @@ function applyDeps(
     onApplied: ({ key, id, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
       if (plan.drifted.has(id) || isCorrected(work, sighting)) corrected.add(id);
-      const { fingerprint } = sighting;
+      const { fingerprint, appliedAt } = sighting;
       observation.note([sighting]);
+      // A CRD may be another component's, too, which applies it under the same name.
+      if (appliedAt !== undefined && !outlives(key)) memory.appliedAt.set(id, appliedAt);
       memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
     },
     onRefused: ({ key }, err) =>

@@ -152,7 +152,7 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   const observed = observation.objects();
   const refused = observation.refused();
   const plan = await withLostJobs(
-    planApply(desired.objects, { inventory, observed, refused }),
+    planApply(desired.objects, { inventory, observed, refused, appliedAt: memory.appliedAt }),
     work,
     signal,
   );

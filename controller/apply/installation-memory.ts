@@ -22,6 +22,8 @@ export class InstallationMemory {
   namespaces = "";
   /** The second owner that was last found or made. */
   twin: OwnerReference | undefined;
+  /** When each object was changed by the last apply that was answered, by identity; see plan.ts. */
+  readonly appliedAt = new Map<string, number>();
   /** Identities of what was accepted since the audit was asked for; undefined when there is none. */
   #audited: Set<string> | undefined;
   #rootUid: string | undefined;

@@ -12,6 +12,8 @@ export interface Known {
   readonly inventory: Inventory | undefined;
   /** Records by identity. */
   readonly observed: ReadonlyMap<string, ObservedObject>;
+  /** When our apply changed each object, by identity, as far as this process had the answers; see fingerprint.ts. */
+  readonly appliedAt?: Pick<ReadonlyMap<string, number>, "get">;
   /** Kinds that may not be watched, by `kindIdOf`: what was accepted of them counts as being there. */
   readonly refused?: Pick<ReadonlyMap<string, unknown>, "has">;
 }
@@ -37,7 +39,10 @@ export function planApply(desired: readonly Prepared[], known: Known): ApplyPlan
       verdict:
         known.refused?.has(kindIdOf(object.key)) === true
           ? unseen(object, sent.get(object.id))
-          : verdictOn(object, sent.get(object.id), known.observed.get(object.id)),
+          : verdictOn(object, sent.get(object.id), {
+              observed: known.observed.get(object.id),
+              appliedAt: known.appliedAt?.get(object.id),
+            }),
     })),
   );
   const having = (wanted: Verdict): readonly Prepared[] =>
@@ -78,17 +83,28 @@ function heldByDefinitions(judged: readonly Judged[]): readonly Judged[] {
   }));
 }
 
+interface Seen {
+  readonly observed: ObservedObject | undefined;
+  readonly appliedAt: number | undefined;
+}
+
 function verdictOn(
   object: Prepared,
   sent: InventoryEntry | undefined,
-  observed: ObservedObject | undefined,
+  { observed, appliedAt }: Seen,
 ): Verdict {
   const isGoing = observed?.deleting === true;
   const accepted = isAccepted(object, sent);
   if (accepted && (observed === undefined || isGoing) && mayBeAbsent(object.key))
     return "unchanged";
   if (isGoing) return "leaving";
-  return accepted && observed?.fingerprint === sent?.fingerprint ? "unchanged" : "apply";
+  const isOurs = observed?.fingerprint === sent?.fingerprint;
+  return accepted && isOurs && !isLate({ observed, appliedAt }) ? "unchanged" : "apply";
+}
+
+/** An apply of ours that nobody waited for any more has landed after the last answer, and may be of another specification. */
+function isLate({ observed, appliedAt }: Seen): boolean {
+  return appliedAt !== undefined && observed !== undefined && observed.appliedAt !== appliedAt;
 }
 
 function unseen(object: Prepared, sent: InventoryEntry | undefined): Verdict {

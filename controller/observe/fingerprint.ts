@@ -1,20 +1,34 @@
 import { createHash } from "node:crypto";
 
 import { canonicalJson } from "../../api/canonical-json.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
+import type { ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
 
 /**
  * Hash of the fields that our server-side apply owns on an object, or undefined when it owns none: it changes exactly when somebody
  * else changes or removes a field of ours (but for re-ordered keyed lists). Spec: engine-facts.md 3.
  */
 export function fingerprintOf(object: Manifest, fieldManager: string): string | undefined {
-  const entry = object.metadata.managedFields?.find(
-    ({ manager, operation, subresource }) =>
-      manager === fieldManager && operation === "Apply" && (subresource ?? "") === "",
-  );
+  const entry = ownEntry(object, fieldManager);
   if (entry?.fieldsV1 === undefined) return undefined;
   return createHash("sha256")
     .update(canonicalJson(entry.fieldsV1))
     .digest("base64url")
     .slice(0, 22);
+}
+
+/**
+ * When our server-side apply last changed something on an object, by the clock of the server and in ms of whole seconds: it moves with nobody else's write, nor
+ * with an apply that changes nothing. Undefined when it owns no field. Spec: engine-facts.md 3.
+ */
+export function appliedAtOf(object: Manifest, fieldManager: string): number | undefined {
+  const { time = "" } = ownEntry(object, fieldManager) ?? {};
+  const at = Date.parse(time);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function ownEntry({ metadata }: Manifest, fieldManager: string): ManagedFieldsEntry | undefined {
+  return metadata.managedFields?.find(
+    ({ manager, operation, subresource }) =>
+      manager === fieldManager && operation === "Apply" && (subresource ?? "") === "",
+  );
 }

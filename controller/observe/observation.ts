@@ -9,6 +9,8 @@ export interface ObservedObject {
   readonly resourceVersion: string;
   /** See fingerprint.ts; undefined when our apply owns nothing on it any more. */
   readonly fingerprint: string | undefined;
+  /** See fingerprint.ts. */
+  readonly appliedAt?: number | undefined;
   /** A deletion timestamp is set. */
   readonly deleting: boolean;
   /** What its deletion waits for; absent while it is not being deleted. */

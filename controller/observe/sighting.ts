@@ -1,5 +1,5 @@
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { appliedAtOf, fingerprintOf } from "./fingerprint.ts";
 import { isFinished, isJob } from "./job.ts";
 import type { ObservedObject } from "./observation.ts";
 
@@ -11,20 +11,22 @@ export function sightingOf(object: KubeObject, fieldManager: string): ObservedOb
     uid,
     resourceVersion,
     fingerprint: fingerprintOf(object, fieldManager),
+    appliedAt: appliedAtOf(object, fieldManager),
     ...(isJob(object) ? { finished: isFinished(object) } : {}),
     ...(deletionTimestamp === undefined ? { deleting: false } : { deleting: true, finalizers }),
   };
 }
 
 /**
- * Whether a new record of an object is worth a look by the plan: its deletion began, it was replaced, or a field of ours was
- * changed or removed. Writes to status, foreign labels and the like are not; nor is an object that appears as we applied it.
+ * Whether a new record of an object is worth a look by the plan: its deletion began, it was replaced, a field of ours was
+ * changed or removed, or our apply changed something that nobody noted. Writes to status, foreign labels and the like are not; nor is an object that appears as we applied it.
  */
 export function isDrift(before: ObservedObject | undefined, after: ObservedObject): boolean {
   if (before === undefined) return after.deleting || after.fingerprint === undefined;
   return (
     before.uid !== after.uid ||
     before.fingerprint !== after.fingerprint ||
+    before.appliedAt !== after.appliedAt ||
     (after.deleting && !before.deleting)
   );
 }

@@ -46,6 +46,24 @@ function sent(manifest: Manifest, marks: Marks): Inventory {
   return { version: "1.0.0", complete: true, entries };
 }
 
+describe("an object that was accepted, and looks as it did", () => {
+  test.each([
+    { when: "of which this process had no answer", answered: undefined, verdict: "unchanged" },
+    { when: "since its answer", answered: 2000, verdict: "unchanged" },
+    { when: "but was applied again after its answer", answered: 1000, verdict: "repaired" },
+    { when: "but is of before its answer again", answered: 3000, verdict: "repaired" },
+  ])("$when, is $verdict", ({ answered, verdict }) => {
+    const [object] = preparedOf([config]);
+    const plan = planApply(preparedOf([config]), {
+      inventory: sent(config, {}),
+      observed: observedAs(config, { appliedAt: 2000 }),
+      appliedAt: new Map(answered === undefined ? [] : [[object?.id ?? "", answered]]),
+    });
+    expect(plan.drifted.size).toBe(verdict === "repaired" ? 1 : 0);
+    expect(isSettled(plan)).toBe(verdict === "unchanged");
+  });
+});
+
 describe("an object", () => {
   test.each([
     {

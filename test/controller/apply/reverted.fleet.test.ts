@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { describe, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube-client.ts";
@@ -5,6 +7,7 @@ import { readRoot } from "../../../controller/apply/anchor.ts";
 import type { Rendered } from "../../../controller/render/rendered.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
+import { waitFor } from "../../fleet/wait-for.ts";
 import { type Death, dyingClient } from "./dying-client.ts";
 import { eventing, type Installer, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
@@ -39,6 +42,21 @@ function losingAnswers(client: KubeClient, name: string, isLosing: () => boolean
       return answer;
     },
   };
+}
+
+/** A client that keeps what it should apply under a name, as a server may that has not answered, for as long as it is told to. */
+function holdingBack(client: KubeClient, name: string, isHolding: () => boolean) {
+  const held: (() => Promise<unknown>)[] = [];
+  const holding: KubeClient = {
+    ...client,
+    apply: (...args) => {
+      if (args[0].name !== name || !isHolding()) return client.apply(...args);
+      const [ref, object, options] = args;
+      held.push(() => client.apply(ref, object, options, AbortSignal.timeout(60_000)));
+      return Promise.reject(new Error("The connection was lost"));
+    },
+  };
+  return { client: holding, land: () => Promise.all(held.map((work) => work())) };
 }
 
 async function isRecorded(installer: Installer): Promise<boolean | undefined> {
@@ -88,5 +106,33 @@ describe("a change that is taken back before it was finished", () => {
       "patch configmaps logging",
       `patch configmaps ${root?.key.name}`,
     ]);
+  });
+
+  test("leaves nothing where a write of it lands when it is taken back already", async () => {
+    await using scene = await opened("landed-late");
+    const { info, debug, level } = scene;
+    let isHolding = false;
+    const server = holdingBack(scene.installer.client, "logging", () => isHolding);
+    await using installer = scene.installer.beside(server.client);
+    await installer.install({ rendered: info });
+    isHolding = true;
+    await expect(installer.install({ rendered: debug })).rejects.toThrow("The connection was lost");
+    isHolding = false;
+    const { applied } = await installer.install({ rendered: info });
+    expect(applied).toMatchObject([{ name: "logging" }]);
+    await installer.observation.synced(AbortSignal.timeout(60_000));
+    installer.changes.length = 0;
+    // The server tells two applies apart by the second.
+    await delay(1100);
+    await server.land();
+    expect(await level()).toBe("debug");
+    await waitFor("the change to be seen", async () =>
+      installer.changes.some((change) => change.kind === "object" && change.key.name === "logging"),
+    );
+    expect((await installer.install({ rendered: info })).repaired).toMatchObject([
+      { name: "logging" },
+    ]);
+    expect(await level()).toBe("info");
+    expect((await installer.install({ rendered: info })).applied).toEqual([]);
   });
 });

@@ -46,6 +46,12 @@ describe("drift", () => {
       after: record({ fingerprint: "other" }),
     },
     {
+      what: "an apply of ours changed a value",
+      drift: true,
+      before: record({ appliedAt: 1000 }),
+      after: record({ appliedAt: 2000 }),
+    },
+    {
       what: "nothing is ours any more",
       drift: true,
       before: record(),
@@ -112,6 +118,7 @@ describe("a sighting", () => {
   const ours = {
     manager: "knfleet-hub",
     operation: "Apply",
+    time: "2026-01-02T03:04:05Z",
     fieldsV1: { "f:data": { "f:a": {} } },
   };
   const object: KubeObject = {
@@ -126,18 +133,20 @@ describe("a sighting", () => {
     },
   };
 
-  test("holds identity, version and the fingerprint of our fields", () => {
+  test("holds identity, version, the fingerprint of our fields and when we changed them", () => {
     expect(sightingOf(object, "knfleet-hub")).toEqual({
       key,
       uid: "one",
       resourceVersion: "10",
       fingerprint: expect.stringMatching(/^[\w-]{22}$/),
+      appliedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
       deleting: false,
     });
   });
 
   test("has no fingerprint when another manager owns everything", () => {
-    expect(sightingOf(object, "knfleet-other").fingerprint).toBeUndefined();
+    const { fingerprint, appliedAt } = sightingOf(object, "knfleet-other");
+    expect([fingerprint, appliedAt]).toEqual([undefined, undefined]);
   });
 
   test("says that a deletion has begun", () => {
