@@ -154,7 +154,7 @@ export class KindWatch implements Disposable {
 
   #failed(error: unknown): void {
     this.#handlers.onError(error);
-    this.#failures.add();
+    this.#failures.add(error);
     if (error instanceof ApiError && error.status === 404) {
       this.#notServed();
       return;
@@ -173,9 +173,9 @@ export class KindWatch implements Disposable {
 
   // Where a list is waited for, who waits sees what comes of it; the end of a watch that goes on otherwise is seen by nobody.
   #missed(): void {
-    const isLasting = this.#holdsList && this.#failures.hasBecomeLasting;
-    if (!this.#holdsList || isLasting) this.#isMissed = true;
-    if (isLasting) this.#handlers.onTurn();
+    if (this.#holdsList && !this.#failures.isNews()) return;
+    this.#isMissed = true;
+    if (this.#holdsList) this.#handlers.onTurn();
   }
 
   // A kind that went took its objects along. When it comes back it is another one, to be listed from the beginning.

@@ -116,8 +116,8 @@ export class SingleWatch implements Disposable {
 
   #failed(error: unknown): void {
     this.#handlers.onError(error);
-    this.#failures.add();
-    if (!this.#failures.hasBecomeLasting) return;
+    this.#failures.add(error);
+    if (!this.#failures.isNews()) return;
     this.#isMissed = true;
     this.#handlers.onDisturbed(this.#key);
   }
