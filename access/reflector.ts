@@ -50,8 +50,12 @@ export class Reflector implements Disposable {
   readonly #handlers: ReflectorHandlers;
   readonly #objects = new Map<string, KubeObject>();
   readonly #stop = new AbortController();
+  readonly #end: AbortSignal;
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
+  /** Ends the attempt that runs, or the wait for the next one, for a new list. */
+  #interruption = new AbortController();
+  #refreshed: PromiseWithResolvers<void> | undefined;
   #version: string | undefined;
   /** Also while the collection is listed anew. */
   #lastVersion = "";
@@ -66,9 +70,14 @@ export class Reflector implements Disposable {
     // Nobody has to wait for it.
     this.#synced.promise.catch(() => undefined);
     const end = AbortSignal.any([signal, this.#stop.signal]);
-    end.addEventListener("abort", () => this.#synced.reject(end.reason), { once: true });
-    if (end.aborted) this.#synced.reject(end.reason);
-    else void this.#run(end);
+    this.#end = end;
+    const ended = (): void => {
+      this.#synced.reject(end.reason);
+      this.#refreshed?.reject(end.reason);
+    };
+    end.addEventListener("abort", ended, { once: true });
+    if (end.aborted) ended();
+    else void this.#run();
   }
 
   /** Resolves when the whole collection is known for the first time; rejects when the reflector is stopped before. */
@@ -78,6 +87,17 @@ export class Reflector implements Disposable {
 
   get isSynced(): boolean {
     return this.#isSynced;
+  }
+
+  /**
+   * Reads the whole collection anew, at once, also while a watch seems to be well or an attempt is waited for. Resolves when what is known is
+   * not older than this call; rejects when the reflector is stopped before.
+   */
+  refresh(): Promise<void> {
+    if (this.#end.aborted) return Promise.reject(this.#end.reason);
+    this.#refreshed ??= Promise.withResolvers();
+    this.#interruption.abort(new DOMException("The collection is read anew", "AbortError"));
+    return this.#refreshed.promise;
   }
 
   get(key: string): KubeObject | undefined {
@@ -92,17 +112,22 @@ export class Reflector implements Disposable {
     this.#stop.abort(new DOMException("The reflector was stopped", "AbortError"));
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    const stopped = (): boolean => signal.aborted;
+  async #run(): Promise<void> {
+    const stopped = (): boolean => this.#end.aborted;
     let failures = 0;
     while (!stopped()) {
+      if (this.#interruption.signal.aborted) {
+        this.#beginAnew();
+        failures = 0;
+      }
+      const signal = AbortSignal.any([this.#end, this.#interruption.signal]);
       const started = performance.now();
       let failed = false;
       let askedMs = 0;
       try {
         await this.#follow(signal);
       } catch (error) {
-        if (stopped()) break;
+        if (signal.aborted) continue;
         failed = this.#afterFailure(error);
         if (error instanceof ApiError) askedMs = Math.min(error.retryAfterMs ?? 0, 60_000);
       }
@@ -116,6 +141,12 @@ export class Reflector implements Disposable {
       const waitMs = Math.max(askedMs, this.#backoffMs(failures));
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  #beginAnew(): void {
+    this.#interruption = new AbortController();
+    this.#version = undefined;
+    this.#seen = undefined;
   }
 
   #backoffMs(failures: number): number {
@@ -168,6 +199,7 @@ export class Reflector implements Disposable {
   async #list(signal: AbortSignal): Promise<void> {
     const { client, ref, metadataOnly = false } = this.#options;
     const { items, resourceVersion } = await client.list(ref, { metadataOnly }, signal);
+    signal.throwIfAborted();
     this.#seen = new Set();
     for (const object of items) this.#change(object);
     this.#endRelist(resourceVersion);
@@ -238,6 +270,8 @@ export class Reflector implements Disposable {
     }
     this.#isSynced = true;
     this.#synced.resolve();
+    this.#refreshed?.resolve();
+    this.#refreshed = undefined;
     this.#handlers.onSynced?.(wentBack);
   }
 }

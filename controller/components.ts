@@ -43,6 +43,11 @@ export class Components implements Disposable {
     await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
   }
 
+  /** Reads both kinds anew; resolves when what is known is not older than this call. */
+  async refresh(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.refresh()));
+  }
+
   get areSynced(): boolean {
     return this.#reflectors.every((reflector) => reflector.isSynced);
   }

@@ -67,7 +67,7 @@ export interface Controller extends AsyncDisposable {
 }
 
 /**
- * Starts to watch the hub at once, waits for the leadership, and then reconciles until it is disposed or the signal is aborted. Throws
+ * Starts to watch the hub at once, waits for the leadership, looks at the hub once more, and then reconciles until it is disposed or the signal is aborted. Throws
  * FleetError `ConfigInvalid` when it cannot listen on the health address; a hub that does not answer is waited for.
  */
 export async function startController(
@@ -197,6 +197,8 @@ class FleetController implements Controller {
       this.#metrics.leading(false);
       this.#failed.abort(leadership.lost.reason);
     });
+    // A watch that stood still does not know what the one before did last, and what is gone would be brought back.
+    if (leadership.mayFollowAnother) await this.#components.refresh();
     const { pollMs } = this.#settings;
     const components = this.#components;
     const events = new EventRecorder({ client: hub, clock, log });

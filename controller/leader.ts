@@ -12,6 +12,8 @@ export interface LeaderOptions extends LeaseOptions {
 export interface Leadership extends AsyncDisposable {
   /** Aborted when the Lease could not be renewed in time: nothing more may be written by this process. */
   readonly lost: AbortSignal;
+  /** Another process may have written until this one took over. */
+  readonly mayFollowAnother: boolean;
   /** Whether the Lease is held for certain right now, by the monotonic clock; also true to say after a long pause. */
   mayWrite(): boolean;
 }
@@ -52,6 +54,7 @@ export async function lead(options: LeaderOptions, signal: AbortSignal): Promise
 export function soleLeadership(): Leadership {
   return {
     lost: new AbortController().signal,
+    mayFollowAnother: false,
     mayWrite: () => true,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
@@ -96,6 +99,7 @@ function keep(lease: LeaseHolder, options: LeaderOptions, heldSince: number): Le
   const renewing = held.renewUntilTheEnd();
   return {
     lost: held.lost,
+    mayFollowAnother: true,
     mayWrite: () => held.isValid,
     [Symbol.asyncDispose]: async () => {
       held.stop();

@@ -116,6 +116,45 @@ describe("a reflector", () => {
     expect(errors).toEqual([]);
   });
 
+  test("that is refreshed reads the collection anew, though its watch seems to be well", async () => {
+    const reflector = reflecting([
+      { events: [added("a", "3"), added("b", "4"), bookmark("5", true)], end: "stays" },
+      { events: [added("b", "4"), added("c", "8"), bookmark("9", true)], end: "stays" },
+    ]);
+    await reflector.synced;
+    await reflector.refresh();
+    expect(watches).toEqual([undefined, undefined]);
+    expect(told).toEqual(["+a", "+b", "+c", "-a"]);
+    expect(errors).toEqual([]);
+  });
+
+  test("that is refreshed waits for nothing, and not for the list that it was reading", async () => {
+    const failure = new ConnectionError("refused", "no");
+    const reflector = reflecting([
+      { events: [added("a", "3"), bookmark("5", true)], end: failure },
+      { events: [added("old", "4")], end: "stays" },
+      { events: [added("b", "8"), bookmark("9", true)], end: "stays" },
+    ]);
+    await vi.waitFor(() => expect(errors).toEqual([failure]), 30_000);
+    const first = reflector.refresh();
+    await vi.waitFor(() => expect(told).toEqual(["+a", "+old"]), { timeout: 300 });
+    await Promise.all([first, reflector.refresh()]);
+    expect(watches).toEqual([undefined, undefined, undefined]);
+    expect(told).toEqual(["+a", "+old", "+b", "-a", "-old"]);
+  });
+
+  test("that is refreshed and stopped says so", async () => {
+    const reflector = reflecting([
+      { events: [bookmark("5", true)], end: "stays" },
+      { end: "stays" },
+    ]);
+    await reflector.synced;
+    const refreshing = reflector.refresh();
+    reflector[Symbol.dispose]();
+    await expect(refreshing).rejects.toThrow("stopped");
+    await expect(reflector.refresh()).rejects.toThrow("stopped");
+  });
+
   test("lists anew after 410 and finds out what is gone, without telling what is the same", async () => {
     const reflector = reflecting([
       { events: [added("a", "3"), added("b", "4"), bookmark("5", true)], end: gone },

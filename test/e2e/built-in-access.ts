@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import type { Access } from "../fleet/cluster.ts";
 import type { Cluster, Fleet } from "../fleet/fleet.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 
@@ -11,8 +12,12 @@ export interface Replica {
   readonly credentials?: string;
 }
 
-/** Writes a kubeconfig for a replica: a ServiceAccount named like it, with the rights of the controller. */
-export async function replicaKubeconfig(hub: Cluster, { name }: Replica): Promise<string> {
+/** Writes a kubeconfig for a replica: a ServiceAccount named like it, with the rights of the controller. `server`: as for `Cluster.kubeconfig`. */
+export async function replicaKubeconfig(
+  hub: Cluster,
+  { name }: Replica,
+  { server }: Pick<Access, "server"> = {},
+): Promise<string> {
   const { token } = await hub.serviceAccountToken({
     namespace: "knfleet-system",
     name,
@@ -26,8 +31,9 @@ export async function replicaKubeconfig(hub: Cluster, { name }: Replica): Promis
       },
     ],
   });
-  const identity = { token };
-  return hub.writeKubeconfig(`${name}.kubeconfig`, { identity, namespace: "knfleet-system" });
+  const access = { identity: { token }, namespace: "knfleet-system" };
+  const way = server === undefined ? {} : { server };
+  return hub.writeKubeconfig(`${name}.kubeconfig`, { ...access, ...way });
 }
 
 /** Writes a provider file with the built-in reader, which starts no process: for fleets of many spokes. */

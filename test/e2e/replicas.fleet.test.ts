@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { operatorApiVersion } from "../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
+import type { Access } from "../fleet/cluster.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
@@ -46,9 +47,9 @@ interface Running {
   readonly process: ControllerProcess;
 }
 
-async function start(replica: Replica): Promise<Running> {
+async function start(replica: Replica, way: Pick<Access, "server"> = {}): Promise<Running> {
   const process = await startControllerProcess({
-    kubeconfig: await replicaKubeconfig(fleet().hub, replica),
+    kubeconfig: await replicaKubeconfig(fleet().hub, replica, way),
     providerFile: await builtInProviderFile(fleet(), replica),
     releaseDir,
     leaderElection: true,
@@ -217,4 +218,32 @@ test("a Lease that is deleted or emptied during an install stays its holder's; n
     await waitFor("its holder to renew it", async () => (await holder()) === identity);
   }
   expect(leads(second)).toBe(false);
+}, 300_000);
+
+test("a new leader whose picture of the hub stood still does not bring back what its predecessor removed (C14)", async () => {
+  const first = await start(replicas[0]);
+  await using _first = first.process;
+  await waitFor("a leader", () => leads(first), { timeoutMs: 60_000 });
+  const { hub } = fleet();
+  const key = await create("removed");
+  await ready(key);
+  const second = await start(replicas[1], { server: hub.proxy.url });
+  await using _second = second.process;
+  await second.process.logged({ msg: "Waiting to become the leader" });
+  const since = new Date();
+  // The connection for the Lease is soon another one; that to the hub takes longer to be missed.
+  hub.proxy.abandon();
+  const asked = (resource: string) =>
+    hub.auditLog.requests({ user: /:replica-b$/, verb: ["get", "watch"], resource, since });
+  await hub.admin.remove(key);
+  await waitFor("the Lease to be asked for", async () => (await asked("leases")).length > 1);
+  await waitFor("the component to be gone", async () => (await hub.admin.get(key)) === undefined);
+  expect(await asked("knativeeventings")).toEqual([]);
+  await first.process.stop();
+  await second.process.logged({ msg: "Reconciling" });
+  // By then it has done what it had to do for all others.
+  await ready(await create("afterwards"));
+  const writes = await writesOf(second.name, fleet().spoke(0));
+  const ofIt = writes.filter(({ namespace, name }) => [namespace, name].includes("removed"));
+  expect(ofIt).toEqual([]);
 }, 300_000);
