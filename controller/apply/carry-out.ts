@@ -134,15 +134,14 @@ async function unblockAmong(
 /** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. */
 async function reckoned(
   plan: ApplyPlan,
-  { memory, deps, observation }: Begun,
+  { memory, deps }: Begun,
   ask: (object: Prepared) => Promise<readonly Contestant[]>,
 ): Promise<void> {
   const now = deps.clock.now();
   const wrong = plan.apply.filter(({ id }) => plan.drifted.has(id));
   const contested = wrong.filter(({ key }) => memory.contests.repairing(key, now));
-  // What is gone was deleted by somebody who cannot be named.
-  const there = contested.filter(({ id }) => observation.objects().has(id));
-  await Promise.all(there.map(async (one) => memory.contests.named(one.key, await ask(one))));
+  // Also of what is not seen any more: somebody may have put an object there that lacks our label.
+  await Promise.all(contested.map(async (one) => memory.contests.named(one.key, await ask(one))));
 }
 
 /** A write that is refused or never sent is no repair: an object that cannot be written must not look like one that is fought over. */
