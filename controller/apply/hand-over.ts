@@ -1,7 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { changeField } from "../render/fields.ts";
-import { type FieldSet, hasField, stepsAt } from "./field-set.ts";
+import { type FieldSet, hasField, stepsAt, unionOfFields } from "./field-set.ts";
 import { isFilledByOthers } from "./stripped.ts";
 
 /**
@@ -89,18 +89,24 @@ export function withoutHandedOver(manifest: Manifest, live: Manifest, manager: s
       (candidate.subresource ?? "") === "",
   );
   const owned = entry?.fieldsV1 ?? {};
-  if (isWebhookConfiguration(manifest)) return withOwnSelectors(manifest, owned);
+  if (isWebhookConfiguration(manifest)) {
+    const others = live.metadata.managedFields?.filter((candidate) => candidate !== entry) ?? [];
+    const theirs = others.map(({ fieldsV1 = {} }) => fieldsV1).reduce(unionOfFields, {});
+    return withOwnSelectors(manifest, owned, theirs);
+  }
   return isPingSourceAdapter(manifest) ? withOwnScale(manifest, owned) : manifest;
 }
 
 const selectors = ["namespaceSelector", "objectSelector"];
 
-function withOwnSelectors(manifest: Manifest, owned: unknown): Manifest {
+function withOwnSelectors(manifest: Manifest, owned: unknown, theirs: unknown): Manifest {
   return changeField(manifest, ["webhooks", "*"], (webhook) => {
-    const own = at(owned, ["f:webhooks", itemKey(webhook)]);
+    const isIn = (fields: unknown, field: string): boolean =>
+      at(fields, ["f:webhooks", itemKey(webhook), `f:${field}`]) !== undefined;
+    // One that nobody has is new in the manifest.
     return keeping(
       webhook,
-      (field) => !selectors.includes(field) || at(own, [`f:${field}`]) !== undefined,
+      (field) => !selectors.includes(field) || isIn(owned, field) || !isIn(theirs, field),
     );
   });
 }

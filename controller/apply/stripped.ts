@@ -43,12 +43,33 @@ const withoutAggregatedRules: Strip = (manifest) =>
 const withoutWebhookRules: Strip = (manifest) => {
   const kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
   if (!isOf(manifest, "admissionregistration.k8s.io", kinds)) return manifest;
-  const bare = changeField(manifest, ["webhooks", "*"], (webhook) => without(webhook, ["rules"]));
-  return changeField(bare, ["webhooks", "*", "clientConfig"], (way) => without(way, ["caBundle"]));
+  return changeField(manifest, ["webhooks", "*"], (webhook) => {
+    if (isStatic(webhook, manifest)) return webhook;
+    const clientConfig = isRecord(webhook) ? webhook["clientConfig"] : undefined;
+    const bare = without(webhook, ["rules"]);
+    if (!isRecord(bare) || clientConfig === undefined) return bare;
+    const way = without(clientConfig, ["caBundle"]);
+    return way === clientConfig ? bare : { ...bare, clientConfig: way };
+  });
 };
 
+const injectors = /^(?:cert-manager\.io\/inject-|service\.beta\.openshift\.io\/inject-cabundle$)/;
+
+/** Whether a webhook is as its manifest says, and no program of its own fills it in: one of a user's with a bundle, or for which something else injects that. */
+function isStatic(webhook: unknown, { metadata: { annotations = {} } }: Manifest): boolean {
+  if (!isRecord(webhook) || isOfKnative(webhook["name"])) return false;
+  const way = webhook["clientConfig"];
+  const hasBundle = isRecord(way) && way["caBundle"] !== undefined;
+  return hasBundle || Object.keys(annotations).some((name) => injectors.test(name));
+}
+
+function isOfKnative(name: unknown): boolean {
+  return typeof name === "string" && name.endsWith(".knative.dev");
+}
+
 const withoutConversionBundle: Strip = (manifest) =>
-  isOf(manifest, "apiextensions.k8s.io", ["CustomResourceDefinition"])
+  isOf(manifest, "apiextensions.k8s.io", ["CustomResourceDefinition"]) &&
+  isOfKnative(manifest.metadata.name)
     ? changeField(manifest, ["spec", "conversion", "webhook", "clientConfig"], (way) =>
         without(way, ["caBundle"]),
       )

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import type { ObjectKey } from "../../../api/kubernetes.ts";
+import { keyOf, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../../api/schema/component-spec.ts";
+import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { openInstaller, serving } from "./installer.ts";
+import { manifestOf } from "./prepared.ts";
+import { renderedOf } from "./small-set.ts";
 import { writtenTo } from "./spoke-view.ts";
 
 const fleet = useFleet({ spokes: [{ kwok: false }] });
@@ -141,4 +144,31 @@ describe("the common fields of a component on a real API server", () => {
     expect(await spoke.admin.get(budget)).toMatchObject({ spec: { minAvailable: "80%" } });
     expect(await spoke.admin.get(kourierService)).toMatchObject({ spec: { type: "LoadBalancer" } });
   });
+});
+
+test("a user's own webhook configuration is as the manifest says, also with what comes into it later", async () => {
+  const spoke = fleet().spoke(0);
+  await using opened = await openInstaller(spoke, { component: serving({}, { namespace: "own" }) });
+  const { installer } = opened;
+  const rule = {
+    apiGroups: ["a.b"],
+    apiVersions: ["v1"],
+    operations: ["CREATE"],
+    resources: ["c"],
+  };
+  const clientConfig = { url: "https://policy.example.com/", caBundle: btoa(spoke.caPem) };
+  const webhook = { name: "policy.example.com", rules: [rule], clientConfig };
+  const fields = { sideEffects: "None", admissionReviewVersions: ["v1"] };
+  const configurationOf = (extra: object) =>
+    manifestOf(`admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration policy`, {
+      webhooks: [{ ...webhook, ...fields, ...extra }],
+    });
+  const configuration = configurationOf({});
+  const live = async () => valueAt(await spoke.admin.get(keyOf(configuration)), "webhooks", 0);
+  await installer.install({ rendered: renderedOf(configuration) });
+  expect(await live()).toMatchObject(webhook);
+  const objectSelector = { matchLabels: { a: "b" } };
+  await installer.install({ rendered: renderedOf(configurationOf({ objectSelector })) });
+  expect(await live()).toMatchObject({ ...webhook, objectSelector });
+  await spoke.admin.remove(keyOf(configuration));
 });

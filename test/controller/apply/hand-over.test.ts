@@ -42,6 +42,11 @@ function environmentOwning(variable: JsonObject): JsonObject {
   return { "f:template": { "f:spec": { "f:containers": containers } } };
 }
 
+function withSelectors(...names: string[]): JsonObject {
+  const fields = Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
+  return { "f:webhooks": { 'k:{"name":"a.b"}': fields } };
+}
+
 test("only the PingSource adapter and webhook configurations have fields that are handed over", () => {
   const others = [
     manifestOf("apps/v1 Deployment knative/webhook"),
@@ -52,16 +57,25 @@ test("only the PingSource adapter and webhook configurations have fields that ar
 
 describe("what is sent of a webhook configuration", () => {
   test("leaves a selector to who has written it", () => {
-    const fields = { "f:webhooks": { 'k:{"name":"a.b"}': { "f:objectSelector": {} } } };
-    expect(withoutHandedOver(webhook, owning(fields), manager)["webhooks"]).toEqual([
+    const ours = owning(withSelectors("objectSelector"));
+    const theirs = owning(withSelectors("namespaceSelector", "objectSelector"), "webhook");
+    const managedFields = [ours, theirs].flatMap(({ metadata }) => metadata.managedFields ?? []);
+    const live = { ...ours, metadata: { ...ours.metadata, managedFields } };
+    expect(withoutHandedOver(webhook, live, manager)["webhooks"]).toEqual([
       { name: "a.b", objectSelector: { y: 1 }, sideEffects: "None" },
     ]);
   });
 
-  test("leaves all selectors when nothing on it is ours", () => {
-    expect(withoutHandedOver(webhook, owning({}, "manifestival"), manager)["webhooks"]).toEqual([
+  test("leaves all selectors when they are another's", () => {
+    const live = owning(withSelectors("namespaceSelector", "objectSelector"), "manifestival");
+    expect(withoutHandedOver(webhook, live, manager)["webhooks"]).toEqual([
       { name: "a.b", sideEffects: "None" },
     ]);
+  });
+
+  test("has a selector that is new in the manifest", () => {
+    const live = owning(withSelectors("objectSelector"));
+    expect(withoutHandedOver(webhook, live, manager)).toEqual(webhook);
   });
 });
 

@@ -29,7 +29,7 @@ const cases: readonly Case[] = [
     before: manifestOf(`${webhooks} ValidatingWebhookConfiguration w`, {
       webhooks: [
         {
-          name: "a",
+          name: "webhook.serving.knative.dev",
           rules: [{ apiGroups: ["*"] }],
           clientConfig: { caBundle: "x", service: { name: "s" } },
           namespaceSelector: {},
@@ -37,8 +37,21 @@ const cases: readonly Case[] = [
       ],
     }),
     after: {
-      webhooks: [{ name: "a", clientConfig: { service: { name: "s" } }, namespaceSelector: {} }],
+      webhooks: [
+        {
+          name: "webhook.serving.knative.dev",
+          clientConfig: { service: { name: "s" } },
+          namespaceSelector: {},
+        },
+      ],
     },
+  },
+  {
+    name: "rules of a webhook of whose bundle nobody tells",
+    before: manifestOf(`${webhooks} MutatingWebhookConfiguration w`, {
+      webhooks: [{ name: "a", rules: [{ apiGroups: ["*"] }], clientConfig: { service: {} } }],
+    }),
+    after: { webhooks: [{ name: "a", clientConfig: { service: {} } }] },
   },
   {
     name: "rules of an aggregated role",
@@ -50,7 +63,7 @@ const cases: readonly Case[] = [
   },
   {
     name: "the CA bundle of a conversion webhook",
-    before: manifestOf("apiextensions.k8s.io/v1 CustomResourceDefinition c", {
+    before: manifestOf("apiextensions.k8s.io/v1 CustomResourceDefinition a.sources.knative.dev", {
       spec: {
         conversion: {
           strategy: "Webhook",
@@ -106,6 +119,29 @@ test.each([
   {
     name: "rules of an ordinary role",
     manifest: manifestOf(`${rbac} ClusterRole r`, { rules: [] }),
+  },
+  {
+    name: "rules and CA bundle of a user's own webhook",
+    manifest: manifestOf(`${webhooks} ValidatingWebhookConfiguration w`, {
+      webhooks: [
+        { name: "a.example.com", rules: [{}], clientConfig: { caBundle: "x", service: {} } },
+      ],
+    }),
+  },
+  {
+    name: "rules of a webhook whose CA bundle is injected",
+    manifest: {
+      ...manifestOf(`${webhooks} ValidatingWebhookConfiguration w`, {
+        webhooks: [{ name: "a.example.com", rules: [{}], clientConfig: { service: {} } }],
+      }),
+      metadata: { name: "w", annotations: { "cert-manager.io/inject-ca-from": "a/b" } },
+    },
+  },
+  {
+    name: "the CA bundle of a user's own conversion webhook",
+    manifest: manifestOf("apiextensions.k8s.io/v1 CustomResourceDefinition a.example.com", {
+      spec: { conversion: { webhook: { clientConfig: { caBundle: "x" } } } },
+    }),
   },
   {
     name: "data of any other Secret",
