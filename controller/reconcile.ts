@@ -274,6 +274,6 @@ function tellChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): 
   };
   metrics.sent(counts);
   metrics.repaired(repaired.map(({ kind }) => kind));
-  const isQuiet = Object.values(counts).every((count) => count === 0);
+  const isQuiet = [...Object.values(counts), repaired.length].every((count) => count === 0);
   if (!isQuiet) log.info({ ...counts, repaired: repaired.length, unchanged }, "Applied manifests");
 }

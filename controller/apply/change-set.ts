@@ -11,7 +11,7 @@ export interface Trouble {
 export interface ChangeSet {
   /** Objects that were sent and accepted. */
   readonly applied: readonly ObjectKey[];
-  /** Those of `applied` that somebody had deleted or changed since they were sent. */
+  /** Those of `applied` that somebody had deleted or changed since they were sent, and namespaces that somebody had changed. */
   readonly repaired: readonly ObjectKey[];
   /** Objects that needed no request. */
   readonly unchanged: number;

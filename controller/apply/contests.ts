@@ -49,6 +49,11 @@ export class Contests {
     return held;
   }
 
+  /** Something is wrong and left alone for a while. */
+  get isHolding(): boolean {
+    return [...this.#repairs.values()].some(({ isWrong }) => isWrong);
+  }
+
   /** An object that is wrong is about to be repaired. True when it is contested, and somebody should ask by whom. */
   repairing(key: ObjectKey, now: number): boolean {
     this.#forget(now);

@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/api-error.ts";
+import type { ObjectRef } from "../../access/kube-client.ts";
 import { anchorAnnotations, anchorLabels, guardLabels, managedByValue } from "../../api/anchor.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -11,6 +12,12 @@ import type { Target } from "./target.ts";
 
 const resource = knownResource("v1", "Namespace");
 
+/** A namespace as it is, and as it is to be. */
+export interface OutdatedNamespace {
+  readonly manifest: Manifest;
+  readonly live: KubeObject;
+}
+
 /** The namespaces of an installation as they are to be, compared with what its cluster has. */
 export interface Namespaces {
   /** To be created. */
@@ -19,7 +26,7 @@ export interface Namespaces {
    * Created for this component before, but with other labels or annotations than it says now; or left behind by a component that is gone,
    * without the guard's label.
    */
-  readonly outdated: readonly { readonly manifest: Manifest; readonly live: KubeObject }[];
+  readonly outdated: readonly OutdatedNamespace[];
   /** Created for this component before, as they are now. */
   readonly own: readonly KubeObject[];
 }
@@ -84,7 +91,7 @@ export async function lookAtNamespaces(
   };
 }
 
-/** Tries to create namespaces and returns what it created: one that exists is not touched, and what else is refused is left to `settleNamespaces`. */
+/** Tries to create namespaces and returns what it created: one that exists is not touched, and what else is refused is left to `createMissing`. */
 export async function createNamespaces(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
   wanted: readonly Manifest[],
@@ -101,10 +108,10 @@ export async function createNamespaces(
   return (await Promise.all(tries)).flat();
 }
 
-/** Creates and changes namespaces, and returns those; one that somebody else created meanwhile is left as it is. */
-export async function settleNamespaces(
+/** Creates namespaces, and returns those; one that somebody else created meanwhile is left as it is. */
+export async function createMissing(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
-  { missing, outdated }: Namespaces,
+  missing: readonly Manifest[],
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const creations = missing.map(async (manifest) => {
@@ -115,17 +122,27 @@ export async function settleNamespaces(
       return [];
     }
   });
-  const changes = outdated.map(async ({ manifest, live }) => {
-    const { name, uid } = live.metadata;
-    const ref = { resource, name };
-    const options = { fieldManager, metadataOnly: true };
-    const patch = ownPatch(live, fieldManager);
-    if (patch !== undefined) await client.patch(ref, patch, options, signal);
-    // With its uid an apply never creates.
-    const body = { ...manifest, metadata: { ...manifest.metadata, uid } };
-    return [await client.apply(ref, body, { ...options, force: true }, signal)];
-  });
-  return (await Promise.all([...creations, ...changes])).flat();
+  return (await Promise.all(creations)).flat();
+}
+
+/** Makes a namespace what it is to be, and returns it. */
+export async function changeNamespace(
+  { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
+  { manifest, live }: OutdatedNamespace,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const ref = namespaceRef(live);
+  const options = { fieldManager, metadataOnly: true };
+  const patch = ownPatch(live, fieldManager);
+  if (patch !== undefined) await client.patch(ref, patch, options, signal);
+  // With its uid an apply never creates.
+  const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
+  return client.apply(ref, body, { ...options, force: true }, signal);
+}
+
+/** Where a namespace is. */
+export function namespaceRef({ metadata }: KubeObject): ObjectRef {
+  return { resource, name: metadata.name };
 }
 
 /** Whether a namespace was created for the component that wants it. */

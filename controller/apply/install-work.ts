@@ -135,7 +135,8 @@ export async function withTwin(
 
 /** The contests over objects of the installation that are not over. */
 export function contestsOf({ memory, deps }: Work): readonly Contest[] {
-  return memory.contests.current(deps.clock.now());
+  const now = deps.clock.now();
+  return [...memory.namespaceContests.current(now), ...memory.contests.current(now)];
 }
 
 /** Compares what is wanted with what is there, once that is known. */

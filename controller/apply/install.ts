@@ -10,9 +10,9 @@ import {
   createNamespaces,
   lookAtNamespaces,
   type Namespaces,
-  settleNamespaces,
   wantedNamespaces,
 } from "./ensure-namespaces.ts";
+import { type Housing, settled, textOf, unheld, withHoused } from "./housing.ts";
 import {
   begun,
   contestsOf,
@@ -58,16 +58,17 @@ export async function install(
   const isRooted = before?.isMarked === true && isHoused(found) && isRecorded(work);
   const seesAll = work.observation.refused().size === 0;
   if (isRooted && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
-  await settle(work, found, signal);
+  const housed = await settled(work, found.namespaces, signal);
   const forgotten = await forgottenBy(before, work, signal);
   const mayExist = before !== undefined || isLost(work);
   const make = (): Promise<Root> => withIntent({ before, forgotten }, work, signal);
   await protectedAhead(before, work, signal);
-  return unlessSecond({ before, work, make }, signal, async (attempt) => {
+  const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
     // What has come to light may be obsolete.
     const next = forgotten.length === 0 ? plan : await planned(work, signal);
     return carriedOut(next, begun({ ...work, ...attempt, mayExist }), signal);
   });
+  return withHoused(changes, housed);
 }
 
 /** Nothing is to be done, as far as this process knows without asking. */
@@ -75,7 +76,8 @@ async function isIntact(work: Work, signal: AbortSignal): Promise<boolean> {
   const { memory, observation } = work;
   if (memory.inventory === undefined) return false;
   const plan = await planned(work, signal);
-  const isQuiet = isSettled(plan) && !observation.isDisturbed() && observation.refused().size === 0;
+  const isDisturbed = observation.isDisturbed() || memory.namespaceContests.isHolding;
+  const isQuiet = isSettled(plan) && !isDisturbed && observation.refused().size === 0;
   return isQuiet && hasTwin(work) && isRecorded(work) && memory.namespaces === textOf(work);
 }
 
@@ -85,22 +87,11 @@ function isRecorded({ memory, desired }: Work): boolean {
 
 interface Found {
   readonly before: Root | undefined;
-  readonly namespaces: Namespaces;
+  readonly namespaces: Housing;
 }
 
 function isHoused({ namespaces }: Found): boolean {
   return namespaces.missing.length + namespaces.outdated.length === 0;
-}
-
-/** Equal for equal namespaces, so that they are looked at again when the component says something else. */
-function textOf({ component, target, desired }: Work): string {
-  return JSON.stringify(wantedNamespaces({ component, target }, desired.namespaces));
-}
-
-async function settle(work: Work, { namespaces }: Found, signal: AbortSignal): Promise<void> {
-  const written = await settleNamespaces(work.target, namespaces, signal);
-  for (const namespace of written) work.observation.noteGuarded(namespace);
-  work.memory.namespaces = textOf(work);
 }
 
 /** Looks while it is asked whether the target suits; what is wrong with the target itself is said first. */
@@ -125,7 +116,7 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   if (before === undefined) await afterLoss(work, signal);
   else deps.gate?.saw(before.object);
   memory.recall(before);
-  const found = { before, namespaces };
+  const found = { before, namespaces: unheld(namespaces, work) };
   if (isHoused(found)) memory.namespaces = JSON.stringify(wanted);
   return found;
 }
@@ -183,7 +174,7 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const { component, target, memory, desired, deps } = work;
   const { before } = looks;
   const found = await upstreamObjects(work, before, signal);
-  await settle(work, looks, signal);
+  const housed = await settled(work, looks.namespaces, signal);
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
   // A root of ours that was lost and one that never was look the same.
@@ -192,7 +183,7 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const inventory = { ...unionOf(ours, obsolete), adopting: true };
   await protectedAhead(before, work, signal);
   const make = (): Promise<Root> => writtenRoot(work, { before, inventory }, signal);
-  return unlessSecond({ before, work, make }, signal, async (attempt) => {
+  const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
     const next = begun({ ...work, ...attempt, mayExist: true });
     const { requests } = next;
     const { client, fieldManager, namespace: installNamespace } = target;
@@ -205,6 +196,7 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
     if (objects > 0) deps.onAdopted?.(objects);
     return carriedOut(await planned(work, signal), { ...next, unadopted }, signal);
   });
+  return withHoused(changes, housed);
 }
 
 /** Waits before an anchor is made: only what was protected by then is one that nobody can delete by accident. */

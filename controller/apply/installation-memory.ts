@@ -15,6 +15,8 @@ import { VanishedJobs } from "./vanished-jobs.ts";
  */
 export class InstallationMemory {
   readonly contests = new Contests();
+  /** Over namespaces, which no plan tells of. */
+  readonly namespaceContests = new Contests();
   readonly blockades = new Blockades();
   readonly jobs = new VanishedJobs();
   readonly kinds = new InventoryKinds();

@@ -46,6 +46,21 @@ describe("a contest begins", () => {
     expect(repairedAt(7)).toEqual([true]);
   });
 
+  test("and holds the object from then on, until it is due or right again", () => {
+    expect(contests.isHolding).toBe(false);
+    repairedAt(0, 1, 2);
+    const holds = (what: ReadonlySet<string>, seconds: number): boolean => {
+      contests.heldAmong(what, seconds * 1_000);
+      return contests.isHolding;
+    };
+    expect([holds(wrong, 3), holds(fine, 4), holds(wrong, 5), holds(wrong, 13)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+
   test("not with repairs of three objects", () => {
     const keys = ["a", "b", "c"].map((name) => ({ ...key, name }));
     expect(keys.map((one) => contests.repairing(one, 0))).toEqual([false, false, false]);
