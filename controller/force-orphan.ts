@@ -62,7 +62,7 @@ export async function tellLeftBehind(
 ): Promise<void> {
   const { component, installation } = subject;
   const known = installation.inventory?.entries;
-  const objects = known ?? (await renderedObjects(component, deps));
+  const objects = known ?? (await renderedObjects(component, deps, signal));
   const anchor = describe(anchorOf(component, deps.hubId));
   const cluster = clusterNameOf(component);
   const count = objects === undefined ? "everything" : `${objects.length} objects`;

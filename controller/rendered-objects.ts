@@ -1,18 +1,22 @@
+import { abortable } from "../access/abortable.ts";
 import type { Component } from "../api/component.ts";
 import type { ObjectKey } from "../api/kubernetes.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 import { render } from "./render/render.ts";
 
-/** What a component that was installed renders to; undefined when that cannot be said. */
+/** What a component that was installed renders to; undefined when that cannot be said. Rejects with the reason of the signal. */
 export async function renderedObjects(
   component: Component,
   { releases, rendering, log }: Pick<ReconcileDeps, "releases" | "rendering" | "log">,
+  signal: AbortSignal,
 ): Promise<readonly ObjectKey[] | undefined> {
   const { version } = component.status ?? {};
   const installed = version === undefined ? {} : { version };
   try {
     const spec = { ...component.spec, ...installed };
-    const { manifests } = await render({ ...component, spec }, releases, rendering);
+    // A source of manifests may take its time.
+    const working = render({ ...component, spec }, releases, rendering);
+    const { manifests } = await abortable(working, signal);
     return manifests.map(({ apiVersion, kind, metadata: { namespace, name = "" } }) => ({
       apiVersion,
       kind,
@@ -20,6 +24,7 @@ export async function renderedObjects(
       ...(namespace === undefined ? {} : { namespace }),
     }));
   } catch (err) {
+    signal.throwIfAborted();
     log.debug({ err }, "What was installed cannot be rendered");
     return undefined;
   }

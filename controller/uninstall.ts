@@ -1,4 +1,3 @@
-import { abortable } from "../access/abortable.ts";
 import { ApiError } from "../access/api-error.ts";
 import { FleetError } from "../api/errors.ts";
 import type { Target } from "./apply/target.ts";
@@ -163,8 +162,9 @@ function tellRemoval(
 async function recollectionOf(
   { component, installation }: Work,
   deps: ReconcileDeps,
+  signal: AbortSignal,
 ): Promise<Recollection> {
-  const rendered = await renderedObjects(component, deps);
+  const rendered = await renderedObjects(component, deps, signal);
   const known = installation.inventory?.entries ?? [];
   return { entries: [...known, ...(rendered ?? [])], isAll: rendered !== undefined };
 }
@@ -185,7 +185,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
       {
         component,
         target,
-        recall: () => abortable(recollectionOf(work, deps), either),
+        recall: () => recollectionOf(work, deps, either),
         ...(observation === undefined ? {} : { observation }),
       },
       {

@@ -1,8 +1,18 @@
+import { join } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { forceOrphanAnnotation, orphaningOf, withWayOut } from "../../controller/force-orphan.ts";
+import {
+  forceOrphanAnnotation,
+  orphaningOf,
+  tellLeftBehind,
+  withWayOut,
+} from "../../controller/force-orphan.ts";
+import { Installation } from "../../controller/installation.ts";
+import { openReleases } from "../../controller/render/release.ts";
+import { silentLog } from "../support/silent-log.ts";
 
 const uid = "5e1d0a3c-1111-2222-3333-444455556666";
 const remote = { clusterProfileRef: { namespace: "fleet", name: "a" } };
@@ -71,3 +81,36 @@ describe("the message of a removal that waits", () => {
     expect(withWayOut(silent, componentWith(undefined, {}))).toBe(silent);
   });
 });
+
+test("a source of manifests that hangs does not hold a controller that stops, which then lets nothing go", async () => {
+  const url = "https://manifests.example.com/more.yaml";
+  const component = componentWith(uid, { ...remote, additionalManifests: [{ URL: url }] });
+  const asked = Promise.withResolvers<string>();
+  const told: string[] = [];
+  const audit = (_: Component, { reason }: { readonly reason: string }): Promise<void> => {
+    told.push(reason);
+    return Promise.resolve();
+  };
+  const deps = {
+    releases: await openReleases(join(import.meta.dirname, "../fixtures/release")),
+    rendering: {
+      manifestText: (text: string) => {
+        asked.resolve(text);
+        return new Promise<string>(() => undefined);
+      },
+    },
+    events: { audit, record: audit },
+    log: silentLog,
+    hubId: "hub",
+  };
+  const stop = new AbortController();
+  const telling = tellLeftBehind(
+    { component, installation: new Installation(uid) },
+    deps,
+    stop.signal,
+  );
+  expect(await asked.promise).toBe(url);
+  stop.abort(new DOMException("The controller stops", "AbortError"));
+  await expect(telling).rejects.toThrow("The controller stops");
+  expect(told).toEqual([]);
+}, 5_000);
