@@ -1,3 +1,6 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 
 import { operatorApiVersion } from "../../api/component.ts";
@@ -16,7 +19,7 @@ import { writeThinRelease } from "./thin-release.ts";
 
 const fleet = useFleet({ spokes: 2, hub: { kwok: false } });
 const replica = { name: "many" };
-let start: (flags?: readonly string[]) => Promise<ControllerProcess>;
+let start: (flags?: readonly string[], providerFile?: string) => Promise<ControllerProcess>;
 
 beforeAll(async () => {
   await fleet().controllerKubeconfig();
@@ -26,8 +29,8 @@ beforeAll(async () => {
     releaseDir: await writeThinRelease(fleet().folder, 3),
     flags: ["--log-level=debug"],
   };
-  start = (flags = []) =>
-    startControllerProcess({ ...options, flags: [...options.flags, ...flags] });
+  start = (flags = [], providerFile = options.providerFile) =>
+    startControllerProcess({ ...options, providerFile, flags: [...options.flags, ...flags] });
 }, 600_000);
 
 /** One of many clusters: a ClusterProfile of its own that leads to one of the real ones, and a component for it. */
@@ -117,6 +120,42 @@ test("a controller that starts again with 50 spokes looks at all of them and wri
     );
     expect(others).toEqual([]);
   }
+}, 600_000);
+
+/** Writes a provider file with an official plugin that takes this long. */
+async function slowProviderFile(seconds: number): Promise<string> {
+  const { folder } = fleet();
+  const text = await readFile(await fleet().providerFile(), "utf8");
+  const [, command] = /"command": "([^"]+)"/.exec(text) ?? [];
+  if (command === undefined) throw new Error("The provider file has no plugin");
+  const slow = join(folder, "slow-plugin");
+  await writeFile(slow, `#!/bin/sh\nsleep ${seconds}\nexec ${command} "$@"\n`, { mode: 0o755 });
+  const file = join(folder, "slow-providers.json");
+  await writeFile(file, text.replaceAll(JSON.stringify(command), JSON.stringify(slow)));
+  return file;
+}
+
+test("a controller that starts again writes nothing while the plugins of its spokes wait for each other", async () => {
+  const first = await start();
+  const names = namesOf("waiting", 20);
+  await allReady(await createAll(names, (position) => fleet().spoke(position % 2)), 180_000);
+  await first.stop();
+  const since = new Date();
+  // Two at a time: the last ones begin 14 s after the first ones.
+  await using second = await start([], await slowProviderFile(1.5));
+  const looked = { level: "debug", msg: "Reconciled, nothing new" };
+  const lookedAt = (): ReadonlySet<unknown> =>
+    new Set(
+      second
+        .logLines(looked)
+        .filter(({ ready }) => ready === "True")
+        .map(({ component }) => component),
+    );
+  const connected = (): number => second.logLines({ msg: "Connected to the spoke" }).length;
+  await waitFor("all to be connected", () => connected() >= names.length, { timeoutMs: 180_000 });
+  await waitFor("a look at all", () => lookedAt().size >= names.length, { timeoutMs: 60_000 });
+  expect(await writesTo(fleet().hub, since)).toEqual([]);
+  for (const spoke of fleet().spokes) expect(await writesTo(spoke, since)).toEqual([]);
 }, 600_000);
 
 /** Kills the hub's API server and starts it again: nothing is written to it or to a spoke for these components, and no collection is listed more than twice. */
