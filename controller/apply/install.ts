@@ -38,7 +38,7 @@ import { mayBeUpstreams, upstreamObjects } from "./upstream-objects.ts";
  * completion. Sends nothing when nothing differs. Can be stopped at any point and begun again.
  *
  * Throws FleetError `AnchorConflict` (nothing was touched), `ClusterBusy`, `ManifestInvalid`, the error of the connection, or ApiError when the
- * server refuses the root or the namespace.
+ * server refuses the root or a namespace that is missing.
  */
 export async function install(
   request: InstallRequest,
