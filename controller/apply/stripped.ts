@@ -44,9 +44,10 @@ const withoutWebhookRules: Strip = (manifest) => {
   const kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
   if (!isOf(manifest, "admissionregistration.k8s.io", kinds)) return manifest;
   return changeField(manifest, ["webhooks", "*"], (webhook) => {
-    if (isStatic(webhook, manifest)) return webhook;
+    const isWhole = isStatic(webhook, manifest);
+    if (isWhole && !isInjected(manifest)) return webhook;
     const clientConfig = isRecord(webhook) ? webhook["clientConfig"] : undefined;
-    const bare = without(webhook, ["rules"]);
+    const bare = isWhole ? webhook : without(webhook, ["rules"]);
     if (!isRecord(bare) || clientConfig === undefined) return bare;
     const way = without(clientConfig, ["caBundle"]);
     return way === clientConfig ? bare : { ...bare, clientConfig: way };
@@ -56,11 +57,15 @@ const withoutWebhookRules: Strip = (manifest) => {
 const injectors = /^(?:cert-manager\.io\/inject-|service\.beta\.openshift\.io\/inject-cabundle$)/;
 
 /** Whether a webhook is as its manifest says, and no program of its own fills it in: one of a user's with a bundle, or for which something else injects that. */
-function isStatic(webhook: unknown, { metadata: { annotations = {} } }: Manifest): boolean {
+function isStatic(webhook: unknown, manifest: Manifest): boolean {
   if (!isRecord(webhook) || isOfKnative(webhook["name"])) return false;
   const way = webhook["clientConfig"];
-  const hasBundle = isRecord(way) && way["caBundle"] !== undefined;
-  return hasBundle || Object.keys(annotations).some((name) => injectors.test(name));
+  return (isRecord(way) && way["caBundle"] !== undefined) || isInjected(manifest);
+}
+
+/** Whether somebody else writes the bundle: one in the manifest is only in the place of that. */
+function isInjected({ metadata: { annotations = {} } }: Manifest): boolean {
+  return Object.keys(annotations).some((name) => injectors.test(name));
 }
 
 function isOfKnative(name: unknown): boolean {
@@ -69,7 +74,7 @@ function isOfKnative(name: unknown): boolean {
 
 const withoutConversionBundle: Strip = (manifest) =>
   isOf(manifest, "apiextensions.k8s.io", ["CustomResourceDefinition"]) &&
-  isOfKnative(manifest.metadata.name)
+  (isOfKnative(manifest.metadata.name) || isInjected(manifest))
     ? changeField(manifest, ["spec", "conversion", "webhook", "clientConfig"], (way) =>
         without(way, ["caBundle"]),
       )

@@ -16,11 +16,14 @@ const scaler = manifestOf("autoscaling/v2 HorizontalPodAutoscaler knative/webhoo
   },
 });
 
+const injected = { "cert-manager.io/inject-ca-from": "a/b" };
+
 interface Case {
   readonly name: string;
   readonly before: Manifest;
   readonly after: object;
   readonly others?: readonly Manifest[];
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 const cases: readonly Case[] = [
@@ -76,6 +79,30 @@ const cases: readonly Case[] = [
     },
   },
   {
+    name: "the placeholder of a CA bundle that is injected",
+    before: {
+      ...manifestOf(`${webhooks} ValidatingWebhookConfiguration w`, {
+        webhooks: [
+          { name: "a.example.com", rules: [{}], clientConfig: { caBundle: "Cg==", service: {} } },
+        ],
+      }),
+      metadata: { name: "w", annotations: injected },
+    },
+    after: { webhooks: [{ name: "a.example.com", rules: [{}], clientConfig: { service: {} } }] },
+    annotations: injected,
+  },
+  {
+    name: "that of a conversion webhook",
+    before: {
+      ...manifestOf("apiextensions.k8s.io/v1 CustomResourceDefinition a.example.com", {
+        spec: { conversion: { webhook: { clientConfig: { caBundle: "Cg==", service: {} } } } },
+      }),
+      metadata: { name: "a.example.com", annotations: injected },
+    },
+    after: { spec: { conversion: { webhook: { clientConfig: { service: {} } } } } },
+    annotations: injected,
+  },
+  {
     name: "data of a Secret that a controller fills",
     before: manifestOf("v1 Secret knative/webhook-certs", { type: "Opaque", data: {} }),
     after: { type: "Opaque" },
@@ -108,10 +135,11 @@ const cases: readonly Case[] = [
   },
 ];
 
-test.each(cases)("$name are never sent", ({ before, after, others = [] }) => {
+test.each(cases)("$name are never sent", ({ before, after, others = [], annotations }) => {
   const { apiVersion, kind, metadata } = before;
   const { namespace, name } = metadata;
-  const kept = namespace === undefined ? { name } : { namespace, name };
+  const own = namespace === undefined ? { name } : { namespace, name };
+  const kept = annotations === undefined ? own : { ...own, annotations };
   expect(stripped([before, ...others])[0]).toEqual({ apiVersion, kind, metadata: kept, ...after });
 });
 
