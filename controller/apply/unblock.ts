@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/api-error.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
-import { describe } from "../../api/kubernetes.ts";
+import { describe, type Manifest } from "../../api/kubernetes.ts";
 import { webhookIn } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Desired, Prepared } from "./prepare.ts";
@@ -45,7 +46,9 @@ export class Blockades {
 }
 
 export interface UnblockDeps {
-  readonly target: Pick<Target, "client" | "fieldManager">;
+  readonly target: Pick<Target, "fieldManager"> & {
+    readonly client: Pick<KubeClient, "get" | "patch">;
+  };
   readonly desired: Desired;
   readonly blockades: Blockades;
   readonly now: number;
@@ -68,7 +71,7 @@ export async function unblock(
   const due = blockades.dueAmong(new Set(webhooks), now);
   const cleared = await Promise.all(
     due.map(async (webhook): Promise<readonly Unblocked[]> => {
-      const owner = desired.objects.find((object) => namesOf(object.manifest).includes(webhook));
+      const owner = desired.objects.find(({ manifest }) => isFilledIn(manifest, webhook));
       if (owner === undefined) return [];
       if (!(await isCleared(owner, webhook, { target, signal }))) return [];
       blockades.cleared(webhook);
@@ -78,8 +81,7 @@ export async function unblock(
   return cleared.flat();
 }
 
-interface Clearing {
-  readonly target: Pick<Target, "client" | "fieldManager">;
+interface Clearing extends Pick<UnblockDeps, "target"> {
   readonly signal: AbortSignal;
 }
 
@@ -108,8 +110,22 @@ async function isCleared(
   }
 }
 
-function namesOf({ kind, webhooks }: { readonly kind: string; readonly webhooks?: unknown }) {
+/** Whether a webhook is there whose rules a program writes. Rules that we send are somebody's policy, and would be put back. */
+function isFilledIn(manifest: Manifest, webhook: string): boolean {
+  return entriesOf(manifest).some((entry) => entry["name"] === webhook && !("rules" in entry));
+}
+
+function namesOf(configuration: Configuration): readonly string[] {
+  return entriesOf(configuration).map((entry) => String(entry["name"]));
+}
+
+interface Configuration {
+  readonly kind: string;
+  readonly webhooks?: unknown;
+}
+
+function entriesOf({ kind, webhooks }: Configuration): readonly Record<string, unknown>[] {
   const isOne = kind.endsWith("WebhookConfiguration") && Array.isArray(webhooks);
   const entries: readonly unknown[] = isOne ? webhooks : [];
-  return entries.map((entry) => (isRecord(entry) ? String(entry["name"]) : ""));
+  return entries.map((entry) => (isRecord(entry) ? entry : {}));
 }

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+
+import { prepare } from "../../../controller/apply/prepare.ts";
+import { Blockades, unblock } from "../../../controller/apply/unblock.ts";
+import { manifestOf } from "./prepared.ts";
+
+const configMap = manifestOf("v1 ConfigMap ns/a");
+const kind = "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration";
+
+/** Minutes after a webhook of a configuration began to refuse a ConfigMap: whether its rules were emptied. */
+async function isEmptied(name: string, webhook: object): Promise<boolean> {
+  const configuration = manifestOf(`${kind} ${name}`, { webhooks: [{ name, ...webhook }] });
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
+  const parked = [{ key, message: `Waiting for webhook ${name}` }];
+  const desired = prepare({
+    version: "1",
+    manifests: [configMap, configuration],
+    paths: [],
+    hash: "",
+  });
+  let patches = 0;
+  const live = { ...configuration, metadata: { name, uid: "u", resourceVersion: "1" } };
+  const client = {
+    get: () => Promise.resolve(live),
+    patch: () => {
+      patches += 1;
+      return Promise.resolve(live);
+    },
+  };
+  const blockades = new Blockades();
+  for (const now of [0, 200_000]) {
+    const target = { client, fieldManager: "knfleet-hub" };
+    await unblock(parked, { target, desired, blockades, now }, new AbortController().signal);
+  }
+  return patches > 0;
+}
+
+test("rules that a program behind the webhook writes are emptied, and a policy of a user's own is left", async () => {
+  const own = { rules: [{ operations: ["CREATE"] }], clientConfig: { caBundle: "Yg==" } };
+  expect([
+    await isEmptied("config.webhook.serving.knative.dev", { clientConfig: {} }),
+    await isEmptied("policy.example.com", own),
+  ]).toEqual([true, false]);
+});
