@@ -117,7 +117,8 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   else deps.gate?.saw(before.object);
   memory.recall(before);
   const found = { before, namespaces: unheld(namespaces, work) };
-  if (isHoused(found)) memory.namespaces = JSON.stringify(wanted);
+  // What is wrong was noted as it is, and only this tells of it when it cannot be put right now.
+  memory.namespaces = isHoused(found) ? JSON.stringify(wanted) : "";
   return found;
 }
 

@@ -72,12 +72,12 @@ test("a label of the namespace that a policy refuses is told of, and holds neith
   await admin.create(binding);
   const key = keyOfNamespace(namespace);
   const moved = namespaceOf(namespace, "x");
-  await waitFor("the policy to be in force", () =>
+  const isInForce = (): Promise<boolean> =>
     admin.request("PUT", `/api/v1/namespaces/${namespace}?dryRun=All`, moved).then(
       () => false,
       () => true,
-    ),
-  );
+    );
+  await waitFor("the policy to be in force", isInForce);
   const refused = {
     failed: [
       { key, message: `Not allowed: the ValidatingAdmissionPolicy ${policyName} denies it` },
@@ -99,6 +99,16 @@ test("a label of the namespace that a policy refuses is told of, and holds neith
     return failed.length === 0;
   });
   expect(teamOf(await admin.get(key))).toBe("c");
+
+  // What somebody changed, and nobody may change back, is told of at each attempt.
+  await admin.apply(namespaceOf(namespace, "theirs"), { fieldManager: "somebody" });
+  await waitFor("that to be seen", () => Promise.resolve(installer.observation.isDisturbed()));
+  await admin.create(binding);
+  await waitFor("the policy to be in force again", isInForce);
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    expect(await installer.install({ rendered: renderedOf(two), ...next })).toMatchObject(refused);
+  }
+  await admin.remove(keyOf(binding));
 });
 
 test("a fight over a label of the namespace is told of by name, slowed down, and over in the end", async () => {
