@@ -15,7 +15,6 @@ export class FailureRow {
   /** Without those after which it has probably worked. */
   #recent = 0;
   #lastAt = -Infinity;
-  #isTold = false;
   #toldAt = -Infinity;
 
   /** Failures since it was last seen to work. */
@@ -33,11 +32,10 @@ export class FailureRow {
     this.#lastAt = now;
   }
 
-  /** Whether somebody is to look, now that the watch has failed again: once a row, when that has become a long one, and once a minute at most. */
+  /** Whether somebody is to look, now that the watch has failed again: when the row has become a long one, and once a minute at most while it goes on. */
   isNews(): boolean {
     const now = performance.now();
-    if (this.#recent < lastingLength || this.#isTold || now - this.#toldAt < newsMs) return false;
-    this.#isTold = true;
+    if (this.#recent < lastingLength || now - this.#toldAt < newsMs) return false;
     this.#toldAt = now;
     return true;
   }
@@ -50,6 +48,5 @@ export class FailureRow {
 
   #begin(): void {
     this.#recent = 0;
-    this.#isTold = false;
   }
 }

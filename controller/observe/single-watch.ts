@@ -103,9 +103,15 @@ export class SingleWatch implements Disposable {
   }
 
   #compare(): void {
-    this.#failures.end();
+    this.#works();
     this.#isGone = false;
     if (this.isDisturbed) this.#handlers.onDisturbed(this.#key);
+  }
+
+  #works(): void {
+    this.#failures.end();
+    // Who never noted what it is like misses nothing by now.
+    if (this.#noted === undefined) this.#isMissed = false;
   }
 
   #gone(uid?: string): void {
@@ -123,7 +129,7 @@ export class SingleWatch implements Disposable {
   }
 
   #listed(wentBack: boolean): void {
-    this.#failures.end();
+    this.#works();
     const isThere = [...this.#reflector.values()].length > 0;
     if (!isThere && !this.#isGone) this.#gone();
     if (!isThere || !wentBack || this.#noted === undefined) return;

@@ -119,6 +119,20 @@ test("a root whose watch fails for some seconds is disturbed until somebody has 
   expect(observation.isDisturbed()).toBe(false);
 });
 
+test("a namespace that is not ours is not disturbed for ever by a watch that failed for a while", async () => {
+  observation.guard([namespace]);
+  watches.listed("Namespace", [namespaceAs(1)]);
+  for (let failure = 1; failure <= 4; failure += 1) {
+    await vi.waitFor(() => expect(watches.isOpen("Namespace")).toBe(true), 60_000);
+    watches.send("Namespace", apiError(403, "namespaces is forbidden: User x cannot watch"));
+    await vi.waitFor(() => expect(watches.isOpen("Namespace")).toBe(false), 60_000);
+  }
+  expect(observation.isDisturbed()).toBe(true);
+  await vi.waitFor(() => expect(watches.isOpen("Namespace")).toBe(true), 60_000);
+  watches.send("Namespace", { type: "MODIFIED", object: namespaceAs(2) });
+  await vi.waitFor(() => expect(observation.isDisturbed()).toBe(false), 60_000);
+});
+
 test("a root of an older state of the cluster, which was restored, is disturbed until it is noted", async () => {
   observation.noteGuarded(rootAs(8, { ours: "yes" }));
   observation.guard([root]);
