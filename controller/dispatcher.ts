@@ -155,7 +155,7 @@ export class Dispatcher implements AsyncDisposable {
       this.#queue.hasten(key, targetIdOf(component), workloadDelayMs);
       return;
     }
-    // Of a watch the attempt that runs may be the cause.
+    // Of a watch and of an apply the attempt that runs may be the cause.
     if (kind === "object") installation.isAwaited = true;
     const at = Math.max(now + driftDelayMs, installation.driftAt + driftIntervalMs);
     if (installation.driftAt < now) installation.driftAt = at;

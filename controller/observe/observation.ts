@@ -24,7 +24,7 @@ export interface ObservedObject {
  * or again.
  */
 export type ObservedChange =
-  | { readonly kind: "object"; readonly key: ObjectKey }
+  | { readonly kind: "object" | "apply"; readonly key: ObjectKey }
   | { readonly kind: "workload"; readonly key: ObjectKey }
   | { readonly kind: "watch"; readonly resource: ResourceType };
 

@@ -8,7 +8,7 @@ import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
 import { isWorkload, turnOf } from "./readiness.ts";
-import { isDrift, isNewer, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
+import { isApplied, isDrift, isNewer, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
 import { SingleWatch } from "./single-watch.ts";
 
 export interface ObserveOptions {
@@ -209,7 +209,9 @@ class LiveObservation implements Observation {
     const stale = isOlder(record, known);
     if (!stale) this.#record(id, record);
     this.#seenWorkload(id, object);
-    if (wasListed && !stale && isDrift(known, record)) this.#report(record);
+    if (!wasListed || stale) return;
+    if (isDrift(known, record)) this.#report(record);
+    else if (isApplied(known, record)) this.#options.onChange({ kind: "apply", key: record.key });
   }
 
   #record(id: string, record: ObservedObject): void {
@@ -249,7 +251,7 @@ class LiveObservation implements Observation {
       const known = this.#records.get(id);
       if (known?.resourceVersion === record.resourceVersion) continue;
       this.#record(id, record);
-      if (isDrift(known, record)) this.#report(record);
+      if (isDrift(known, record) || isApplied(known, record)) this.#report(record);
     }
   }
 

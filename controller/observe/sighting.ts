@@ -18,17 +18,21 @@ export function sightingOf(object: KubeObject, fieldManager: string): ObservedOb
 }
 
 /**
- * Whether a new record of an object is worth a look by the plan: its deletion began, it was replaced, a field of ours was
- * changed or removed, or our apply changed something that nobody noted. Writes to status, foreign labels and the like are not; nor is an object that appears as we applied it.
+ * Whether a new record of an object is worth a look by the plan: its deletion began, it was replaced, or a field of ours was
+ * changed or removed. Writes to status, foreign labels and the like are not; nor is an object that appears as we applied it.
  */
 export function isDrift(before: ObservedObject | undefined, after: ObservedObject): boolean {
   if (before === undefined) return after.deleting || after.fingerprint === undefined;
   return (
     before.uid !== after.uid ||
     before.fingerprint !== after.fingerprint ||
-    before.appliedAt !== after.appliedAt ||
     (after.deleting && !before.deleting)
   );
+}
+
+/** Whether our apply has changed an object: one that nobody waits for any more, or one whose answer is still to come. */
+export function isApplied(before: ObservedObject | undefined, after: ObservedObject): boolean {
+  return before !== undefined && before.appliedAt !== after.appliedAt;
 }
 
 /**

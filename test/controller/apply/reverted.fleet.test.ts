@@ -127,7 +127,7 @@ describe("a change that is taken back before it was finished", () => {
     await server.land();
     expect(await level()).toBe("debug");
     await waitFor("the change to be seen", async () =>
-      installer.changes.some((change) => change.kind === "object" && change.key.name === "logging"),
+      installer.changes.some((change) => change.kind === "apply" && change.key.name === "logging"),
     );
     expect((await installer.install({ rendered: info })).repaired).toMatchObject([
       { name: "logging" },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ObservedObject } from "../../../controller/observe/observation.ts";
-import { isDrift, isOlder, sightingOf } from "../../../controller/observe/sighting.ts";
+import { isApplied, isDrift, isOlder, sightingOf } from "../../../controller/observe/sighting.ts";
 
 const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "a", name: "b" };
 
@@ -46,8 +46,8 @@ describe("drift", () => {
       after: record({ fingerprint: "other" }),
     },
     {
-      what: "an apply of ours changed a value",
-      drift: true,
+      what: "an apply of ours changed a value, which is told as such,",
+      drift: false,
       before: record({ appliedAt: 1000 }),
       after: record({ appliedAt: 2000 }),
     },
@@ -92,6 +92,13 @@ describe("drift", () => {
   test.each(table)("$what: $drift", ({ drift, before, after }) => {
     expect(isDrift(before, after)).toBe(drift);
   });
+});
+
+test("an apply of ours that changed a value is seen by its time", () => {
+  const before = record({ appliedAt: 1000 });
+  expect(isApplied(before, record({ appliedAt: 2000 }))).toBe(true);
+  expect(isApplied(before, record({ appliedAt: 1000, fingerprint: "other" }))).toBe(false);
+  expect(isApplied(undefined, before)).toBe(false);
 });
 
 describe("an event is older than what is known", () => {
