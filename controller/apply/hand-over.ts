@@ -1,5 +1,6 @@
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
+import { ownEntry } from "../observe/fingerprint.ts";
 import { changeField } from "../render/fields.ts";
 import { type FieldSet, hasField, stepsAt, unionOfFields } from "./field-set.ts";
 import { isFilledByOthers } from "./stripped.ts";
@@ -82,12 +83,7 @@ function nameOfItem(step: string): string {
  * still ours would remove it. `live` is what is on the cluster, with its managedFields.
  */
 export function withoutHandedOver(manifest: Manifest, live: Manifest, manager: string): Manifest {
-  const entry = live.metadata.managedFields?.find(
-    (candidate) =>
-      candidate.manager === manager &&
-      candidate.operation === "Apply" &&
-      (candidate.subresource ?? "") === "",
-  );
+  const entry = ownEntry(live, manager);
   const owned = entry?.fieldsV1 ?? {};
   if (isWebhookConfiguration(manifest)) {
     const others = live.metadata.managedFields?.filter((candidate) => candidate !== entry) ?? [];

@@ -1,5 +1,6 @@
 import type { StatusCause } from "../../access/api-error.ts";
 import type { KubeObject, Manifest, ManagedFieldsEntry } from "../../api/kubernetes.ts";
+import { isOwnEntry } from "../observe/fingerprint.ts";
 import {
   type FieldSet,
   fieldsAt,
@@ -72,7 +73,7 @@ export function ownNotes(
   manager: string,
 ): Readonly<Record<string, string>> | undefined {
   const { managedFields = [] } = live.metadata;
-  const own = managedFields.filter((entry) => isOurs(entry, manager)).map(fieldsOf);
+  const own = managedFields.filter((entry) => isOwnEntry(entry, manager)).map(fieldsOf);
   const notes = Object.entries(keptAnnotations(live) ?? {}).filter(([name]) =>
     own.some((set) => hasField(set, annotationPath(name))),
   );
@@ -90,11 +91,11 @@ export function takeOverPatch(
   manager: string,
 ): readonly object[] | undefined {
   const entries = live.metadata.managedFields ?? [];
-  const own = entries.filter((entry) => isOurs(entry, manager)).map(fieldsOf);
+  const own = entries.filter((entry) => isOwnEntry(entry, manager)).map(fieldsOf);
   const ours = own.reduce(unionOfFields, {});
   let taken: FieldSet = {};
   const others = entries.map((entry) => {
-    if (isOurs(entry, manager) || !isWhole(entry) || !isOfVersion(entry, live)) return entry;
+    if (isOwnEntry(entry, manager) || !isWhole(entry) || !isOfVersion(entry, live)) return entry;
     const contested = causes
       .map((cause) =>
         isOfController(cause)
@@ -133,7 +134,7 @@ export function releasePatch(
 ): readonly object[] | undefined {
   const entries = live.metadata.managedFields ?? [];
   const value = entries.map((entry) => {
-    if (!isOurs(entry, manager)) return entry;
+    if (!isOwnEntry(entry, manager)) return entry;
     const less = paths.reduce(
       (set, path) => withoutFields(set, fieldsAt(set, path)),
       fieldsOf(entry),
@@ -227,7 +228,7 @@ function withOurs(
   { live, manager }: { readonly live: KubeObject; readonly manager: string },
 ): readonly ManagedFieldsEntry[] {
   if (isEmpty(taken)) return others;
-  const known = others.find((entry) => isOurs(entry, manager));
+  const known = others.find((entry) => isOwnEntry(entry, manager));
   const entry = known ?? {
     manager,
     operation: "Apply",
@@ -258,10 +259,6 @@ function pointer(name: string): string {
 
 function isOfUpstream(entry: ManagedFieldsEntry): boolean {
   return entry.operation === "Update" && upstreamManagers.includes(entry.manager) && isWhole(entry);
-}
-
-function isOurs(entry: ManagedFieldsEntry, manager: string): boolean {
-  return entry.manager === manager && entry.operation === "Apply" && isWhole(entry);
 }
 
 function isWhole({ subresource = "" }: ManagedFieldsEntry): boolean {

@@ -26,9 +26,18 @@ export function appliedAtOf(object: Manifest, fieldManager: string): number | un
   return Number.isNaN(at) ? undefined : at;
 }
 
-function ownEntry({ metadata }: Manifest, fieldManager: string): ManagedFieldsEntry | undefined {
-  return metadata.managedFields?.find(
-    ({ manager, operation, subresource }) =>
-      manager === fieldManager && operation === "Apply" && (subresource ?? "") === "",
-  );
+/** What our server-side apply owns on an object, as its managedFields say. */
+export function ownEntry(
+  { metadata }: Pick<Manifest, "metadata">,
+  fieldManager: string,
+): ManagedFieldsEntry | undefined {
+  return metadata.managedFields?.find((entry) => isOwnEntry(entry, fieldManager));
+}
+
+/** Whether an entry of managedFields is of our server-side apply, and not of a subresource. */
+export function isOwnEntry(
+  { manager, operation, subresource = "" }: ManagedFieldsEntry,
+  fieldManager: string,
+): boolean {
+  return manager === fieldManager && operation === "Apply" && subresource === "";
 }
