@@ -2,7 +2,7 @@ import { ApiError, isOutdatedPatch } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import { refusalOf } from "./apply-error.ts";
+import { type Refused, refusedOf } from "./apply-error.ts";
 import type { EngineRequests } from "./apply-requests.ts";
 import type { Trouble } from "./change-set.ts";
 import type { InventoryEntry } from "./inventory.ts";
@@ -84,27 +84,17 @@ async function allOf<Result>(works: readonly Promise<Result>[]): Promise<readonl
   return Promise.all(works);
 }
 
-interface Refused {
-  readonly live: KubeObject;
-  readonly trouble: Trouble;
-  readonly isForGood: boolean;
-}
-
 async function refusalIn(
   live: KubeObject,
   work: () => Promise<unknown>,
   { installNamespace }: AdoptDeps,
-): Promise<Refused | false> {
+): Promise<(Refused & { readonly live: KubeObject }) | false> {
   try {
     await work();
     return false;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const key = keyOf(live);
-    const attempted = { key, isOfNewKind: false, lacksRole: false, installNamespace };
-    const { kind, message } = refusalOf(error, attempted);
-    const isForGood = kind === "permanent" || kind === "invalid";
-    return { live, trouble: { key, message }, isForGood };
+    return { live, ...refusedOf(error, { key: keyOf(live), installNamespace }) };
   }
 }
 

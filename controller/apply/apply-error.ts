@@ -1,6 +1,7 @@
-import type { ApiErrorFacts, StatusCause } from "../../access/api-error.ts";
+import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/api-error.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { missingRightIn } from "../missing-right.ts";
+import type { Trouble } from "./change-set.ts";
 import { isImmutable } from "./replaceable.ts";
 
 /** What the server was asked to take. */
@@ -61,6 +62,36 @@ export function refusalOf(error: Facts, attempted: Attempted): Refusal {
       return temporary(error);
     default:
       return { kind: "permanent", message: `Refused with status ${error.status}` };
+  }
+}
+
+/** A refusal of something that is not tried again in the same attempt. */
+export interface Refused {
+  readonly trouble: Trouble;
+  /** Belongs to what failed, and not to what is parked. */
+  readonly isForGood: boolean;
+}
+
+/** Sorts the refusal of a change to an object that is there. */
+export function refusedOf(
+  error: Facts,
+  { key, installNamespace }: Pick<Attempted, "key" | "installNamespace">,
+): Refused {
+  const attempted = { key, isOfNewKind: false, lacksRole: false, installNamespace };
+  const { kind, message } = refusalOf(error, attempted);
+  return { trouble: { key, message }, isForGood: kind === "permanent" || kind === "invalid" };
+}
+
+/** The answer to a question that is not worth the work it belongs to, or `none` when it is refused. */
+export async function unlessRefused<Answer>(
+  ask: () => Promise<Answer>,
+  none: Answer,
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ApiError) return none;
+    throw error;
   }
 }
 

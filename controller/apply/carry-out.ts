@@ -1,10 +1,10 @@
 import { abortable } from "../../access/abortable.ts";
-import { ApiError } from "../../access/api-error.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
 import { belongingOf } from "../finalize-plan.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { kindIdOf, sightingOf } from "../observe/sighting.ts";
 import { replaced } from "./anchor.ts";
+import { unlessRefused } from "./apply-error.ts";
 import type { EngineRequests } from "./apply-requests.ts";
 import {
   apply,
@@ -13,7 +13,7 @@ import {
   type ApplyRequests,
   leavingMessage,
 } from "./apply.ts";
-import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./change-set.ts";
+import { type ChangeSet, type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
 import type { Contestant } from "./contestants.ts";
 import { gated } from "./gates.ts";
 import {
@@ -162,16 +162,6 @@ async function repairing(
   }
 }
 
-/** A question that is refused is not worth the repair. */
-async function unlessRefused<Answer>(ask: () => Promise<Answer>, none: Answer): Promise<Answer> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof ApiError) return none;
-    throw error;
-  }
-}
-
 async function record(inventory: Inventory, work: Begun, signal: AbortSignal): Promise<void> {
   if (work.memory.isStored(inventory)) return;
   await writtenRoot(work, { before: work.root, inventory }, signal);
@@ -249,6 +239,3 @@ function unwatched({ observation }: Begun, { entries }: Inventory): readonly Tro
 }
 
 // Answers come in any order, but equal outcomes have to read equal.
-function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
-  return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
-}

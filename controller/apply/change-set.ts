@@ -1,4 +1,4 @@
-import type { ObjectKey } from "../../api/kubernetes.ts";
+import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Contest } from "./contests.ts";
 
 /** One object that did not get where it should be. `message` is short, scrubbed and stable. */
@@ -51,4 +51,9 @@ export function waitingFor(entries: Iterable<Waiting>): readonly Waiting[] {
   return [...counts]
     .map(([message, count]) => ({ message, count }))
     .toSorted((a, b) => b.count - a.count || (a.message < b.message ? -1 : 1));
+}
+
+/** Troubles in the order in which a change set has them. */
+export function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
+  return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
 }

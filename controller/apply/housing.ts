@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/api-error.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { refusalOf } from "./apply-error.ts";
-import type { ChangeSet, Trouble } from "./change-set.ts";
+import { type Refused, refusedOf, unlessRefused } from "./apply-error.ts";
+import { type ChangeSet, sorted, type Trouble } from "./change-set.ts";
 import { contestantsOf } from "./contestants.ts";
 import {
   changeNamespace,
@@ -76,7 +76,7 @@ export function withHoused(changes: ChangeSet, housed: Housed): ChangeSet {
 
 interface Change {
   readonly object?: KubeObject;
-  readonly refusal?: { readonly trouble: Trouble; readonly isForGood: boolean };
+  readonly refusal?: Refused;
 }
 
 async function changed(
@@ -93,11 +93,7 @@ async function changed(
     if (housing.isDrift) memory.namespaceContests.notRepaired(key);
     // Another one by now, or not as it was: to be looked at again.
     if (!(error instanceof ApiError) || [404, 409].includes(error.status)) throw error;
-    const { namespace: installNamespace } = target;
-    const attempted = { key, isOfNewKind: false, lacksRole: false, installNamespace };
-    const { kind, message } = refusalOf(error, attempted);
-    const isForGood = kind === "permanent" || kind === "invalid";
-    return { refusal: { trouble: { key, message }, isForGood } };
+    return { refusal: refusedOf(error, { key, installNamespace: target.namespace }) };
   }
 }
 
@@ -110,20 +106,11 @@ async function reckoned(
   const key = keyOf(live);
   if (!memory.namespaceContests.repairing(key, deps.clock.now())) return;
   const ref = namespaceRef(live);
-  const metadata = { ...manifest.metadata, uid: live.metadata.uid };
-  try {
-    const body = { ...manifest, metadata };
-    memory.namespaceContests.named(key, await contestantsOf({ ref, body }, target, signal));
-  } catch (error) {
-    // A question that is refused is not worth the repair.
-    if (!(error instanceof ApiError)) throw error;
-  }
+  const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
+  const contestants = await unlessRefused(() => contestantsOf({ ref, body }, target, signal), []);
+  memory.namespaceContests.named(key, contestants);
 }
 
 function idOf(live: KubeObject): string {
   return identityOf(keyOf(live));
-}
-
-function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
-  return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
 }

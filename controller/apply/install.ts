@@ -118,7 +118,7 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   memory.recall(before);
   const found = { before, namespaces: unheld(namespaces, work) };
   // What is wrong was noted as it is, and only this tells of it when it cannot be put right now.
-  memory.namespaces = isHoused(found) ? JSON.stringify(wanted) : "";
+  memory.namespaces = isHoused(found) ? textOf(work) : "";
   return found;
 }
 

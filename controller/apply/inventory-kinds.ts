@@ -1,11 +1,12 @@
 import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
-import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import type { ObjectKey } from "../../api/kubernetes.ts";
 import { type ResourceType, tableResource } from "../../api/resources.ts";
 import { kindKeyOf, servedKinds } from "../finalize-kinds.ts";
 import { kindIdOf } from "../observe/sighting.ts";
-import type { Inventory, InventoryEntry } from "./inventory.ts";
-import { type Desired, outlives } from "./prepare.ts";
+import type { Inventory } from "./inventory.ts";
+import { obsoleteEntries } from "./plan.ts";
+import type { Desired } from "./prepare.ts";
 
 /** Where objects of a kind are found; `absent`: nowhere, the cluster does not serve it. `unknown`: nobody said. */
 export type Whereabouts = ResourceType | "absent" | "unknown";
@@ -25,7 +26,7 @@ export class InventoryKinds {
     signal: AbortSignal,
   ): Promise<void> {
     const kinds = new Set(desired.objects.map(({ key }) => kindIdOf(key)));
-    const open = obsoleteAmong(inventory, desired).filter(
+    const open = obsoleteEntries(desired.objects, inventory.entries).filter(
       (entry) =>
         tableResource(entry.apiVersion, entry.kind) === undefined &&
         !kinds.has(kindIdOf(entry)) &&
@@ -56,13 +57,4 @@ export class InventoryKinds {
     if (wanted !== undefined) return { ...wanted, apiVersion: key.apiVersion };
     return known ?? (this.#absent.has(kindKeyOf(key)) ? "absent" : "unknown");
   }
-}
-
-/** What an inventory names besides what is desired, and what is not to stay. */
-export function obsoleteAmong(
-  { entries }: Inventory,
-  { objects }: Desired,
-): readonly InventoryEntry[] {
-  const wanted = new Set(objects.map(({ id }) => id));
-  return entries.filter((entry) => !outlives(entry) && !wanted.has(identityOf(entry)));
 }

@@ -53,7 +53,8 @@ export function planApply(desired: readonly Prepared[], known: Known): ApplyPlan
     drifted: new Set(apply.filter((one) => isAccepted(one, sent.get(one.id))).map(({ id }) => id)),
     leaving: having("leaving"),
     unchanged: having("unchanged"),
-    prune: obsolete(desired, known.inventory?.entries ?? []),
+    // Nothing desired: see install.ts. Uninstalling has its own way (finalize.ts).
+    prune: desired.length === 0 ? [] : obsoleteEntries(desired, known.inventory?.entries ?? []),
   };
 }
 
@@ -120,12 +121,11 @@ export function mayBeAbsent(key: ObjectKey): boolean {
   return isJob(key);
 }
 
-// Nothing desired: see install.ts. Uninstalling has its own way (finalize.ts).
-function obsolete(
+/** What an inventory names besides what is desired, and what is not to stay. */
+export function obsoleteEntries(
   desired: readonly Prepared[],
   entries: readonly InventoryEntry[],
 ): readonly InventoryEntry[] {
-  if (desired.length === 0) return [];
   const wanted = new Set(desired.map(({ id }) => id));
   return entries.filter((entry) => !wanted.has(identityOf(entry)) && !outlives(entry));
 }

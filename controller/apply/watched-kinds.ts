@@ -2,8 +2,9 @@ import type { ObjectRef } from "../../access/kube-client.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { kindIdOf } from "../observe/sighting.ts";
-import { type InventoryKinds, obsoleteAmong } from "./inventory-kinds.ts";
+import type { InventoryKinds } from "./inventory-kinds.ts";
 import type { Inventory } from "./inventory.ts";
+import { obsoleteEntries } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
 import { rootKeyOf, type RootOwner } from "./root-object.ts";
 
@@ -28,7 +29,7 @@ export function watchedKinds(
   for (const { key, resource } of desired.objects) {
     if (!isNamespace(key)) kinds.set(kindIdOf(key), resource);
   }
-  for (const entry of obsoleteAmong(inventory, desired)) {
+  for (const entry of obsoleteEntries(desired.objects, inventory.entries)) {
     if (kinds.has(kindIdOf(entry))) continue;
     const resource = known.of(entry, desired);
     if (typeof resource === "object") kinds.set(kindIdOf(entry), resource);
