@@ -54,7 +54,10 @@ export function testLogs(fleet: () => Fleet, scene: () => FleetScene): void {
       spoke.write("controller", "controller is here");
     });
     afterAll(async () => {
-      await fleet().hub.admin.remove({ apiVersion: "v1", kind: "Namespace", name: namespace });
+      const { admin } = fleet().hub;
+      // Not left to the end of the namespace, which takes its time: other tests would find a controller without pods.
+      await admin.remove({ apiVersion: "apps/v1", kind: "Deployment", ...controller.metadata });
+      await admin.remove({ apiVersion: "v1", kind: "Namespace", name: namespace });
       await hub[Symbol.asyncDispose]();
       await spoke[Symbol.asyncDispose]();
     });
