@@ -43,7 +43,8 @@ const ofTheEngine: readonly Permission[] = [
   ),
   ...ofRights(
     [
-      { group: "", resources: ["pods", "pods/log", "events"], verbs: readVerbs },
+      { group: "", resources: ["pods", "events"], verbs: readVerbs },
+      { group: "", resources: ["pods/log"], verbs: ["get"] },
       { group: "apps", resources: ["replicasets"], verbs: readVerbs },
       {
         group: "authorization.k8s.io",
@@ -84,7 +85,16 @@ export function resourceName({ group, resource }: Pick<Permission, "group" | "re
   return subresource === undefined ? `${plural}.${group}` : `${plural}.${group}/${subresource}`;
 }
 
-const verbOrder = [...allVerbs, "bind", "escalate"];
+const verbOrder = [
+  ...readVerbs,
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+  "bind",
+  "escalate",
+];
 
 /** Verbs in the order in which a person reads them. */
 export function inOrder(verbs: readonly string[]): readonly string[] {

@@ -8,11 +8,10 @@ export interface SpokeRight {
 /** What it takes to follow a kind. */
 export const readVerbs: readonly string[] = ["get", "list", "watch"];
 
-/** What it takes to install, follow, repair and remove objects of a kind. */
+/** What it takes to install, follow, repair and remove objects of a kind: they are applied (`patch`), never replaced (`update`). */
 export const allVerbs: readonly string[] = [
   ...readVerbs,
   "create",
-  "update",
   "patch",
   "delete",
   "deletecollection",
@@ -24,7 +23,7 @@ export const spokeRights: readonly SpokeRight[] = [
   {
     group: "apiextensions.k8s.io",
     resources: ["customresourcedefinitions"],
-    verbs: [...readVerbs, "create", "update", "patch"],
+    verbs: [...readVerbs, "create", "patch"],
   },
   {
     group: "",

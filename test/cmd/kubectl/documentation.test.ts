@@ -11,7 +11,7 @@ const path = join(import.meta.dirname, "../../../docs/cli.md");
 const page = await readFile(path, "utf8");
 
 describe("docs/cli.md", () => {
-  // `vitest run --project unit test/cmd/kubectl/documentation.test.ts -u` writes it.
+  // `npm test -- --project unit test/cmd/kubectl/documentation.test.ts -u` writes it.
   test("has the help of every command, every flag and every reason as the command table says them", async () => {
     await expect(withReference(page)).toMatchFileSnapshot(path);
   });

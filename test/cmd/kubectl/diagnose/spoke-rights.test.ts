@@ -29,3 +29,13 @@ test("every right that is asked for is in the role of docs/spoke-role.yaml", () 
   expect(asked.filter((right) => !granted.includes(right))).toEqual([]);
   expect(asked.length).toBeGreaterThan(100);
 });
+
+test("the role has no right to replace what is only applied, and none to requests that there are not", () => {
+  const policies = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"];
+  expect(granted.filter((right) => right.endsWith(" update"))).toEqual([
+    // No request: the API server asks for it when the anchor becomes an owner.
+    "/configmaps/finalizers update",
+    ...policies.map((policy) => `admissionregistration.k8s.io/${policy} update`),
+  ]);
+  expect(granted.filter((right) => right.startsWith("/pods/log "))).toEqual(["/pods/log get"]);
+});

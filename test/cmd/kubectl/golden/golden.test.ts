@@ -18,7 +18,7 @@ import {
 import { recordedFolder } from "./record-scene.ts";
 import { sceneArgs, sceneNames, type SceneName } from "./scenes.ts";
 
-// `vitest run --project unit test/cmd/kubectl/golden -u` writes the files anew; docs/development.md says how to record the fleets.
+// `npm test -- --project unit test/cmd/kubectl/golden -u` writes the files anew; docs/development.md says how to record the fleets.
 const goldenFolder = join(import.meta.dirname, "../../../golden/fleets");
 
 /** One hour after a scene was recorded. */

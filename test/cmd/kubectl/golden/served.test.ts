@@ -7,7 +7,7 @@ import { goldenLines, type Formats } from "./golden-lines.ts";
 import { ownFormats, pipe, sectionOf, textFormats, textOf, widths, type Looks } from "./looks.ts";
 import { startServedScene, type ServedScene } from "./served-scene.ts";
 
-// `vitest run --project unit test/cmd/kubectl/golden -u` writes the files anew.
+// `npm test -- --project unit test/cmd/kubectl/golden -u` writes the files anew.
 const goldenFolder = join(import.meta.dirname, "../../../golden/fleets/served");
 
 let scene: ServedScene;
