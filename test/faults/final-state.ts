@@ -5,18 +5,24 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { differencesOf, dumpOfCluster, type SpokeDump } from "../support/spoke-dump.ts";
 import type { FaultBench, Target } from "./fault-bench.ts";
 
+/** What a case may do to what it is compared with. */
+export interface Leave {
+  /** Jobs that were there may be gone: the harm is that the anchor goes that owns them. */
+  readonly mayLoseJobs?: true;
+}
+
 /** What differs from the wanted state when nothing moves any more. */
 export async function differencesFrom(
   target: Target,
   wanted: SpokeDump,
+  leave: Leave = {},
 ): Promise<readonly string[]> {
   let differences: readonly string[] = [];
   try {
     await waitFor(
       "the wanted state",
       async () => {
-        const found = await dumpOfCluster(target.spoke);
-        differences = differencesOf(wanted, withJobsDone(found, wanted));
+        differences = differencesBetween(wanted, await dumpOfCluster(target.spoke), leave);
         return differences.length === 0;
       },
       { timeoutMs: 90_000 },
@@ -28,14 +34,18 @@ export async function differencesFrom(
 }
 
 /**
- * A state with those wanted Jobs that are gone. The collector of the cluster may take one along with an anchor that went after the next anchor has got it
+ * What differs, but for Jobs that may be lost. The collector of the cluster may take one along with an anchor that went after the next anchor has got it
  * (it judges and deletes in two requests); the root says with which content a Job was accepted, and what has finished must not run again.
  */
-function withJobsDone(found: SpokeDump, wanted: SpokeDump): SpokeDump {
-  const done = Object.entries(wanted).filter(
-    ([id]) => id.startsWith("batch|Job|") && found[id] === undefined,
+export function differencesBetween(
+  wanted: SpokeDump,
+  found: SpokeDump,
+  { mayLoseJobs }: Leave,
+): readonly string[] {
+  const lost = Object.entries(wanted).filter(
+    ([id]) => mayLoseJobs === true && id.startsWith("batch|Job|") && found[id] === undefined,
   );
-  return { ...found, ...Object.fromEntries(done) };
+  return differencesOf(wanted, { ...found, ...Object.fromEntries(lost) });
 }
 
 /** The state of a spoke as soon as two looks in a row show the same: its own controllers follow ours a moment later. */

@@ -52,7 +52,13 @@ function casesOf({ quick, only, match = "", point }: FaultPlan): readonly FaultC
   );
 }
 
-function sweepOf({ quick, only = ["C1", "C28"], match, point }: FaultPlan): SweepPlan | undefined {
+/** The crash sweep of a plan; undefined: none. */
+export function sweepOf({
+  quick,
+  only = ["C1", "C28"],
+  match,
+  point,
+}: FaultPlan): SweepPlan | undefined {
   const wanted = only.filter((id) => id === "C1" || id === "C28");
   if (wanted.length === 0 || match !== undefined) return undefined;
   const [first] = wanted;

@@ -1,14 +1,22 @@
 import { describe, expect, test } from "vitest";
 
-import type { CrashPoint } from "./crash-sweep.ts";
+import type { CrashPoint, CrashResult } from "./crash-sweep.ts";
 import { seeded } from "./seeded.ts";
-import { failureText, livesOf, singlesOf, type SweepPlan } from "./sweep.ts";
+import { earlierOf, failureText, livesOf, rowsOf, singlesOf, type SweepPlan } from "./sweep.ts";
 import { tableOf } from "./table.ts";
 
 const writes = { install: 3, upgrade: 2, uninstall: 1 };
 
 function point(write: number): CrashPoint {
   return { write, side: "before", signal: "SIGKILL" };
+}
+
+const struck = { number: 1, atMs: 0, cluster: "hub", connection: 1, method: "PUT", path: "/" };
+const reached = { point: point(1), struck: { ...struck, who: "", body: "", status: 200 } };
+const result = { convergeMs: 0, differences: [] };
+
+function missed(write: number) {
+  return { point: point(write), struck: undefined };
 }
 
 function pointsOf(plan: SweepPlan, seed = 1): readonly string[] {
@@ -76,10 +84,6 @@ describe("C1: the crash sweep", () => {
   });
 
   test("gives a life of its own to a death that no chain reached", () => {
-    const struck = { number: 1, atMs: 0, cluster: "hub", connection: 1, method: "PUT", path: "/" };
-    const reached = { point: point(1), struck: { ...struck, who: "", body: "", status: 200 } };
-    const missed = (write: number) => ({ point: point(write), struck: undefined });
-    const result = { convergeMs: 0, differences: [] };
     expect(
       singlesOf([
         { ...result, phase: "install", deaths: [reached, missed(9)] },
@@ -87,6 +91,49 @@ describe("C1: the crash sweep", () => {
         { ...result, phase: "uninstall", deaths: [reached, missed(5), missed(7)] },
       ]),
     ).toEqual([{ install: [point(9)], uninstall: [point(5)] }, { uninstall: [point(7)] }]);
+  });
+
+  test("tries an earlier death where none of a row was reached, so that it says something", () => {
+    const gentle = { ...point(9), signal: "SIGTERM" } as const;
+    const gentled = { ...missed(9), point: gentle };
+    const results: readonly CrashResult[] = [
+      { ...result, phase: "install", deaths: [missed(7)] },
+      { ...result, phase: "install", deaths: [reached] },
+      { ...result, phase: "upgrade", deaths: [missed(5)] },
+      { ...result, phase: "uninstall", deaths: [missed(3)] },
+      { ...result, phase: "uninstall", deaths: [gentled] },
+    ];
+    expect(earlierOf(results)).toEqual([
+      { upgrade: [point(3)], uninstall: [point(2)] },
+      { uninstall: [{ ...gentle, write: 5 }] },
+    ]);
+    expect(earlierOf([{ ...result, phase: "upgrade", deaths: [reached] }])).toEqual([]);
+  });
+
+  test("has survived nothing where nobody died", () => {
+    const tried = { target: { kind: "KnativeServing" }, reference: { writes } } as const;
+    const rows = rowsOf(
+      tried,
+      [
+        { ...result, phase: "install", deaths: [reached] },
+        { ...result, phase: "install", deaths: [missed(3)] },
+        { ...result, phase: "upgrade", deaths: [missed(2)] },
+        { ...result, phase: "uninstall", deaths: [] },
+      ],
+      1,
+    );
+    expect(rows.map(({ fault, survived, notes }) => [fault, survived, notes.join()])).toEqual([
+      [
+        "KnativeServing: SIGKILL at 2 points of the install (3 writes)",
+        true,
+        "died 1 times; ended before these writes: before 3",
+      ],
+      [
+        "KnativeServing: SIGKILL at 1 points of the upgrade (2 writes)",
+        false,
+        "died 0 times; ended before these writes: before 2",
+      ],
+    ]);
   });
 
   test("can be told the writes of one life", () => {

@@ -51,10 +51,21 @@ export async function sweep(bench: FaultBench, plan: SweepPlan): Promise<readonl
     if (again.length > 0)
       bench.say(`${target.kind}: ${again.length} more lives for what no chain reached`);
     const results = [...chained, ...(await liveAll(bench, compared, { lives: again, from: 1 }))];
+    // Whoever tells the writes means these.
+    const earlier = plan.writes === undefined ? earlierOf(results) : [];
+    results.push(...(await liveAll(bench, compared, { lives: earlier, from: 1 })));
     rows.push(...rowsOf(compared, results, bench.seed));
   }
   return rows;
 }
+
+/** What a row tells of. */
+interface Tried {
+  readonly target: Pick<Target, "kind">;
+  readonly reference: Pick<Reference, "writes">;
+}
+
+const signals = ["SIGKILL", "SIGTERM"] as const;
 
 interface Compared {
   readonly target: Target;
@@ -92,9 +103,31 @@ export function singlesOf(results: readonly CrashResult[]): readonly Life[] {
       .flatMap(({ deaths }) => deaths.filter((death) => !isReached(death)))
       .map(({ point }) => [phase, [point]] as const),
   );
-  const count = Math.max(...missed.map(({ length }) => length));
+  return livesWith(missed);
+}
+
+/**
+ * A phase has a few writes more in one life than in another: where no death of a row was reached, one at half the number is tried, so that a
+ * sample of few points says something about each row.
+ */
+export function earlierOf(results: readonly CrashResult[]): readonly Life[] {
+  const missed = phases.map((phase) =>
+    signals
+      .map((signal) => deathsOf(results, { phase, signal }))
+      .filter((deaths) => deaths.length > 0 && !deaths.some(isReached))
+      .flatMap((deaths) => deaths.slice(0, 1))
+      .map(({ point }) => [phase, [{ ...point, write: Math.ceil(point.write / 2) }]] as const),
+  );
+  return livesWith(missed);
+}
+
+/** The first of each phase in one life, the second of each in the next one, and so on. */
+function livesWith(
+  points: readonly (readonly (readonly [Phase, readonly CrashPoint[]])[])[],
+): readonly Life[] {
+  const count = Math.max(...points.map(({ length }) => length));
   return Array.from({ length: count }, (_, index) =>
-    Object.fromEntries(missed.flatMap((ofPhase) => ofPhase.slice(index, index + 1))),
+    Object.fromEntries(points.flatMap((ofPhase) => ofPhase.slice(index, index + 1))),
   );
 }
 
@@ -153,9 +186,8 @@ function drawnIndex(
 function pointsOf(phase: Phase, writes: number, plan: SweepPlan): readonly CrashPoint[] {
   if (plan.phase !== undefined && plan.phase !== phase) return [];
   const sides = ["before", "after"] as const;
-  const signals =
-    phase === "uninstall" ? (["SIGKILL", "SIGTERM"] as const) : (["SIGKILL"] as const);
   return signals
+    .filter((signal) => phase === "uninstall" || signal === "SIGKILL")
     .filter((signal) => plan.signal === undefined || plan.signal === signal)
     .flatMap((signal) =>
       Array.from({ length: writes }, (_, index) =>
@@ -168,20 +200,17 @@ function pointsOf(phase: Phase, writes: number, plan: SweepPlan): readonly Crash
     );
 }
 
-function rowsOf(
-  { target, reference }: Compared,
+/** One row for each phase and signal of which a death was tried; where nobody died, nothing was survived. */
+export function rowsOf(
+  { target, reference }: Tried,
   results: readonly CrashResult[],
   seed: number,
 ): readonly FaultResult[] {
-  const kinds = phases.flatMap((phase) =>
-    (["SIGKILL", "SIGTERM"] as const).map((signal) => ({ phase, signal })),
-  );
-  return kinds.flatMap(({ phase, signal }) => {
+  const kinds = phases.flatMap((phase) => signals.map((signal) => ({ phase, signal })));
+  return kinds.flatMap((kind) => {
+    const { phase, signal } = kind;
     const own = results.filter((one) => one.phase === phase && signalOf(one) === signal);
-    // What a chain did not reach is there once more, alone.
-    const deaths = own.flatMap((one) =>
-      one.deaths.filter((death) => one.deaths.length === 1 || isReached(death)),
-    );
+    const deaths = deathsOf(results, kind);
     const failures = own.filter(isFailure);
     if (deaths.length + failures.length === 0) return [];
     const reached = deaths.filter(isReached);
@@ -189,7 +218,7 @@ function rowsOf(
       {
         id: signal === "SIGKILL" ? "C1" : "C28",
         fault: `${target.kind}: ${signal} at ${deaths.length} points of the ${phase} (${reference.writes[phase]} writes)`,
-        survived: failures.length === 0,
+        survived: failures.length === 0 && reached.length > 0,
         late: [],
         convergeMs: Math.max(...own.map(({ convergeMs }) => convergeMs)),
         notes: [
@@ -199,6 +228,17 @@ function rowsOf(
       },
     ];
   });
+}
+
+/** What a chain did not reach is there once more, alone. */
+function deathsOf(
+  results: readonly CrashResult[],
+  { phase, signal }: Pick<CrashResult, "phase"> & Pick<CrashPoint, "signal">,
+): readonly Death[] {
+  const own = results.filter((one) => one.phase === phase && signalOf(one) === signal);
+  return own.flatMap((one) =>
+    one.deaths.filter((death) => one.deaths.length === 1 || isReached(death)),
+  );
 }
 
 function isFailure({ differences }: CrashResult): boolean {

@@ -8,7 +8,7 @@ import type { SpokeDump } from "../support/spoke-dump.ts";
 import { blindDeletes } from "./blind-deletes.ts";
 import { cleanUp, contentsOf } from "./clean-up.ts";
 import { startController, type FaultBench, type Target } from "./fault-bench.ts";
-import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts";
+import { differencesFrom, type Leave, releaseComponent, steadyDump } from "./final-state.ts";
 
 /** Of the controller's container in the chart. */
 export const memoryLimitBytes = 512 * 1024 * 1024;
@@ -22,7 +22,7 @@ export interface Expected {
 }
 
 /** One fault, what it is done to, and what it must come to. */
-export interface FaultCase {
+export interface FaultCase extends Leave {
   /** Of the fault table of the design, `C6`, or of its checklist, `T-50`. */
   readonly id: string;
   readonly fault: string;
@@ -239,7 +239,7 @@ export async function tryFault(
       await one.harm(trial);
       const healedAt = performance.now();
       await trial.ready();
-      complain(await differencesFrom(trial.target, expected.installed));
+      complain(await differencesFrom(trial.target, expected.installed, one));
       convergeMs = performance.now() - healedAt;
       const { convergesWithinMs: limitMs } = one;
       if (limitMs !== undefined) trial.figure("converged in", convergeMs, limitMs);

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { condition, create, gone, ready, remove } from "../../e2e/installation.ts";
+import { condition, create, gone, read, ready, remove } from "../../e2e/installation.ts";
 import type { ProxyMode } from "../../fleet/delay-proxy.ts";
+import { conditionOf } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { medianOf } from "../../performance/figures.ts";
-import { someOf } from "../fault.ts";
+import { isWrite, someOf } from "../fault.ts";
 import type { FaultCase, Trial } from "../trial.ts";
 
 const breaks: readonly { readonly mode: ProxyMode; readonly does: string }[] = [
@@ -12,6 +13,12 @@ const breaks: readonly { readonly mode: ProxyMode; readonly does: string }[] = [
   { mode: "reset", does: "resets every connection" },
   { mode: "refuse", does: "refuses every connection" },
 ];
+
+const plainNotFound = {
+  status: 404,
+  headers: { "content-type": "text/plain; charset=utf-8" },
+  body: "404 page not found",
+};
 
 const healedWithinMs = 60_000;
 
@@ -97,6 +104,13 @@ export const networkCases: readonly FaultCase[] = [
     },
   },
   {
+    id: "C9",
+    fault: "a load balancer without a way to the spoke's API server answers 404 to everything",
+    isQuick: true,
+    convergesWithinMs: healedWithinMs,
+    harm: replaced,
+  },
+  {
     id: "C10",
     fault: "every answer takes 5 s and 1 % of the requests lose their connection",
     isQuick: false,
@@ -109,6 +123,25 @@ export const networkCases: readonly FaultCase[] = [
     harm: (trial) => slow(trial, 400),
   },
 ];
+
+/** Nothing of the installation may be taken for lost, as nothing is. */
+async function replaced(trial: Trial): Promise<void> {
+  const { bench, target } = trial;
+  const { proxy } = target;
+  await trial.installed();
+  proxy.resetCounts();
+  using _ = proxy.inject(() => ({ kind: "answer", ...plainNotFound }));
+  proxy.cut();
+  const lost = { status: "Unknown", reason: "SpokeUnreachable" };
+  await condition(bench.hub, "KnativeServing", ["Ready", lost, 30_000]);
+  // Longer than it takes to find out that the spoke is lost.
+  await delay(5_000);
+  const writes = proxy.requests.filter(isWrite).map(({ method, path }) => `${method} ${path}`);
+  if (writes.length > 0) throw new Error(`Sent in spite of that: ${writes.join(", ")}`);
+  const installed = conditionOf(await read(bench.hub, "KnativeServing"), "InstallSucceeded");
+  if (installed?.status !== "True")
+    throw new Error(`Called not installed: ${String(installed?.message)}`);
+}
 
 async function slow(trial: Trial, delayMs: number): Promise<void> {
   const { bench, target } = trial;

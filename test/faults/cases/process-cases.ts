@@ -88,6 +88,7 @@ export const processCases: readonly FaultCase[] = [
     fault: "the anchor is deleted in spite of all, and with it everything that it owns",
     isQuick: true,
     isGuarded: true,
+    mayLoseJobs: true,
     async harm(trial) {
       const { admin } = trial.target.spoke;
       await trial.installed();
