@@ -33,8 +33,9 @@ export const withoutGenerateName: Transform = (manifest) => {
   return { ...manifest, metadata };
 };
 
-function isJob(manifest: Manifest): boolean {
-  return manifest.kind === "Job" && groupOf(manifest.apiVersion) === "batch";
+/** Whether an object is a Job of Kubernetes, the only kind that gets a name where it has none. */
+export function isJob({ apiVersion, kind }: Pick<Manifest, "apiVersion" | "kind">): boolean {
+  return kind === "Job" && groupOf(apiVersion) === "batch";
 }
 
 function templateLabelsOf(manifest: Manifest): unknown {

@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
+import { isJob } from "./jobs.ts";
 
 /**
  * The objects of one release file, in order and deeply frozen. `seen` holds the texts of the documents that were read
@@ -60,8 +61,12 @@ function isManifest(value: unknown): value is Manifest {
   if (typeof apiVersion !== "string" || typeof kind !== "string" || !isRecord(metadata))
     return false;
   const { name, generateName, namespace } = metadata;
-  const named = [name, generateName].some((one) => typeof one === "string" && one !== "");
-  return named && (namespace === undefined || typeof namespace === "string");
+  const isNamed = isText(name) || (isJob({ apiVersion, kind }) && isText(generateName));
+  return isNamed && (namespace === undefined || typeof namespace === "string");
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
 }
 
 /** The value with everything in it frozen; a part that is frozen already is taken to be so all the way down. */

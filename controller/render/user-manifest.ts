@@ -5,6 +5,7 @@ import { type Document, isScalar, Lexer, parseDocument, visit } from "yaml";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
+import { isJob } from "./jobs.ts";
 import { assertAllowed } from "./object-rules.ts";
 import { deepFrozen } from "./release-file.ts";
 import { plainYaml11 } from "./yaml-options.ts";
@@ -132,12 +133,13 @@ function isManifest(value: unknown): value is Manifest {
   }
   if (!matches(kind, /^[A-Za-z][A-Za-z0-9]{0,62}$/) || !isRecord(metadata)) return false;
   const { name, generateName, namespace, labels, annotations } = metadata;
-  const isNamed = isName(name) || (name === undefined && kind === "Job" && isName(generateName));
+  const isToBeNamed = name === undefined && isJob({ apiVersion, kind }) && isName(generateName);
+  const isNamed = isName(name) || isToBeNamed;
   const isPlaced = namespace === undefined || matches(namespace, /^[a-z0-9](?:[a-z0-9-]{0,62})$/);
   return isNamed && isPlaced && [labels, annotations].every(isTexts);
 }
 
-function matches(value: unknown, pattern: RegExp): boolean {
+function matches(value: unknown, pattern: RegExp): value is string {
   return typeof value === "string" && pattern.test(value);
 }
 

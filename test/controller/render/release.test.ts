@@ -81,6 +81,12 @@ describe("a part of a release", () => {
     expect(older.map(({ metadata }) => metadata.name)).toContain("config-retired");
   });
 
+  test("may leave the name of a Job to be made", async () => {
+    const text = "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: a-}\n";
+    await write({ "knative-serving/1.0.0/a.yaml": text });
+    await expect(load()).resolves.toMatchObject([{ metadata: { generateName: "a-" } }]);
+  });
+
   test("holds a document that comes twice once", async () => {
     const releases = await openReleases(sampleDirOf());
     const crds = (await releases.load("knative-serving/1.23.0")).filter(
@@ -124,6 +130,16 @@ describe("a part of a release", () => {
     { name: "a list", text: "- a", message: /not a Kubernetes object/ },
     { name: "no kind", text: "apiVersion: v1\nmetadata: {name: a}", message: /not a Kubernetes/ },
     { name: "no name", text: "apiVersion: v1\nkind: A\nmetadata: {}", message: /with a name/ },
+    {
+      name: "a generated name that is not a Job's",
+      text: "apiVersion: v1\nkind: A\nmetadata: {generateName: a-}",
+      message: /with a name/,
+    },
+    {
+      name: "a generated name of a Job that is not Kubernetes' own",
+      text: "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {generateName: a-}",
+      message: /with a name/,
+    },
     { name: "nothing at all", text: "# empty\n---\n", message: /no object/ },
     {
       name: "more aliases than any release has",

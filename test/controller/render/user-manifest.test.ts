@@ -99,6 +99,11 @@ describe("a manifest of a user", () => {
       problem: "valid name",
     },
     {
+      name: "a generated name of a Job that is not Kubernetes' own",
+      text: "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {generateName: a-}\n",
+      problem: "valid name",
+    },
+    {
       name: "labels that are no texts",
       text: "apiVersion: v1\nkind: Secret\nmetadata: {name: a, labels: {a: 1}}\n",
       problem: "is not a Kubernetes object",
