@@ -59,6 +59,8 @@ export type ConnectionFailure =
   | "untrusted"
   | "closed"
   | "notAllowed"
+  /** Something else answers in its place; see stand-in.ts. */
+  | "standIn"
   | "other";
 
 /** The API server could not be reached, stopped answering, or showed a certificate that is not trusted. */

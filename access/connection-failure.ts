@@ -29,6 +29,7 @@ const sentences: Readonly<Record<ConnectionFailure, string>> = {
   untrusted: "shows a certificate that is not trusted",
   notAllowed: "is not where connections may go",
   closed: "cannot be used: the connection was closed",
+  standIn: "answered 404 as no API server does: something else answers in its place",
   other: "cannot be reached",
 };
 
@@ -43,6 +44,11 @@ export function connectionErrorOf(error: unknown, server: string): ConnectionErr
   const failure = failureOf(code);
   const suffix = code === "" ? "" : ` (${code})`;
   return new ConnectionError(failure, `${server} ${sentences[failure]}${suffix}`, { cause: error });
+}
+
+/** The error for an answer that the server itself cannot have given. */
+export function standInError(cause: unknown, server: string): ConnectionError {
+  return new ConnectionError("standIn", `${server} ${sentences.standIn}`, { cause });
 }
 
 function failureOf(code: string): ConnectionFailure {

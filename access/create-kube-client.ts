@@ -9,6 +9,7 @@ import { collectionPath, objectPath, type Query } from "./kube-path.ts";
 import { logStream } from "./log-stream.ts";
 import { nextPage, type PageQuery } from "./next-page.ts";
 import type { Requester } from "./requester.ts";
+import { unlessStandIn } from "./stand-in.ts";
 import { watchStream } from "./watch-stream.ts";
 
 const pageSize = 500;
@@ -16,8 +17,8 @@ const pageSize = 500;
 const maxPages = 2_000;
 const maxListCharacters = 256 * 1024 * 1024;
 const readTimeoutMs = 10_000;
-// A server under load may keep a write in its queue for 15 s and more.
-const writeTimeoutMs = 30_000;
+// A server gives a write 34 s, of which a webhook may take 30, and then says what kept it: who gives up before knows only that there was no answer.
+const writeTimeoutMs = 40_000;
 
 const json = "application/json";
 const metadataOf = (kind: string): string => `${json};as=${kind};g=meta.k8s.io;v=v1`;
@@ -50,6 +51,8 @@ interface Call {
   readonly path: string;
   readonly verb: string;
   readonly accept: string;
+  /** What it is about; absent: no objects. */
+  readonly resource?: ResourceType;
   readonly body?: unknown;
   readonly contentType?: string;
   /** Absent: GET and DELETE are, the others are not. */
@@ -64,7 +67,7 @@ type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
 function callerOf(requester: Requester): Caller {
   return async (call, signal) => {
     const { method, path, verb, accept, body, contentType = json, ownConnection = false } = call;
-    const reads = method === "GET" || method === "DELETE";
+    const isRead = method === "GET";
     const answer = await requester.send(
       {
         method,
@@ -72,14 +75,18 @@ function callerOf(requester: Requester): Caller {
         verb,
         headers: { accept, ...(body === undefined ? {} : { "content-type": contentType }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        timeoutMs: reads ? readTimeoutMs : writeTimeoutMs,
-        idempotent: call.idempotent ?? reads,
+        timeoutMs: isRead ? readTimeoutMs : writeTimeoutMs,
+        idempotent: call.idempotent ?? (isRead || method === "DELETE"),
         ownConnection,
       },
       signal,
     );
     call.onLength?.(answer.text.length);
-    return bodyOf(answer, `${method} ${pathOf(path)}`);
+    try {
+      return bodyOf(answer, `${method} ${pathOf(path)}`);
+    } catch (error) {
+      throw unlessStandIn(error, { server: requester.server, resource: call.resource });
+    }
   };
 }
 
@@ -88,8 +95,10 @@ function readsOf(requester: Requester, call: Caller): Pick<KubeClient, "get" | "
     get: async (ref, { metadataOnly }, signal) => {
       const accept = metadataOnly === true ? metadataObject : json;
       const path = objectPath(ref, undefined, {});
-      const body = await unlessNotFound(call({ method: "GET", path, verb: "get", accept }, signal));
-      return body === undefined ? undefined : storedObject(body, ref.resource);
+      const { resource } = ref;
+      const request = { method: "GET", path, verb: "get", accept, resource } as const;
+      const body = await unlessNotFound(call(request, signal));
+      return body === undefined ? undefined : storedObject(body, resource);
     },
     list: (ref, options, signal) => listAll(call, { ref, ...options }, signal),
     watch: (ref, options, signal) => watchStream(requester, { ref, ...options }, signal),
@@ -110,8 +119,9 @@ async function listAll(
   };
   const read = async (query: PageQuery): Promise<ListPage> => {
     const path = collectionPath(ref, { ...query });
-    const body = await call({ method: "GET", path, verb: "list", accept, onLength }, signal);
-    return listedObjects(body, ref.resource);
+    const { resource } = ref;
+    const request = { method: "GET", path, verb: "list", accept, resource, onLength } as const;
+    return listedObjects(await call(request, signal), resource);
   };
   const items: KubeObject[] = [];
   let next: string | undefined;
@@ -132,7 +142,7 @@ function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" |
     request: Call,
     resource: ResourceType,
     signal: AbortSignal,
-  ): Promise<KubeObject> => storedObject(await call(request, signal), resource);
+  ): Promise<KubeObject> => storedObject(await call({ ...request, resource }, signal), resource);
   return {
     create: (ref, body, { fieldManager }, signal) => {
       const path = collectionPath(ref, { fieldManager });
@@ -178,9 +188,10 @@ function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection
         uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
       const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy, preconditions };
       const path = objectPath(ref, undefined, {});
-      const request = { method: "DELETE", path, verb: "delete", accept: json, body } as const;
-      const answer = await call(request, signal).catch(absentIfNotFound);
-      return answer === absent ? absent : (remainsOf(answer, ref.resource) ?? "gone");
+      const { resource } = ref;
+      const request = { method: "DELETE", path, verb: "delete", accept: json, resource } as const;
+      const answer = await call({ ...request, body }, signal).catch(absentIfNotFound);
+      return answer === absent ? absent : (remainsOf(answer, resource) ?? "gone");
     },
     removeCollection: async (ref, { propagationPolicy }, signal) => {
       if (ref.labelSelector.trim() === "") {
@@ -190,11 +201,11 @@ function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection
       }
       const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy };
       const path = collectionPath(ref, {});
+      const { resource } = ref;
       const verb = "deletecollection";
-      const deleted = await unlessNotFound(
-        call({ method: "DELETE", path, verb, accept: metadataList, body }, signal),
-      );
-      return deleted === undefined ? [] : listedObjects(deleted, ref.resource).items;
+      const request = { method: "DELETE", path, verb, accept: metadataList, resource } as const;
+      const deleted = await unlessNotFound(call({ ...request, body }, signal));
+      return deleted === undefined ? [] : listedObjects(deleted, resource).items;
     },
   };
 }

@@ -5,8 +5,10 @@ import type { Credential, CredentialSource } from "./credential.ts";
 export interface CredentialSourceOptions {
   /** Gets a new credential, for example by running an exec plugin. */
   readonly obtain: (signal: AbortSignal) => Promise<Credential>;
-  /** Time in ms since the epoch. */
+  /** Time in ms since the epoch, which may be set: the end of a credential is told in it. */
   readonly now: () => number;
+  /** Time in ms that only goes on, for everything else. */
+  readonly elapsed: () => number;
   /** In [0, 1), for jitter. */
   readonly random: () => number;
   /** First pause after a fresh credential was rejected too, in ms; default 1,000. It doubles up to 60 s. */
@@ -25,10 +27,10 @@ const calmMs = 120_000;
 
 interface Held {
   readonly credential: Credential;
-  /** From here on a new one is obtained in the background. */
-  readonly refreshAtMs: number;
-  /** From here on it is not given out any more. */
-  readonly useUntilMs: number;
+  /** A new one is to be obtained in the background. */
+  readonly isOld: () => boolean;
+  /** It is not given out any more. */
+  readonly isOver: () => boolean;
 }
 
 /**
@@ -51,21 +53,21 @@ export class RenewingCredentials implements CredentialSource, Disposable {
 
   async current(signal: AbortSignal): Promise<Credential> {
     signal.throwIfAborted();
-    const now = this.#options.now();
     const held = this.#held;
-    if (held !== undefined && now < held.useUntilMs) {
+    const failure = this.#heldFailure();
+    if (held !== undefined && !held.isOver()) {
       // Whoever asks meanwhile still gets the old one; a failure is remembered for the next.
-      if (now >= held.refreshAtMs) this.#obtainSoon(now);
+      if (held.isOld() && failure === undefined) this.#obtain().catch(() => undefined);
       return held.credential;
     }
-    if (this.#failure !== undefined && now < this.#failure.untilMs) throw this.#failure.error;
+    if (failure !== undefined) throw failure.error;
     return abortable(this.#obtain(), signal);
   }
 
   reject(credential: Credential): void {
     if (this.#held?.credential !== credential) return;
     this.#drop();
-    const now = this.#options.now();
+    const now = this.#options.elapsed();
     this.#rejections = now - this.#rejectedAtMs > calmMs ? 1 : this.#rejections + 1;
     this.#rejectedAtMs = now;
     // The first rejection is an old credential; the next ones say that fresh ones are no better.
@@ -87,9 +89,10 @@ export class RenewingCredentials implements CredentialSource, Disposable {
     if (held !== undefined) this.#options.onDropped?.(held.credential);
   }
 
-  #obtainSoon(now: number): void {
-    if (this.#failure !== undefined && now < this.#failure.untilMs) return;
-    this.#obtain().catch(() => undefined);
+  /** Why nothing is obtained for a while. */
+  #heldFailure(): { readonly error: unknown } | undefined {
+    const failure = this.#failure;
+    return failure !== undefined && this.#options.elapsed() < failure.untilMs ? failure : undefined;
   }
 
   #obtain(): Promise<Credential> {
@@ -117,24 +120,33 @@ export class RenewingCredentials implements CredentialSource, Disposable {
   #hold(error: unknown, waitMs: number): void {
     this.#failure = {
       error,
-      untilMs: this.#options.now() + waitMs * (1 + this.#options.random() / 4),
+      untilMs: this.#options.elapsed() + waitMs * (1 + this.#options.random() / 4),
     };
   }
 
   #heldOf(credential: Credential): Held {
-    const now = this.#options.now();
-    const jitter = 0.9 + this.#options.random() / 5;
-    if (credential.expiresAtMs === undefined) {
-      const refreshAtMs = now + withoutExpiryMs * jitter;
-      return { credential, refreshAtMs, useUntilMs: Number.POSITIVE_INFINITY };
+    const { now, elapsed, random } = this.#options;
+    const [obtainedAtMs, since] = [now(), elapsed()];
+    const ageMs = (): number => elapsed() - since;
+    const jitter = 0.9 + random() / 5;
+    const { expiresAtMs } = credential;
+    if (expiresAtMs === undefined) {
+      return {
+        credential,
+        isOld: () => ageMs() >= withoutExpiryMs * jitter,
+        isOver: () => false,
+      };
     }
-    const lifeMs = Math.max(0, credential.expiresAtMs - now);
+    const lifeMs = Math.max(0, expiresAtMs - obtainedAtMs);
     const skewMs = Math.min(maxSkewMs, Math.max(1_000, lifeMs / 10));
+    const freshMs = lifeMs * 0.8 * jitter;
     // One that is about to end serves what is asked within a second, or each request would run a plugin.
+    const isNew = (): boolean => ageMs() < 1_000;
     return {
       credential,
-      refreshAtMs: now + Math.max(lifeMs * 0.8 * jitter, 1_000),
-      useUntilMs: Math.max(credential.expiresAtMs - skewMs, now + 1_000),
+      // By its age, too: it ends in time although the wall clock was set back, and the other way round.
+      isOld: () => !isNew() && Math.max(now() - obtainedAtMs, ageMs()) >= freshMs,
+      isOver: () => !isNew() && now() >= expiresAtMs - skewMs,
     };
   }
 }

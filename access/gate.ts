@@ -1,10 +1,11 @@
 import { abortable } from "./abortable.ts";
 import { ConnectionError } from "./api-error.ts";
+import { Follower } from "./follower.ts";
 import type { AuthorizedRequest, Requester } from "./requester.ts";
 import type { TransportAnswer, TransportRequest, TransportStream } from "./transport.ts";
 
 /**
- * A requester that can be shut. While it is blocked, requests fail at once with the error, and watches wait until it
+ * A requester that can be shut. While it is blocked, requests fail at once with the error, those in flight as well, and watches wait until it
  * opens again, so that nothing hammers a dead server and everything continues the moment it is back.
  */
 export class Gate implements Requester {
@@ -17,6 +18,7 @@ export class Gate implements Requester {
   #cut = new AbortController();
   #heard = 0;
   #streams = 0;
+  readonly #inFlight = new Set<Follower>();
 
   /** `onDoubt` is called when a watch could not be opened, by an answer that may be somebody else's in place of the server. */
   constructor(inner: Requester, onDoubt: () => void = () => undefined) {
@@ -30,9 +32,9 @@ export class Gate implements Requester {
     return this.#heard;
   }
 
-  /** Something is being watched, or a watch is being opened. */
-  get isFollowed(): boolean {
-    return this.#streams > 0;
+  /** Something is being watched, or a watch is being opened, or a request has no answer yet. */
+  get isAwaited(): boolean {
+    return this.#streams > 0 || this.#inFlight.size > 0;
   }
 
   /** Watches that run end with an error: what they wait for may never come. They are opened again when the gate is open. */
@@ -44,6 +46,8 @@ export class Gate implements Requester {
   block(reason: Error): void {
     if (this.#blocked === undefined) this.#opened = Promise.withResolvers();
     this.#blocked = reason;
+    // A write may wait for its answer for longer than anybody should wait for the word of the loss.
+    for (const request of this.#inFlight) request.abort(reason);
   }
 
   open(): void {
@@ -61,12 +65,16 @@ export class Gate implements Requester {
     signal.throwIfAborted();
     const shut = this.#closed ?? this.#blocked;
     if (shut !== undefined) throw shut;
+    using either = new Follower(signal);
+    this.#inFlight.add(either);
     try {
-      const answer = await this.#inner.send(request, signal);
+      const answer = await this.#inner.send(request, either.signal);
       this.#heard += 1;
       return answer;
     } catch (error) {
       throw this.#explained(error, signal);
+    } finally {
+      this.#inFlight.delete(either);
     }
   }
 

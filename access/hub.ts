@@ -53,6 +53,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
       return credential;
     },
     now: Date.now,
+    elapsed: () => performance.now(),
     random: Math.random,
   });
   const requester = new AuthorizedRequester({

@@ -72,14 +72,15 @@ export interface LogRef {
  * Requests to one cluster. Every call takes part in the client's limits, deadlines and retries of idempotent requests
  * (connection errors, 429 and 503 with Retry-After), sends the current credential and refreshes it once on 401.
  *
- * Throws `ApiError` for an answer that is not a success, `ConnectionError` when the server cannot be reached or
- * trusted, `FleetError` (`AccessProviderFailed`, `RemoteClusterStale`) when no credential can be had or the connection
- * was closed, `WriteRefusedError` when the request would change something and this process may not. Not found is a value.
+ * Throws `ApiError` for an answer that is not a success, `ConnectionError` when the server cannot be reached or trusted, or
+ * something else answers in its place (stand-in.ts), `FleetError` (`AccessProviderFailed`, `RemoteClusterStale`) when no
+ * credential can be had or the connection was closed, `WriteRefusedError` when the request would change something and this
+ * process may not. Not found is a value.
  */
 export interface KubeClient {
   /** Base URL of the API server, without credentials; for messages. */
   readonly server: string;
-  /** The object, or undefined when it does not exist (404 with a Status body or a plain-text one alike). */
+  /** The object, or undefined when it does not exist, or its kind is not served. */
   get(
     ref: ObjectRef,
     options: { readonly metadataOnly?: boolean },

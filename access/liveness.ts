@@ -17,7 +17,7 @@ export function pingIntervalMs({ everyMs, limit }: Silence): number {
 }
 
 /**
- * How long a server may say nothing on its watches before it is asked whether it still works, 10 to 12 s. Somebody in between may answer a PING for a server that
+ * How long a server may say nothing, to watches and to requests, before it is asked whether it still works, 10 to 12 s. Somebody in between may answer a PING for a server that
  * does not work any more, and so does a server whose storage is stuck; bookmarks come a minute apart.
  */
 export const defaultQuiet: Silence = { everyMs: 2_000, limit: 6 };

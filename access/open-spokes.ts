@@ -54,6 +54,7 @@ const usualReleaseMs = 60_000;
 class SpokeFleet implements Spokes {
   readonly #options: SpokesOptions;
   readonly #deps: SpokeDeps;
+  readonly #plugins = new PluginLimits();
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
   readonly #keepers = new Map<string, SpokeKeeper>();
@@ -72,12 +73,13 @@ class SpokeFleet implements Spokes {
     this.#teller = new SpokeTeller(options.log);
     const onSharedToken = (spoke: string, others: readonly string[]): void =>
       this.#teller.sharedToken(spoke, others);
-    const limits = { plugins: new PluginLimits(), turns: new ConnectTurns() };
+    const limits = { plugins: this.#plugins, turns: new ConnectTurns() };
     this.#deps = { ...options, ...limits, onSharedToken };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (providerFile === undefined || providers === undefined) return;
     this.#teller.providers(providers);
+    this.#plugins.follow(providers);
     options.path?.providerFileIs(true);
     const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
     this.#profiles = new Reflector(
@@ -232,6 +234,8 @@ class SpokeFleet implements Spokes {
     this.#providers = file;
     this.#options.log?.info({ providers: file.providers.length }, "Loaded the provider file");
     this.#teller.providers(file);
+    // A connection that stays as it is would not hear of it.
+    this.#plugins.follow(file);
     for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
   }
 

@@ -1,4 +1,5 @@
 import { PluginPace } from "./plugin-pace.ts";
+import type { ProviderFile } from "./provider-config.ts";
 import { Window } from "./window.ts";
 
 export interface PluginLimitsOptions {
@@ -23,7 +24,9 @@ export class PluginLimits {
   readonly #options: PluginLimitsOptions;
   readonly #all: Window;
   readonly #long: Window;
-  /** By provider and its limit, so that a changed file has a window of its own. */
+  /** What each provider of the file in use says. */
+  #said = new Map<string, number | undefined>();
+  /** By provider. */
   readonly #windows = new Map<string, Window>();
 
   constructor(options: PluginLimitsOptions = usual) {
@@ -32,17 +35,31 @@ export class PluginLimits {
     this.#long = new Window(options.longLimit);
   }
 
-  /** Waits for a place; dispose the result to give it back. Rejects with the reason of the signal. */
+  /** From now on, and also for those that wait, a provider has the limit that this file gives it. */
+  follow({ providers }: ProviderFile): void {
+    // Of several providers with one name the first one counts.
+    const said = providers.toReversed();
+    this.#said = new Map(said.map(({ name, maxConcurrency }) => [name, maxConcurrency]));
+    for (const [name, limit] of this.#said) this.#windows.get(name)?.resize(sizeOf(limit));
+  }
+
+  /**
+   * Waits for a place; `maxConcurrency` is for a provider that the file in use does not name. Dispose the result to give it back. Rejects
+   * with the reason of the signal.
+   */
   async enter(
     { provider, maxConcurrency }: { readonly provider: string; readonly maxConcurrency?: number },
     signal: AbortSignal,
   ): Promise<Disposable> {
+    const limit = (): number | undefined =>
+      this.#said.has(provider) ? this.#said.get(provider) : maxConcurrency;
     using places = new DisposableStack();
     const short = new DisposableStack();
     places.use(short);
     // First its own, so that those who wait for it do not hold a place of the others.
-    const own = await this.#windowOf(provider, maxConcurrency ?? usualConcurrency).enter(signal);
-    (maxConcurrency === undefined ? short : places).use(own);
+    const own = await this.#windowOf(provider, sizeOf(limit())).enter(signal);
+    // By the file that is in use by now.
+    (limit() === undefined ? short : places).use(own);
     short.use(await this.#all.enter(signal));
     places.use(this.#moveWhenLong(short));
     return places.move();
@@ -71,12 +88,15 @@ export class PluginLimits {
     };
   }
 
-  #windowOf(provider: string, limit: number): Window {
-    const key = `${limit} ${provider}`;
-    const known = this.#windows.get(key);
+  #windowOf(provider: string, size: number): Window {
+    const known = this.#windows.get(provider);
     if (known !== undefined) return known;
-    const window = new Window(limit);
-    this.#windows.set(key, window);
+    const window = new Window(size);
+    this.#windows.set(provider, window);
     return window;
   }
+}
+
+function sizeOf(limit: number | undefined): number {
+  return limit ?? usualConcurrency;
 }

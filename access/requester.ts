@@ -40,7 +40,8 @@ export interface RequesterOptions extends Omit<TransportOptions, "certificate" |
   readonly onRequest?: RequestObserver;
 }
 
-const drainMs = 30_000;
+// As long as a write may take.
+const drainMs = 40_000;
 
 /**
  * The way to one API server: the current credential on each request, one refresh and one repetition after 401, bounded
@@ -105,7 +106,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     );
   }
 
-  /** What is sent from now on goes over a new connection; what runs may finish on the old one, for half a minute. */
+  /** What is sent from now on goes over a new connection; what runs may finish on the old one, for 40 s. */
   reconnect(): void {
     if (this.#transport === undefined) return;
     void this.#drain(this.#transport);

@@ -190,6 +190,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#credentials = new RenewingCredentials({
       obtain: obtaining(access, { ...deps, waits: this.#waits }, trace),
       now: Date.now,
+      elapsed: () => performance.now(),
       random: Math.random,
       rejectedPauseMs,
       onDropped: (credential) => deps.path?.credentialDropped(spokeOf(access), credential),
@@ -265,9 +266,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#gate.heard;
   }
 
-  /** Something is being watched. */
-  get isFollowed(): boolean {
-    return this.#gate.isFollowed;
+  /** Something is being watched, or a request has no answer yet. */
+  get isAwaited(): boolean {
+    return this.#gate.isAwaited;
   }
 
   /** Ends the watches that run, to be opened again when the connection is not blocked. */
@@ -275,7 +276,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#gate.cut(error);
   }
 
-  /** Requests fail at once with this error, watches wait. */
+  /** Requests fail at once with this error, those in flight as well; watches wait. */
   block(error: FleetError): void {
     this.#gate.block(error);
   }

@@ -174,7 +174,7 @@ export class SpokeKeeper {
     this.#link = link;
     this.#refresh();
     const onQuiet = (): void => {
-      if (link.isFollowed) this.#check(link, true);
+      if (link.isAwaited) this.#check(link, true);
     };
     whenQuiet({ count: () => link.heard, onQuiet }, this.#deps.quiet ?? defaultQuiet, link.signal);
     // After the new one is in place, so that there is no gap. Its end is not waited for.

@@ -6,6 +6,7 @@ import { storedObject } from "./kube-answer.ts";
 import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
 import { collectionPath } from "./kube-path.ts";
 import type { Requester } from "./requester.ts";
+import { unlessStandIn } from "./stand-in.ts";
 
 export interface WatchRequest extends WatchOptions {
   readonly ref: CollectionRef;
@@ -48,7 +49,8 @@ export async function* watchStream(
   try {
     if (answer.status !== 200) {
       const text = await beginningOf(answer.body);
-      throw apiErrorOf({ ...answer, text }, description);
+      const error = apiErrorOf({ ...answer, text }, description);
+      throw unlessStandIn(error, { server: requester.server, resource: ref.resource });
     }
     for await (const line of linesOf(answer.body, requester.server)) {
       yield eventOf(line, ref, description);

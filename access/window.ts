@@ -5,7 +5,7 @@ const floor = 4;
  * in order of arrival. Spec: engine-facts.md 7.
  */
 export class Window {
-  readonly #ceiling: number;
+  #ceiling: number;
   #size: number;
   #used = 0;
   readonly #waiting: (() => void)[] = [];
@@ -29,6 +29,13 @@ export class Window {
         this.#admit();
       },
     };
+  }
+
+  /** As many as that from now on; those that are in stay. */
+  resize(ceiling: number): void {
+    this.#ceiling = ceiling;
+    this.#size = ceiling;
+    this.#admit();
   }
 
   /** The server said 429. */

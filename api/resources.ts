@@ -108,6 +108,30 @@ const rows: readonly Row[] = [
 
 const known: ReadonlyMap<string, Row> = new Map(rows.map((row) => [`${row[0]}/${row[1]}`, row]));
 
+// Of these groups every kind that is in the table, in this version: all clusters that Knative runs on have had them for years.
+const oldGroups: readonly string[] = [
+  "v1",
+  "apps/v1",
+  "batch/v1",
+  "rbac.authorization.k8s.io/v1",
+  "apiextensions.k8s.io/v1",
+];
+// Of this one not all are so old.
+const oldAdmissionKinds: readonly string[] = [
+  "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
+];
+
+/** Whether there is no API server that does not serve a kind. */
+export function isServedEverywhere({
+  apiVersion,
+  kind,
+}: Pick<ResourceType, "apiVersion" | "kind">): boolean {
+  if (tableResource(apiVersion, kind) === undefined) return false;
+  if (oldGroups.includes(apiVersion)) return true;
+  return apiVersion === "admissionregistration.k8s.io/v1" && oldAdmissionKinds.includes(kind);
+}
+
 /** Resource of a kind that knfleet itself uses; throws a plain Error for a kind that the table lacks. */
 export function knownResource(apiVersion: string, kind: string): ResourceType {
   const resource = tableResource(apiVersion, kind);
@@ -130,11 +154,7 @@ export function tableResource(apiVersion: string, kind: string): ResourceType | 
 export function resourceFinder(
   manifests: readonly Manifest[],
 ): (object: Pick<Manifest, "apiVersion" | "kind">) => ResourceType {
-  const custom = new Map<string, { plural: string; namespaced: boolean }>();
-  for (const manifest of manifests) {
-    const names = namesOfDefinition(manifest);
-    if (names !== undefined) custom.set(`${names.group}/${names.kind}`, names);
-  }
+  const custom = definedKinds(manifests);
   return ({ apiVersion, kind }) => {
     const id = `${groupOf(apiVersion)}/${kind}`;
     const row = known.get(id);
@@ -142,6 +162,17 @@ export function resourceFinder(
     const { plural, namespaced } = custom.get(id) ?? { plural: pluralOf(kind), namespaced: true };
     return { apiVersion, kind, plural, namespaced };
   };
+}
+
+function definedKinds(
+  manifests: readonly Manifest[],
+): ReadonlyMap<string, Pick<ResourceType, "plural" | "namespaced">> {
+  const custom = new Map<string, Pick<ResourceType, "plural" | "namespaced">>();
+  for (const manifest of manifests) {
+    const names = namesOfDefinition(manifest);
+    if (names !== undefined) custom.set(`${names.group}/${names.kind}`, names);
+  }
+  return custom;
 }
 
 function namesOfDefinition(

@@ -1,13 +1,19 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { ConnectTurns } from "../../access/connect-turns.ts";
+import type { WatchEvent } from "../../access/kube-client.ts";
+import { openSpokes } from "../../access/open-spokes.ts";
 import { resolveAccess } from "../../access/resolved-access.ts";
 import { SpokeKeeper } from "../../access/spoke-keeper.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
-import { authority, stub } from "./loopback.ts";
+import { authority, stub, untilTheEnd } from "./loopback.ts";
 
 const signal = AbortSignal.timeout(600_000);
 const hourMs = 3_600_000;
@@ -99,32 +105,46 @@ test("who gives up waiting takes no place", async () => {
   expect(works.started).toEqual(["first"]);
 });
 
+/** Profiles of spokes that one server plays, each with a Secret of its own. */
+function profilesAt(server: string, count: number): readonly ClusterProfile[] {
+  const ca = Buffer.from(authority.certificatePem).toString("base64");
+  return numbered(count, "spoke").map((name) => {
+    const extension = { clusterName: name };
+    const extensions = [{ name: "client.authentication.k8s.io/exec", extension }];
+    const cluster = { server, "certificate-authority-data": ca, extensions };
+    const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
+    return { ...profile, metadata: { ...profile.metadata, name, uid: name } };
+  });
+}
+
+const builtIn = rawProvider("sr", {}, { command: "builtin:secretreader", env: [] });
+const secret = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "s", uid: "u", resourceVersion: "1" },
+  data: { token: Buffer.from("T").toString("base64") },
+};
+
 test("spokes that are asked for at once are connected to a few at a time, and all in the end", async () => {
   let open = 0;
   let most = 0;
   const api = await stub();
   const turns = new ConnectTurns({ limit: 3, repeats: 1, holdMs: hourMs });
-  const token = Buffer.from("T").toString("base64");
-  const secret = { apiVersion: "v1", kind: "Secret", data: { token } };
   const hub = {
     get: async () => {
       open += 1;
       most = Math.max(most, open);
       await delay(20);
       open -= 1;
-      return { ...secret, metadata: { name: "s", uid: "u", resourceVersion: "1" } };
+      return secret;
     },
   };
-  const ca = Buffer.from(authority.certificatePem).toString("base64");
-  const extension = { clusterName: "s" };
-  const extensions = [{ name: "client.authentication.k8s.io/exec", extension }];
-  const cluster = { server: api.server, "certificate-authority-data": ca, extensions };
-  const providers = fileOf(rawProvider("sr", {}, { command: "builtin:secretreader", env: [] }));
-  const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
   const deps = { environment: {}, userAgent: "test", hub, turns };
-  const keepers = numbered(12, "spoke").map((name) => {
-    const named = { ...profile, metadata: { ...profile.metadata, name, uid: name } };
-    const outlook = { kind: "access", access: resolveAccess(named, providers) } as const;
+  const keepers = profilesAt(api.server, 12).map((profile) => {
+    const outlook = {
+      kind: "access",
+      access: resolveAccess(profile, fileOf(builtIn)),
+    } as const;
     return new SpokeKeeper(outlook, deps, () => undefined);
   });
   onTestFinished(async () => void (await Promise.all(keepers.map((one) => one.close(over)))));
@@ -133,4 +153,40 @@ test("spokes that are asked for at once are connected to a few at a time, and al
     { timeout: 30_000 },
   );
   expect(most).toBe(3);
+});
+
+test("a fleet of 50 that is asked for at once is connected to 32 at a time, and all of it in the end", async () => {
+  const api = await stub();
+  const profiles = profilesAt(api.server, 50);
+  const full = Promise.withResolvers<void>();
+  let open = 0;
+  let most = 0;
+  const hub = {
+    // Nobody gets a credential before all who may come are there, and a moment later.
+    get: async () => {
+      open += 1;
+      most = Math.max(most, open);
+      if (open === 32) void settled().then(full.resolve);
+      await full.promise;
+      open -= 1;
+      return secret;
+    },
+    list: () => Promise.resolve({ items: [], resourceVersion: "1" }),
+    watch: async function* (): AsyncGenerator<WatchEvent> {
+      for (const object of profiles) yield { type: "ADDED", object };
+      yield { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: true };
+      await new Promise((done) => signal.addEventListener("abort", done));
+    },
+  };
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-turns-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const providerFile = join(folder, "providers.json");
+  await writeFile(providerFile, JSON.stringify({ providers: [builtIn] }));
+  const spokes = untilTheEnd(
+    await openSpokes({ hub, providerFile, environment: {}, userAgent: "test" }, signal),
+  );
+  const refs = profiles.map(({ metadata: { namespace, name } }) => ({ namespace, name }));
+  const connections = await Promise.all(refs.map((ref) => spokes.acquire(ref, signal)));
+  expect(connections.map(({ profile }) => profile.name)).toEqual(refs.map(({ name }) => name));
+  expect(most).toBe(32);
 });

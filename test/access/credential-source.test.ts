@@ -8,6 +8,8 @@ const signal = new AbortController().signal;
 const minute = 60_000;
 
 let now: number;
+/** How far the wall clock is away from where it was, in ms. */
+let stepMs: number;
 let runs: number;
 let outcome: () => Promise<Credential>;
 let source: RenewingCredentials;
@@ -15,6 +17,7 @@ let dropped: (string | undefined)[];
 
 beforeEach(() => {
   now = 1_000_000;
+  stepMs = 0;
   runs = 0;
   dropped = [];
   outcome = () => Promise.resolve(token());
@@ -23,7 +26,8 @@ beforeEach(() => {
       runs += 1;
       return outcome();
     },
-    now: () => now,
+    now: () => now + stepMs,
+    elapsed: () => now,
     random: () => 0.5,
     onDropped: ({ authorization }) => void dropped.push(authorization?.reveal()),
   });
@@ -86,6 +90,7 @@ describe("a credential", () => {
         return Promise.resolve(token(60 * minute));
       },
       now: () => now,
+      elapsed: () => now,
       random: () => random,
     });
     await jittered.current(signal);
@@ -211,4 +216,32 @@ test("a plugin that fails all the time is run with pauses that grow to five minu
   expect(pauses.toSorted((a, b) => a - b)).toEqual(pauses);
   // A little more than five minutes: 12.5 % of jitter.
   expect(pauses.at(-1)).toBe(337_500);
+});
+
+describe("a wall clock that is set back by an hour", () => {
+  test("makes no pause after a failure longer", async () => {
+    outcome = failing;
+    await expect(current()).rejects.toThrow("Failure 1");
+    stepMs = -60 * minute;
+    outcome = () => Promise.resolve(token());
+    now += 1_500;
+    expect(await current()).toBe("Bearer T2");
+  });
+
+  test("makes no rejection one of a row", async () => {
+    source.reject(await source.current(signal));
+    stepMs = -60 * minute;
+    now += 10 * minute;
+    source.reject(await source.current(signal));
+    expect(await current()).toBe("Bearer T3");
+  });
+
+  test.each([undefined, 10 * minute])("renews what lives for %j ms in time", async (lifeMs) => {
+    outcome = () => Promise.resolve(token(lifeMs));
+    await current();
+    stepMs = -60 * minute;
+    now += 18 * minute;
+    await current();
+    await expect.poll(current).toBe("Bearer T2");
+  });
 });

@@ -4,11 +4,14 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import { createKubeClient } from "../../access/create-kube-client.ts";
+import { openSpokes } from "../../access/open-spokes.ts";
 import { PluginLimits } from "../../access/plugin-limits.ts";
 import type { ProviderFile } from "../../access/provider-config.ts";
 import { connectSpoke } from "../../access/spoke-connection.ts";
+import { startProfileHub } from "../support/profile-hub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
-import { authority, stub } from "./loopback.ts";
+import { authority, requesterTo, serverIdentity, stub, untilTheEnd } from "./loopback.ts";
 
 const signal = AbortSignal.timeout(300_000);
 const patience = { timeout: 90_000, interval: 50 };
@@ -104,6 +107,42 @@ test("however many requests wait for a credential, its plugin runs once", async 
     Array.from({ length: 30 }, () => connection.client.request("GET", "/", undefined, signal)),
   );
   expect((await readFile(join(folder, "one"), "utf8")).trim().split("\n")).toHaveLength(1);
+});
+
+test("a maxConcurrency that the provider file changes holds for plugins that wait already, and for connections that stay", async () => {
+  const api = await stub();
+  const providerFile = join(folder, "providers.json");
+  const fileSays = (maxConcurrency: number): Promise<void> => {
+    const provider = rawProvider(
+      "file",
+      { maxConcurrency, timeout: "5m" },
+      { command, args: ["file"] },
+    );
+    return writeFile(providerFile, JSON.stringify({ providers: [provider] }));
+  };
+  await fileSays(1);
+  const hub = untilTheEnd(await startProfileHub({ identity: serverIdentity }));
+  const ca = Buffer.from(authority.certificatePem).toString("base64");
+  const cluster = { server: api.server, "certificate-authority-data": ca };
+  const names = ["a", "b", "c"];
+  for (const name of names) {
+    const profile = profileOf({ accessProviders: [entryOf("file", cluster)] });
+    hub.put({ ...profile, metadata: { ...profile.metadata, name, uid: name } });
+  }
+  const options = {
+    hub: createKubeClient(requesterTo({ server: hub.server })),
+    providerFile,
+    environment: { PATH: "/usr/bin:/bin" },
+    userAgent: "test",
+  };
+  const spokes = untilTheEnd(await openSpokes(options, signal));
+  const acquire = (name: string) => spokes.acquire({ namespace: "fleet", name }, signal);
+  const waiting = names.map((name) => acquire(name).catch(noMatter));
+  await expect.poll(running, patience).toEqual({ file: 1 });
+  await fileSays(3);
+  await expect.poll(running, patience).toEqual({ file: 3 });
+  await writeFile(join(folder, "go"), "");
+  await Promise.all(waiting);
 });
 
 /** On a busy machine a server may answer too late; only the plugins are counted here. */

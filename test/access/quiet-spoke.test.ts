@@ -86,9 +86,15 @@ async function connected(
   };
 }
 
+// Not every server has it.
+const perhaps = knownResource("gateway.networking.k8s.io/v1", "GatewayClass");
+
 /** Follows a collection until the watch ends, and says how it did. */
-async function watched(client: KubeClient, kind = "ConfigMap"): Promise<unknown> {
-  const ref = { resource: knownResource("v1", kind) };
+async function watched(
+  client: KubeClient,
+  resource = knownResource("v1", "ConfigMap"),
+): Promise<unknown> {
+  const ref = { resource };
   const { signal } = new AbortController();
   try {
     for await (const _event of client.watch(ref, { resourceVersion: "1" }, signal));
@@ -189,19 +195,46 @@ test.each([false, true])(
   },
 );
 
+// A webhook of the cluster may keep a write waiting for half a minute.
+test("a spoke that lets a write hang is asked, and stays while it answers", async () => {
+  const { keeper, client, asked } = await connected(() => ({}), {
+    all: ({ path }) => (path === "/hang" ? { hang: true } : undefined),
+  });
+  const stop = new AbortController();
+  const reason = new Error("Given up");
+  const waiting = client.request("POST", "/hang", {}, stop.signal);
+  waiting.catch(() => undefined);
+  await expect.poll(asked, shortly).toBeGreaterThan(3);
+  expect(keeper.state.kind).toBe("connected");
+  stop.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+});
+
+test("a write without an answer ends with the loss of its spoke, also when nothing is watched", async () => {
+  const { keeper, client } = await connected(() => ({ status: 500 }), {
+    all: ({ path }) => (path === "/hang" ? { hang: true } : undefined),
+  });
+  const waiting = client.request("POST", "/hang", {}, AbortSignal.timeout(60_000));
+  await expect(waiting).rejects.toMatchObject({
+    reason: "RemoteClientCreationFailed",
+    code: "Unreachable",
+  });
+  expect(keeper.state.kind).toBe("lost");
+}, 20_000);
+
 test("a spoke that has no time for the question is there", async () => {
   let isBusy = false;
   const busy: StubAnswer = { status: 429, headers: { "retry-after": "30" } };
   const { keeper, client, asked, versions } = await connected(() => busy, {
     all: ({ path }) => {
-      if (path.includes("/configmaps")) return { status: 404 };
+      if (path.includes(`/${perhaps.plural}`)) return { status: 404 };
       return isBusy && path === "/version" ? busy : undefined;
     },
   });
   isBusy = true;
   const before = versions();
-  expect(await watched(client)).toBeInstanceOf(ApiError);
-  void watched(client, "Namespace");
+  expect(await watched(client, perhaps)).toBeInstanceOf(ApiError);
+  void watched(client);
   await expect.poll(asked, shortly).toBeGreaterThan(3);
   expect(versions()).toBe(before + 1);
   expect(keeper.state.kind).toBe("connected");
@@ -254,10 +287,10 @@ test.each(inPlace)(
 
 test("a spoke that has one kind no more is asked whether it is there, and stays", async () => {
   const { keeper, client, versions } = await connected(() => ({}), {
-    all: ({ path }) => (path.includes("/configmaps") ? { status: 404 } : undefined),
+    all: ({ path }) => (path.includes(`/${perhaps.plural}`) ? { status: 404 } : undefined),
   });
   const before = versions();
-  expect(await watched(client)).toBeInstanceOf(ApiError);
+  expect(await watched(client, perhaps)).toBeInstanceOf(ApiError);
   await expect.poll(versions, patience).toBe(before + 1);
   expect(keeper.state.kind).toBe("connected");
 });

@@ -222,6 +222,7 @@ function renewing(): { readonly source: CredentialSource; readonly runs: () => n
       return Promise.resolve({ authorization: new Secret(`Bearer T${runs}`) });
     },
     now: Date.now,
+    elapsed: () => performance.now(),
     random: Math.random,
   });
   return { source, runs: () => runs };

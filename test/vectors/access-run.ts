@@ -57,6 +57,7 @@ export class CaseClient implements AsyncDisposable {
     this.#credentials = new RenewingCredentials({
       obtain: (signal) => runExecPlugin(access.plan, forPlugin, signal),
       now: () => clock.now(),
+      elapsed: () => clock.now(),
       random: () => 0.5,
     });
     this.#requester = new AuthorizedRequester({
