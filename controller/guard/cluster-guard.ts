@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import { anchorsOf } from "./anchors-of.ts";
 import { Confirmations } from "./confirmations.ts";
 import { establish, Unproven } from "./establish.ts";
+import type { HubUsers } from "./hub-users.ts";
 import { removePolicies } from "./policy-objects.ts";
 import { PolicyWatch } from "./policy-watch.ts";
 import { Prober } from "./prober.ts";
@@ -28,6 +29,8 @@ export interface ClusterGuardOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly hubId: string;
+  /** Shared with the guards of all clusters. */
+  readonly users: HubUsers;
   readonly protection: Exclude<AnchorProtection, "None">;
   /** Whether CRDs are guarded, too. */
   readonly crds: boolean;
@@ -86,6 +89,7 @@ export class ClusterGuard {
       ...options,
       onWithdrawn: (key) => options.onWithdrawn(key, this.#concerned(key)),
     });
+    way.signal.addEventListener("abort", () => options.users.leave(this), { once: true });
     if (options.protection === "TwinOwner") this.#beTwin("TwinOwner", "by configuration");
   }
 
@@ -131,16 +135,19 @@ export class ClusterGuard {
   }
 
   /**
-   * An installation is gone: without another one the bindings and then the policies go. Others' anchors, also those that this process does not
-   * know, keep them.
+   * An installation is gone: without another one the guard ends, and the bindings and then the policies go. Others' anchors, also those that this
+   * process does not know, keep them.
    */
   async retire({ metadata }: Component, signal: AbortSignal): Promise<void> {
     this.#wards.delete(metadata.uid);
     const { hubId, log } = this.#options;
     if (!this.isAtWork || this.#wards.size > 0) return;
     const { client } = this.#way;
-    if ((await anchorsOf(client, { hubId }, signal)).length > 0 || this.#wards.size > 0) return;
+    const others = await anchorsOf(client, { hubId }, signal);
+    if (this.#wards.size > 0) return;
     this.#stop("The guard is not needed any more");
+    // Whoever looks after those takes the policies away one day, and nobody may put them back then.
+    if (others.length > 0) return;
     const removal = this.#running.then(() => removePolicies(client, hubId, signal));
     // Whoever comes meanwhile begins when this is over.
     this.#running = removal.catch(() => undefined);
@@ -159,6 +166,7 @@ export class ClusterGuard {
 
   #stop(why: string): void {
     this.#end?.abort(new DOMException(why, "AbortError"));
+    this.#options.users.leave(this);
     this.#end = undefined;
     this.#isOpen = undefined;
     this.#wasEnforced = false;
@@ -182,7 +190,7 @@ export class ClusterGuard {
   /** Installs and proves; the watch sees what happens from then on. */
   async #established(signal: AbortSignal): Promise<Disposable> {
     const { client, fieldManager } = this.#way;
-    const { hubId, crds, clock, log } = this.#options;
+    const { hubId, crds, clock, log, users } = this.#options;
     this.#disturbed = Promise.withResolvers();
     const { resolve } = this.#disturbed;
     let watch: PolicyWatch | undefined;
@@ -191,6 +199,11 @@ export class ClusterGuard {
         { client, fieldManager, hubId, crds, clock, log, prober: this.#prober },
         {
           namespace: () => this.#newest()?.anchor.namespace,
+          onUser: (policy, user) => {
+            // Who has left does not come again by an answer that was late.
+            signal.throwIfAborted();
+            return users.join(policy, this, user);
+          },
           onSettled: (objects) => {
             const settled = objects.map(({ object }) => object);
             watch = new PolicyWatch({ client, hubId, log, onDisturbed: resolve }, settled);

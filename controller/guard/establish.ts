@@ -7,7 +7,7 @@ import type { Log } from "../log.ts";
 import { guardsOf, readGuards, settlePolicies, type SettledObject } from "./policy-objects.ts";
 import { ProbeWindow } from "./probe.ts";
 import type { Prober } from "./prober.ts";
-import { sharingOf } from "./protection.ts";
+import { type ClusterUser, sharingOf } from "./protection.ts";
 import { servesPolicies, whoAmI } from "./whoami.ts";
 
 /** The guard does not protect, for a reason that is known. */
@@ -34,6 +34,8 @@ export interface EstablishWork {
 export interface EstablishHooks {
   /** Namespace in which an anchor is probed; it may be created in the meantime. */
   readonly namespace: () => string | undefined;
+  /** The users that a live policy has to know, now that it is looked after as one of them. */
+  readonly onUser: (policy: KubeObject, user: ClusterUser) => readonly ClusterUser[];
   /** The policies are there as they should be, which proves nothing yet. */
   readonly onSettled: (objects: readonly SettledObject[]) => void;
 }
@@ -49,7 +51,7 @@ const limitMs = 30_000;
 const settledMs = 60_000;
 
 /**
- * Installs the guards on a cluster and proves that its API servers enforce them. Resolves with what speaks against the controller's user being
+ * Installs the guards on a cluster and proves that its API servers enforce them. Resolves with what speaks against a user of the controller being
  * its alone. Throws `Unproven`, ApiError (403: no right to policies) or the error of the connection. Spec: anchor-guard.md 6.1, 6.2.
  */
 export async function establish(
@@ -66,8 +68,13 @@ export async function establish(
     servesPolicies(client, signal),
   ]);
   if (!isServed) throw new Unproven("NotSupported", "the cluster does not serve them");
-  const owner = { hubId, hubUser: user.username };
-  const objects = await settlePolicies({ ...work, owner, live: await reading }, signal);
+  let users: readonly ClusterUser[] = [user];
+  const usersOf = (policy: KubeObject | undefined) => {
+    if (policy === undefined) return [user.username];
+    users = hooks.onUser(policy, user);
+    return users.map(({ username }) => username);
+  };
+  const objects = await settlePolicies({ ...work, usersOf, live: await reading }, signal);
   hooks.onSettled(objects);
   const isOld = isSettled(objects, user.serverTimeMs);
   if (!(isOld && (await isDenied(work, hooks, signal)))) {
@@ -75,7 +82,7 @@ export async function establish(
     await proven(work, hooks, signal);
     await telling;
   }
-  return { sharing: sharingOf(user) };
+  return { sharing: users.map(sharingOf).find((why) => why !== undefined) };
 }
 
 /** By the cluster's own clock. */

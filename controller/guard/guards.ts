@@ -10,6 +10,7 @@ import { lastingLogFieldsOf } from "../log-fields.ts";
 import type { Log } from "../log.ts";
 import type { Happening } from "../transitions.ts";
 import { beginning, ClusterGuard } from "./cluster-guard.ts";
+import { HubUsers } from "./hub-users.ts";
 import { isGuardInstalled } from "./policy-objects.ts";
 import type { AnchorProtection, Protection } from "./protection.ts";
 
@@ -40,6 +41,7 @@ export interface GuardedTarget {
  */
 export class Guards {
   readonly #options: GuardsOptions;
+  readonly #users = new HubUsers();
   readonly #byClient = new WeakMap<KubeClient, ClusterGuard>();
   /** The newest one of each spoke, by `targetIdOf`. */
   readonly #byTarget = new Map<string, ClusterGuard>();
@@ -109,6 +111,7 @@ export class Guards {
       { client, fieldManager, signal },
       {
         ...options,
+        users: this.#users,
         protection,
         log: log.child({ spoke: id }),
         onChange: () => options.onChange(profile),

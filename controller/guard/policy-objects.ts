@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
-import type { GuardName, GuardOwner } from "../../api/guard/guard-request.ts";
+import type { GuardName } from "../../api/guard/guard-request.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { guardPolicyOf, policyNameOf } from "./policy.ts";
@@ -25,7 +25,9 @@ export interface SettledObject {
 
 interface Wanted {
   readonly resource: ResourceType;
-  readonly manifest: Manifest;
+  readonly name: string;
+  /** What it should be, instead of what there is. */
+  readonly manifest: (live: KubeObject | undefined) => Manifest;
 }
 
 /** A guard as it is on a cluster; undefined: it is not there. */
@@ -58,7 +60,9 @@ type PolicyClient = Pick<KubeClient, "get" | "apply" | "replace">;
 export interface PolicyWork {
   readonly client: PolicyClient;
   readonly fieldManager: string;
-  readonly owner: GuardOwner;
+  readonly hubId: string;
+  /** The users that a policy has to know; undefined: it is not there yet. Asked whenever it was read or written. */
+  readonly usersOf: (policy: KubeObject | undefined) => readonly string[];
   /** What was read just now. */
   readonly live: readonly LiveGuard[];
 }
@@ -68,22 +72,22 @@ export interface PolicyWork {
  * Sends nothing when all is well. Throws ApiError, 403 when the right is missing.
  */
 export async function settlePolicies(
-  { client, fieldManager, owner, live }: PolicyWork,
+  { client, fieldManager, hubId, usersOf, live }: PolicyWork,
   signal: AbortSignal,
 ): Promise<readonly SettledObject[]> {
   const settled = await Promise.all(
     live.map(async (found) => {
-      const { policy, binding } = guardPolicyOf(found.guard, owner);
-      const wanted = [
-        { resource: policies, manifest: policy, live: found.policy },
-        { resource: bindings, manifest: binding, live: found.binding },
-      ];
-      const objects: SettledObject[] = [];
+      const name = policyNameOf(found.guard, hubId);
+      const made = (policy: KubeObject | undefined) =>
+        guardPolicyOf(found.guard, { hubId, hubUsers: usersOf(policy) });
+      const settle = (one: Omit<Wanted, "name">, before: KubeObject | undefined) =>
+        settledOne({ ...one, name }, { client, fieldManager, live: before }, signal);
+      const ofPolicy = { resource: policies, manifest: (now?: KubeObject) => made(now).policy };
       // One after the other: a binding before its policy was seen to be slow.
-      for (const { live: before, ...one } of wanted) {
-        objects.push(await settledOne(one, { client, fieldManager, live: before }, signal));
-      }
-      return objects;
+      const policy = await settle(ofPolicy, found.policy);
+      const { binding } = made(policy.object);
+      const ofBinding = { resource: bindings, manifest: () => binding };
+      return [policy, await settle(ofBinding, found.binding)];
     }),
   );
   return settled.flat();
@@ -158,24 +162,25 @@ interface Settling {
 const maxAttempts = 5;
 
 async function settledOne(
-  { resource, manifest }: Wanted,
+  { resource, name, manifest }: Wanted,
   { client, fieldManager, live }: Settling,
   signal: AbortSignal,
 ): Promise<SettledObject> {
-  const ref = { resource, name: nameOf(manifest) };
+  const ref = { resource, name };
   let current = live;
   for (let attempt = 1; ; attempt += 1) {
-    if (current !== undefined && isEqual(current, manifest))
+    const wanted = manifest(current);
+    if (current !== undefined && isEqual(current, wanted))
       return { object: current, before: "equal" };
     try {
       if (current === undefined) {
-        const object = await client.apply(ref, manifest, { fieldManager, force: true }, signal);
+        const object = await client.apply(ref, wanted, { fieldManager, force: true }, signal);
         return { object, before: "missing" };
       }
       // Not by apply: what others added to a list would stay.
       const { resourceVersion, uid } = current.metadata;
-      const metadata = { ...manifest.metadata, resourceVersion, uid };
-      const object = await client.replace(ref, { ...manifest, metadata }, {}, signal);
+      const metadata = { ...wanted.metadata, resourceVersion, uid };
+      const object = await client.replace(ref, { ...wanted, metadata }, {}, signal);
       return { object, before: "different" };
     } catch (error) {
       const isOutdated = error instanceof ApiError && [404, 409].includes(error.status);
@@ -183,8 +188,4 @@ async function settledOne(
     }
     current = await client.get(ref, {}, signal);
   }
-}
-
-function nameOf({ metadata }: Manifest): string {
-  return metadata.name ?? "";
 }

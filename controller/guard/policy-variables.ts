@@ -1,4 +1,5 @@
 import { guardAnnotations, guardLabels } from "../../api/anchor.ts";
+import { isRecord } from "../../api/fields.ts";
 import { collectorFinalizers, markers } from "../../api/guard/guard-checks.ts";
 import type { GuardName } from "../../api/guard/guard-request.ts";
 
@@ -10,12 +11,18 @@ export interface PolicyVariable {
 
 const { confirmDeletion, probe } = guardAnnotations;
 
+const isController = "isController";
+const username = "request.userInfo.username";
+
 /**
  * The variables that the rules of a guard speak of. Every access to a field that may be missing asks `has()` first: an error in an
  * expression would refuse every write of that resource in the cluster. Spec: anchor-guard.md 3, 8.
  */
-export function policyVariablesOf(guard: GuardName, hubUser: string): readonly PolicyVariable[] {
-  return [...common(hubUser), ...(ofGuard[guard] satisfies readonly PolicyVariable[])];
+export function policyVariablesOf(
+  guard: GuardName,
+  hubUsers: readonly string[],
+): readonly PolicyVariable[] {
+  return [...common(hubUsers), ...(ofGuard[guard] satisfies readonly PolicyVariable[])];
 }
 
 /** Both forms of one field of the metadata: `newAnn` and `oldAnn` and the like. */
@@ -32,10 +39,9 @@ function metadata(suffix: string, field: string, absent: "{}" | "[]"): readonly 
   ];
 }
 
-function common(hubUser: string): readonly PolicyVariable[] {
+function common(hubUsers: readonly string[]): readonly PolicyVariable[] {
   return [
-    // A JSON string is a CEL string for every user name that a cluster can have.
-    { name: "isController", expression: `request.userInfo.username == ${JSON.stringify(hubUser)}` },
+    { name: isController, expression: `${username} ${amongOf(hubUsers)}` },
     { name: "isDryRun", expression: "has(request.dryRun) && request.dryRun" },
     ...metadata("Ann", "annotations", "{}"),
     ...metadata("Owners", "ownerReferences", "[]"),
@@ -56,6 +62,28 @@ function common(hubUser: string): readonly PolicyVariable[] {
 && variables.oldAnn['${confirmDeletion}'] == oldObject.metadata.uid`,
     },
   ];
+}
+
+/** The users that a policy with these variables lets in; none where it was not made here. */
+export function usersAmong(variables: readonly unknown[]): readonly string[] {
+  const found = variables.filter(isRecord).find(({ name }) => name === isController);
+  const { expression } = found ?? {};
+  if (typeof expression !== "string") return [];
+  const [list = ""] = [`${username} == `, `${username} in `].flatMap((prefix) =>
+    expression.startsWith(prefix) ? [expression.slice(prefix.length)] : [],
+  );
+  try {
+    const users: unknown = JSON.parse(list);
+    return [users].flat().filter((user) => typeof user === "string");
+  } catch {
+    return [];
+  }
+}
+
+/** A JSON string is a CEL string for every user name that a cluster can have. */
+function amongOf(users: readonly string[]): string {
+  const texts = users.map((user) => JSON.stringify(user));
+  return texts.length === 1 ? `== ${texts.join()}` : `in [${texts.join(", ")}]`;
 }
 
 const probed: PolicyVariable = {

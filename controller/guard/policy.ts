@@ -1,18 +1,28 @@
 import { anchorAnnotations, anchorLabels, guardLabels, managedByValue } from "../../api/anchor.ts";
-import {
-  type GuardName,
-  type GuardOwner,
-  guardViewOf,
-  type GuardView,
-} from "../../api/guard/guard-request.ts";
+import { isRecord } from "../../api/fields.ts";
+import { type GuardName, guardViewOf, type GuardView } from "../../api/guard/guard-request.ts";
 import { type GuardRule, guardRules } from "../../api/guard/guard-rules.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { policyVariablesOf } from "./policy-variables.ts";
+import { policyVariablesOf, usersAmong } from "./policy-variables.ts";
 
 /** The two objects by which an API server enforces a guard. */
 export interface GuardPolicy {
   readonly policy: Manifest;
   readonly binding: Manifest;
+}
+
+/** Whom a policy protects against everybody else. */
+export interface PolicyOwner {
+  /** Uid of the hub's `kube-system` namespace. */
+  readonly hubId: string;
+  /** User names that the controller has on the guarded cluster, sorted: one for each identity with which ClusterProfiles lead there. */
+  readonly hubUsers: readonly string[];
+}
+
+/** The users that a policy lets in as the hub's; none where it is not as `guardPolicyOf` makes it. */
+export function usersLetInBy({ spec }: Manifest & { readonly spec?: unknown }): readonly string[] {
+  const variables = isRecord(spec) ? spec["variables"] : undefined;
+  return Array.isArray(variables) ? usersAmong(variables) : [];
 }
 
 const apiVersion = "admissionregistration.k8s.io/v1";
@@ -23,12 +33,12 @@ export function policyNameOf(guard: GuardName, hubId: string): string {
 }
 
 /**
- * A guard as ValidatingAdmissionPolicy and binding. Equal input gives equal objects. Throws a plain Error for an empty user name or one
- * that is no Unicode text, because such a policy would protect against nobody or could not be written. Spec: anchor-guard.md 3.
+ * A guard as ValidatingAdmissionPolicy and binding. Equal input gives equal objects. Throws a plain Error without a user name, or for one that is
+ * empty or no Unicode text, because such a policy would protect against nobody or could not be written. Spec: anchor-guard.md 3.
  */
-export function guardPolicyOf(guard: GuardName, owner: GuardOwner): GuardPolicy {
-  const { hubId, hubUser } = owner;
-  if (hubUser === "" || !hubUser.isWellFormed()) throw new Error("The controller has no user name");
+export function guardPolicyOf(guard: GuardName, { hubId, hubUsers }: PolicyOwner): GuardPolicy {
+  const isNamed = hubUsers.every((user) => user !== "" && user.isWellFormed());
+  if (!isNamed || hubUsers.length === 0) throw new Error("The controller has no user name");
   const metadata = {
     name: policyNameOf(guard, hubId),
     labels: { [anchorLabels.managedBy]: managedByValue, [anchorAnnotations.hubId]: hubId },
@@ -42,8 +52,8 @@ export function guardPolicyOf(guard: GuardName, owner: GuardOwner): GuardPolicy 
         failurePolicy: "Fail",
         matchConstraints: { matchPolicy: "Equivalent", resourceRules: [guardTargets[guard]] },
         matchConditions: [matchConditionOf(guard, hubId)],
-        variables: policyVariablesOf(guard, hubUser),
-        validations: guardRules[guard].map((rule) => validationOf(rule, owner)),
+        variables: policyVariablesOf(guard, hubUsers),
+        validations: guardRules[guard].map((rule) => validationOf(rule, hubId)),
         auditAnnotations: auditAnnotationsOf(guard),
       },
     },
@@ -118,16 +128,16 @@ function carries(
   && ${fields}['${key}'] == '${hubId}'`;
 }
 
-function validationOf({ expression, message, messageExpression }: GuardRule, owner: GuardOwner) {
+function validationOf({ expression, message, messageExpression }: GuardRule, hubId: string) {
   const spoken =
     messageExpression === undefined
-      ? { message: message(nobody(owner)) }
-      : { messageExpression: messageExpression(owner.hubId) };
+      ? { message: message(nobody(hubId)) }
+      : { messageExpression: messageExpression(hubId) };
   return { expression, reason: "Forbidden", ...spoken };
 }
 
 /** A message without an expression speaks of the hub only. */
-function nobody(owner: GuardOwner): GuardView {
+function nobody(hubId: string): GuardView {
   const request = {
     operation: "",
     dryRun: false,
@@ -137,7 +147,11 @@ function nobody(owner: GuardOwner): GuardView {
     object: undefined,
     oldObject: undefined,
   };
-  return guardViewOf(request, owner, { namespaceTerminating: false, mayUnprotect: false });
+  return guardViewOf(
+    request,
+    { hubId, hubUser: "controller" },
+    { namespaceTerminating: false, mayUnprotect: false },
+  );
 }
 
 /** What the audit log of the cluster says about each decision. Spec: anchor-guard.md 4.8. */

@@ -7,6 +7,7 @@ import { recordAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { type Clock, systemClock } from "../../../controller/clock.ts";
 import { ClusterGuard, type ClusterGuardOptions } from "../../../controller/guard/cluster-guard.ts";
+import { HubUsers } from "../../../controller/guard/hub-users.ts";
 import { isGuardInstalled } from "../../../controller/guard/policy-objects.ts";
 import { guardPolicyOf, policyNameOf } from "../../../controller/guard/policy.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
@@ -20,6 +21,12 @@ const fleet = useFleet({ hub: { kwok: false }, spokes: [{ kwok: false }] });
 const { signal } = new AbortController();
 const apiVersion = "admissionregistration.k8s.io/v1";
 const hubs = { a: "aaaaaaaa-0000", b: "bbbbbbbb-0000", c: "cccccccc-0000" };
+const trial = "/api/v1/namespaces/default/configmaps?dryRun=All";
+
+const marksOf = (hubId: string) => ({
+  "operator.knative.dev/protected": "true",
+  "operator.knative.dev/hub-id": hubId,
+});
 
 let cluster: Cluster;
 let spoke: HubConnection;
@@ -51,6 +58,7 @@ function guardOf(
       clock: systemClock,
       log: silentLog,
       hubId,
+      users: new HubUsers(),
       protection: "Auto",
       crds: false,
       onChange: () => undefined,
@@ -216,14 +224,7 @@ test("an anchor that another process made keeps the guard", async () => {
   const anchor = {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: {
-      namespace: "default",
-      name: "others",
-      annotations: {
-        "operator.knative.dev/protected": "true",
-        "operator.knative.dev/hub-id": hubs.a,
-      },
-    },
+    metadata: { namespace: "default", name: "others", annotations: marksOf(hubs.a) },
   };
   const resource = { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
   await spoke.client.create({ resource, namespace: "default" }, anchor, {}, signal);
@@ -234,19 +235,15 @@ test("an anchor that another process made keeps the guard", async () => {
 
 test("another user of the controller is written into the policy in place, without a gap", async () => {
   const name = policyNameOf("anchor-guard", hubs.c);
-  const owner = { hubId: hubs.c, hubUser: "somebody-else" };
+  const owner = { hubId: hubs.c, hubUsers: ["somebody-else"] };
   const { policy, binding } = guardPolicyOf("anchor-guard", owner);
   await cluster.admin.apply(policy);
   await cluster.admin.apply(binding);
   const before = await cluster.admin.get({ ...policy, name });
-  const path = "/api/v1/namespaces/default/configmaps?dryRun=All";
-  const annotations = {
-    "operator.knative.dev/protected": "true",
-    "operator.knative.dev/hub-id": hubs.c,
-  };
+  const annotations = marksOf(hubs.c);
   const attempt = async (): Promise<boolean> => {
     try {
-      await cluster.admin.request("POST", path, { metadata: { name: "tried", annotations } });
+      await cluster.admin.request("POST", trial, { metadata: { name: "tried", annotations } });
       return true;
     } catch {
       return false;
@@ -268,6 +265,25 @@ test("another user of the controller is written into the policy in place, withou
   expect(after?.metadata.uid).toBe(before?.metadata.uid);
   const [isController] = [valueAt(after, "spec", "variables")].flat();
   expect(JSON.stringify(isController)).toContain("system:serviceaccount:");
+  await one.guard.retire(one.component, signal);
+});
+
+test("two identities of one hub on one cluster are both let in, and nobody else is", async () => {
+  await using other = await connectAs(cluster, "guard-two", { clusterRoles: ["knfleet-spoke"] });
+  const users = new HubUsers();
+  using one = guardOf(hubs.a, { users });
+  using two = guardOf(hubs.a, { users, client: other.client });
+  await Promise.all([one.guard.ready(signal), two.guard.ready(signal)]);
+  const anchor = { metadata: { name: "tried", annotations: marksOf(hubs.a) } };
+  const senders = [spoke.client, other.client, masters.client];
+  await until("both to be let in", async () => {
+    const sent = senders.map((client) => client.request("POST", trial, anchor, signal));
+    const answers = await Promise.allSettled(sent);
+    return answers.map(({ status }) => status).join() === "fulfilled,fulfilled,rejected";
+  });
+  await Promise.all([one.guard.ready(signal), two.guard.ready(signal)]);
+  expect(one.guard.protection).toEqual(two.guard.protection);
+  two[Symbol.dispose]();
   await one.guard.retire(one.component, signal);
 });
 

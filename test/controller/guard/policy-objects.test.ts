@@ -6,7 +6,7 @@ import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { settlePolicies } from "../../../controller/guard/policy-objects.ts";
 
 const { signal } = new AbortController();
-const owner = { hubId: "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e", hubUser: "hub" };
+const hubId = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
 
 /** A cluster that answers so many writes of each object with 409. */
 class RefusingCluster implements Pick<KubeClient, "get" | "apply" | "replace"> {
@@ -47,7 +47,8 @@ const conflict = new ApiError({
 
 function settled(client: RefusingCluster): ReturnType<typeof settlePolicies> {
   const live = [{ guard: "anchor-guard", policy: undefined, binding: undefined }] as const;
-  return settlePolicies({ client, fieldManager: "test", owner, live }, signal);
+  const work = { client, fieldManager: "test", hubId, usersOf: () => ["hub"], live };
+  return settlePolicies(work, signal);
 }
 
 test("C12: a policy and its binding are made although a write of each is answered with 409", async () => {

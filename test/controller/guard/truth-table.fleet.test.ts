@@ -48,7 +48,7 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
 
   test("are accepted without a warning of the type checker", async () => {
     for (const guard of guards) {
-      const { policy } = guardPolicyOf(guard, { hubId, hubUser: stage.hubUser });
+      const { policy } = guardPolicyOf(guard, { hubId, hubUsers: [stage.hubUser] });
       const { name = "" } = policy.metadata;
       const status = await waitFor(`the type check of ${name}`, async () => {
         const found = await fleet()
@@ -73,7 +73,7 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
   test("H12 hub A may delete the policy of hub B: nothing protects policies", async () => {
     const { policy } = guardPolicyOf("crd-guard", {
       hubId: stage.otherHubId,
-      hubUser: stage.otherHubUser,
+      hubUsers: [stage.otherHubUser],
     });
     const all = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
     const path = `${all}/${policy.metadata.name}`;
@@ -128,7 +128,10 @@ async function plainWrites(stage: GuardStage): Promise<readonly number[]> {
 
 async function install(cluster: Cluster, owner: GuardOwner): Promise<void> {
   for (const guard of guards) {
-    const { policy, binding } = guardPolicyOf(guard, owner);
+    const { policy, binding } = guardPolicyOf(guard, {
+      hubId: owner.hubId,
+      hubUsers: [owner.hubUser],
+    });
     await cluster.admin.apply(policy);
     await cluster.admin.apply(binding);
   }

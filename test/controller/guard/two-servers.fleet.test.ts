@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { connectHub } from "../../../access/hub.ts";
 import { systemClock } from "../../../controller/clock.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
+import { HubUsers } from "../../../controller/guard/hub-users.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
@@ -101,6 +102,7 @@ test.each(["both at work", "one of them frozen when the policies come"])(
         clock: systemClock,
         log: silentLog,
         hubId,
+        users: new HubUsers(),
         protection: "Policy",
         crds: false,
         onChange: () => undefined,
