@@ -197,10 +197,10 @@ export class KindWatch implements Disposable {
 
   #newsIn(error: unknown): unknown {
     if (error instanceof FleetError) return error;
-    if (error instanceof ConnectionError) {
-      return this.#failures.length > toleratedFailures ? error : undefined;
-    }
-    return undefined;
+    if (!(error instanceof ConnectionError)) return undefined;
+    // No server that restarts says that, and while the spoke is lost no watch is opened again.
+    const isNews = error.failure === "standIn" || this.#failures.length > toleratedFailures;
+    return isNews ? error : undefined;
   }
 }
 

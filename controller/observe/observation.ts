@@ -15,12 +15,16 @@ export interface ObservedObject {
   readonly deleting: boolean;
   /** What its deletion waits for; absent while it is not being deleted. */
   readonly finalizers?: readonly string[];
+  /** Of a workload. Absent for others. */
+  readonly generation?: number;
   /** Of a Job; see job.ts. Absent for others. */
   readonly finished?: boolean;
+  /** The same. */
+  readonly mayHaveFailed?: true;
 }
 
 /**
- * What happened on the spoke: an object of the installation changed or went, a workload's readiness may have changed, or a kind cannot be watched any more,
+ * What happened on the spoke: an object of the installation changed or went, a workload's readiness may have changed or a Job may have failed, or a kind cannot be watched any more,
  * or again.
  */
 export type ObservedChange =
@@ -63,6 +67,9 @@ export interface Observation extends AsyncDisposable {
   objects(): ReadonlyMap<string, ObservedObject>;
   /** Identities of Jobs that were seen to be deleted before they had finished, and are not there again. */
   cutShort(): ReadonlySet<string>;
-  /** Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`. */
+  /**
+   * Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`, as they were last seen; but where a later write of ours was noted, with the
+   * generation that this made, which no status that was seen is of.
+   */
   workloads(): ReadonlyMap<string, KubeObject>;
 }

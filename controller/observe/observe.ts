@@ -7,7 +7,7 @@ import { componentSelector } from "../component-selector.ts";
 import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
-import { isWorkload, turnOf } from "./readiness.ts";
+import { afterWrite, isWorkload, turnOf } from "./readiness.ts";
 import { isApplied, isDrift, isNewer, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
 import { SingleWatch } from "./single-watch.ts";
 
@@ -24,7 +24,7 @@ export interface ObserveOptions {
  * Opens a live view of the installation of one component on one cluster; nothing is watched until `watch()`.
  *
  * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed; and workloads
- * that are seen first or whose availability, or the cause why they have none, changed. Not reported: status noise, what our own writes did when
+ * that are seen first or whose availability, or the cause why they have none, changed, and Jobs that may have failed. Not reported: status noise, what our own writes did when
  * they were noted, and objects of a kind's first list. Reported is also that a kind cannot be watched any more, for some seconds or for want of the
  * right, and that it can again.
  */
@@ -32,12 +32,30 @@ export function observe(options: ObserveOptions): Observation {
   return new LiveObservation(options);
 }
 
+interface Gone {
+  readonly uid: string;
+  /** Of the event that told of it; absent where a list lacked the object. */
+  readonly resourceVersion?: string;
+}
+
+/** Whether an object went after it was as a note tells. One that lost our label went for us, and is there again when it has that back. */
+function wentAfter(note: ObservedObject, gone: Gone | undefined): boolean {
+  if (gone?.uid !== note.uid) return false;
+  const { resourceVersion } = gone;
+  return resourceVersion === undefined || !isNewer(note, { resourceVersion });
+}
+
+// More than go while one request is under way.
+const mostGone = 1_000;
+
 class LiveObservation implements Observation {
   readonly #options: ObserveOptions;
   readonly #watches = new Map<string, KindWatch>();
   readonly #records = new Map<string, ObservedObject>();
   readonly #workloads = new Map<string, KubeObject>();
   readonly #cutShort = new Set<string>();
+  /** The last objects that went, by identity. */
+  readonly #gones = new Map<string, Gone>();
   readonly #guards = new Map<string, SingleWatch>();
   /** What was noted of guarded objects, by identity. */
   readonly #noted = new Map<string, KubeObject>();
@@ -51,7 +69,8 @@ class LiveObservation implements Observation {
   watch(resources: readonly ResourceType[]): void {
     const wanted = new Map(resources.map((resource) => [kindIdOf(resource), resource]));
     for (const [kind, { resource }] of this.#watches) {
-      if (wanted.get(kind)?.apiVersion !== resource.apiVersion) this.#close(kind);
+      const { apiVersion, plural } = wanted.get(kind) ?? {};
+      if (apiVersion !== resource.apiVersion || plural !== resource.plural) this.#close(kind);
     }
     for (const [kind, resource] of wanted) {
       const open = this.#watches.get(kind);
@@ -115,7 +134,12 @@ class LiveObservation implements Observation {
     for (const object of objects) {
       const id = identityOf(object.key);
       const isWatched = this.#watches.has(kindIdOf(object.key));
-      if (isWatched && !isOlder(object, this.#records.get(id))) this.#record(id, object);
+      // Answers may come later than the news that what they tell of went since.
+      const isGone = wentAfter(object, this.#gones.get(id));
+      if (!isWatched || isGone || isOlder(object, this.#records.get(id))) continue;
+      this.#record(id, object);
+      const workload = this.#workloads.get(id);
+      if (workload !== undefined) this.#workloads.set(id, afterWrite(workload, object));
     }
   }
 
@@ -212,18 +236,29 @@ class LiveObservation implements Observation {
     if (!wasListed || stale) return;
     if (isDrift(known, record)) this.#report(record);
     else if (isApplied(known, record)) this.#options.onChange({ kind: "apply", key: record.key });
+    else if (record.mayHaveFailed) this.#options.onChange({ kind: "workload", key: record.key });
   }
 
   #record(id: string, record: ObservedObject): void {
     this.#records.set(id, record);
     this.#cutShort.delete(id);
+    this.#gones.delete(id);
+  }
+
+  #forget(id: string, gone: Gone): void {
+    this.#records.delete(id);
+    this.#gones.set(id, gone);
+    const [oldest] = this.#gones.keys();
+    if (this.#gones.size > mostGone && oldest !== undefined) this.#gones.delete(oldest);
   }
 
   #seenWorkload(id: string, object: KubeObject): void {
     if (!isWorkload(object)) return;
     const before = this.#workloads.get(id);
-    this.#workloads.set(id, object);
-    if (before === undefined || turnOf(before) !== turnOf(object)) {
+    const record = this.#records.get(id);
+    const after = record === undefined ? object : afterWrite(object, record);
+    this.#workloads.set(id, after);
+    if (before === undefined || turnOf(before) !== turnOf(after)) {
       this.#options.onChange({ kind: "workload", key: keyOf(object) });
     }
   }
@@ -236,7 +271,9 @@ class LiveObservation implements Observation {
     if (this.#workloads.get(id)?.metadata.uid === record.uid) this.#workloads.delete(id);
     // Another uid: created again since, which an answer to our own write told before the watch did.
     if (known?.uid !== record.uid) return;
-    this.#records.delete(id);
+    const { uid, resourceVersion } = record;
+    // What a list lacks is told of as it was last seen.
+    this.#forget(id, isNewer(record, known) ? { uid, resourceVersion } : { uid });
     // What a later list does not have may have finished while nobody was watching.
     if (record.finished === false && isNewer(record, known)) this.#cutShort.add(id);
     this.#report(record);
@@ -251,6 +288,7 @@ class LiveObservation implements Observation {
       const known = this.#records.get(id);
       if (known?.resourceVersion === record.resourceVersion) continue;
       this.#record(id, record);
+      this.#seenWorkload(id, object);
       if (isDrift(known, record) || isApplied(known, record)) this.#report(record);
     }
   }
@@ -258,7 +296,7 @@ class LiveObservation implements Observation {
   #listed(kind: string, watch: KindWatch): void {
     for (const [id, record] of this.#records) {
       if (kindIdOf(record.key) !== kind || watch.has(record.key)) continue;
-      this.#records.delete(id);
+      this.#forget(id, { uid: record.uid });
       this.#workloads.delete(id);
       this.#report(record);
     }

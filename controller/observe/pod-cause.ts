@@ -22,6 +22,9 @@ const startReasons: readonly string[] = [
 /** A container that came up again this often and is not ready will not get there by itself. */
 const crashes = 2;
 
+/** What is said of pods that may well get there by themselves. */
+export const unready = "its pods run but are not ready";
+
 /**
  * Why the pods of a workload are not ready, of the first one in the order of names that says so; undefined when none does. Short, equal for equal
  * causes, and with no text of the cluster's but names.
@@ -32,7 +35,7 @@ export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
     .filter((pod) => conditionOf(pod, "Ready")?.["status"] !== "True")
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const causes = waiting.flatMap((pod) => causeOfPod(pod) ?? []);
-  return causes[0] ?? (waiting.some(isRunning) ? "its pods run but are not ready" : undefined);
+  return causes[0] ?? (waiting.some(isRunning) ? unready : undefined);
 }
 
 function causeOfPod(pod: KubeObject): string | undefined {

@@ -1,6 +1,6 @@
 import { isRecord } from "../../api/fields.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { causeOfRefusal, conditionOf } from "./pod-cause.ts";
+import { causeOfRefusal, conditionOf, unready } from "./pod-cause.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
 export interface Readiness {
@@ -12,6 +12,8 @@ export interface Readiness {
   readonly missing: readonly string[];
   /** For example `2 of 9 not available: activator (0 of 1 pods available), webhook (missing)`; empty when all are. */
   readonly message: string;
+  /** What the message says of workloads that will not become available by themselves, or not in time. */
+  readonly stuck: readonly string[];
 }
 
 const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
@@ -36,11 +38,16 @@ export function readinessOf(
     const workload = workloads.get(identityOf(key));
     return workload === undefined || !isAvailable(workload);
   });
+  const reports = waiting
+    .map((key) => reportOf(key, workloads.get(identityOf(key)), causes.get(identityOf(key))))
+    .toSorted((a, b) => (a.text < b.text ? -1 : 1));
+  const named = reports.slice(0, maxNamed);
   return {
     available: waiting.length === 0,
     waiting: namesOf(waiting),
     missing: namesOf(missing),
-    message: messageOf(waiting, { total: wanted.length, workloads, causes }),
+    message: messageOf(named, { waiting: waiting.length, total: wanted.length }),
+    stuck: named.filter(({ isStuck }) => isStuck).map(({ text }) => text),
   };
 }
 
@@ -58,43 +65,71 @@ export function waitingAmong(
 const maxNamed = 10;
 
 function messageOf(
-  waiting: readonly ObjectKey[],
-  {
-    total,
-    workloads,
-    causes,
-  }: {
-    readonly total: number;
-    readonly workloads: ReadonlyMap<string, KubeObject>;
-    readonly causes: ReadonlyMap<string, string>;
-  },
+  named: readonly Report[],
+  { waiting, total }: { readonly waiting: number; readonly total: number },
 ): string {
-  if (waiting.length === 0) return "";
-  const texts = waiting
-    .map((key) => {
-      const id = identityOf(key);
-      const workload = workloads.get(id);
-      const why = workload === undefined ? "missing" : whyNot(workload, causes.get(id));
-      return `${key.name} (${why})`;
-    })
-    .toSorted();
-  const more = texts.length - maxNamed;
-  const named = texts.slice(0, maxNamed).join(", ");
-  return `${waiting.length} of ${total} not available: ${named}${more > 0 ? ` and ${more} more` : ""}`;
+  if (waiting === 0) return "";
+  const more = waiting - named.length;
+  const texts = named.map(({ text }) => text).join(", ");
+  return `${waiting} of ${total} not available: ${texts}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Why a workload is not available, as far as it says so itself; `found` is what its pods say. */
-function whyNot(workload: KubeObject, found: string | undefined): string {
+/** What is said of one workload that is not available. */
+interface Report {
+  readonly text: string;
+  readonly isStuck: boolean;
+}
+
+function reportOf(
+  { name }: ObjectKey,
+  workload: KubeObject | undefined,
+  found: string | undefined,
+): Report {
+  if (workload === undefined) return { text: `${name} (missing)`, isStuck: false };
+  const cause = lastingCauseOf(workload, found);
+  return {
+    text: `${name} (${cause ?? progressOf(workload, found)})`,
+    isStuck: cause !== undefined || isOverdue(workload),
+  };
+}
+
+/** Why a workload does not become available by itself, as far as it or its pods say so; `found` is what its pods say. */
+function lastingCauseOf(workload: KubeObject, found: string | undefined): string | undefined {
+  if (workload.metadata.deletionTimestamp !== undefined) return undefined;
+  const { refusal } = factsOf(workload);
+  if (refusal !== undefined) return causeOfRefusal(refusal);
+  return found === unready ? undefined : found;
+}
+
+/** How far a workload is that may become available by itself. */
+function progressOf(workload: KubeObject, found: string | undefined): string {
   if (workload.metadata.deletionTimestamp !== undefined) return "being deleted";
   const facts = factsOf(workload);
-  if (facts.refusal !== undefined) return causeOfRefusal(facts.refusal);
-  if (found !== undefined) return found;
-  const late = facts.isLate ? ", ProgressDeadlineExceeded" : "";
-  const isRolling = facts.availableCondition === "True" && facts.outdated > 0;
+  const isRolling = facts.outdated > 0 && hasEnough(facts);
   const progress = isRolling
     ? `rolling out, ${facts.outdated} of ${facts.pods} pods are old`
     : `${facts.available} of ${facts.wanted} pods available`;
-  return `${progress}${late}`;
+  return `${found ?? progress}${facts.isLate ? ", ProgressDeadlineExceeded" : ""}`;
+}
+
+function isOverdue(workload: KubeObject): boolean {
+  return workload.metadata.deletionTimestamp === undefined && factsOf(workload).isLate;
+}
+
+/**
+ * A workload of which a later write is known that nobody has seen the outcome of: the status that was seen is of a generation before, or of a workload
+ * that is gone.
+ */
+export function afterWrite(
+  workload: KubeObject,
+  { uid, generation = 0 }: { readonly uid: string; readonly generation?: number },
+): KubeObject {
+  const { metadata } = workload;
+  if (metadata.uid !== uid) {
+    return { ...workload, metadata: { ...metadata, uid, generation }, status: undefined };
+  }
+  if (generation <= (metadata.generation ?? 0)) return workload;
+  return { ...workload, metadata: { ...metadata, generation } };
 }
 
 /** Equal for two states of a workload between which nothing happened that people want to know of at once. */
@@ -105,28 +140,37 @@ export function turnOf(workload: KubeObject): string {
 }
 
 /**
- * Whether a workload runs what its newest generation says. Deployment: condition Available, and no pod of an older template is left, which
- * keeps the condition True while a new one cannot start; StatefulSet and DaemonSet: as many available pods as wanted. Never while it is being
- * deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
+ * Whether a workload runs what its newest generation says. Deployment: condition Available, StatefulSet and DaemonSet: as many available pods as
+ * wanted; and no pod of an older template is left, which counts as available while a new one cannot start, unless it is to be left. Never while it is
+ * being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
  */
 export function isAvailable(workload: KubeObject): boolean {
   if (workload.metadata.deletionTimestamp !== undefined) return false;
   const facts = factsOf(workload);
   if (facts.observedGeneration < (workload.metadata.generation ?? 0)) return false;
-  if (workload.kind === "Deployment") {
-    return facts.availableCondition === "True" && facts.outdated === 0;
-  }
-  return facts.available >= facts.wanted;
+  return hasEnough(facts) && facts.outdated === 0;
+}
+
+/** Whether there are enough available pods, old or new. */
+function hasEnough(facts: WorkloadFacts): boolean {
+  const { condition, wanted, available, updated, isStarting } = facts;
+  if (condition === undefined) return available >= wanted;
+  // The condition is True with as many pods less as a Deployment may miss, which may be all of them.
+  return condition === "True" && available >= (isStarting ? updated : Math.min(1, updated));
 }
 
 interface WorkloadFacts {
   readonly observedGeneration: number;
-  readonly availableCondition: unknown;
+  /** The condition Available that a Deployment has, or is to have. */
+  readonly condition: unknown;
   readonly wanted: number;
   readonly available: number;
-  /** Of a Deployment: how many there are, and how many of these have an older template. */
+  /** How many there are, how many of these have the present template, and how many an older one that are not to be left. */
   readonly pods: number;
+  readonly updated: number;
   readonly outdated: number;
+  /** A Deployment has not had all pods of its present template yet. */
+  readonly isStarting: boolean;
   /** What a Deployment says of pods that cannot be created. */
   readonly refusal: string | undefined;
   /** A Deployment made no progress for the time that it may take. */
@@ -134,24 +178,54 @@ interface WorkloadFacts {
 }
 
 function factsOf(workload: KubeObject): WorkloadFacts {
-  const spec = recordOf(workload["spec"]);
   const status = recordOf(workload["status"]);
-  const isDaemonSet = workload.kind === "DaemonSet";
   const refused = conditionOf(workload, "ReplicaFailure");
   const { message = "" } = refused ?? {};
-  const pods = numberOf(status["replicas"], 0);
+  const progress = conditionOf(workload, "Progressing");
+  const counts = countsOf(workload);
   return {
+    ...counts,
     observedGeneration: numberOf(status["observedGeneration"], -1),
-    availableCondition: conditionOf(workload, "Available")?.["status"],
+    condition:
+      workload.kind === "Deployment"
+        ? (conditionOf(workload, "Available")?.["status"] ?? "Unknown")
+        : undefined,
+    outdated: Math.max(0, counts.pods - counts.updated - mayBeOld(workload)),
+    isStarting: isOnTheWay(progress),
     refusal: refused?.["status"] === "True" ? String(message) : undefined,
-    isLate: conditionOf(workload, "Progressing")?.["reason"] === "ProgressDeadlineExceeded",
-    wanted: isDaemonSet
-      ? numberOf(status["desiredNumberScheduled"], 0)
-      : numberOf(spec["replicas"], 1),
-    pods,
-    outdated: Math.max(0, pods - numberOf(status["updatedReplicas"], 0)),
-    available: numberOf(status[isDaemonSet ? "numberAvailable" : "availableReplicas"], 0),
+    isLate: progress?.["reason"] === "ProgressDeadlineExceeded",
   };
+}
+
+type Counts = Pick<WorkloadFacts, "wanted" | "available" | "pods" | "updated">;
+
+function countsOf(workload: KubeObject): Counts {
+  const status = recordOf(workload["status"]);
+  if (workload.kind === "DaemonSet") {
+    const wanted = numberOf(status["desiredNumberScheduled"], 0);
+    const available = numberOf(status["numberAvailable"], 0);
+    const updated = numberOf(status["updatedNumberScheduled"], 0);
+    return { wanted, available, pods: wanted, updated };
+  }
+  return {
+    wanted: numberOf(recordOf(workload["spec"])["replicas"], 1),
+    available: numberOf(status["availableReplicas"], 0),
+    pods: numberOf(status["replicas"], 0),
+    updated: numberOf(status["updatedReplicas"], 0),
+  };
+}
+
+/** How many pods may have an older template by the will of whoever wrote the workload. */
+function mayBeOld(workload: KubeObject): number {
+  const strategy = recordOf(recordOf(workload["spec"])["updateStrategy"]);
+  if (strategy["type"] === "OnDelete") return Infinity;
+  return numberOf(recordOf(strategy["rollingUpdate"])["partition"], 0);
+}
+
+/** A Deployment that was complete stays so in this condition whatever becomes of its pods. One that is paused says Unknown. */
+function isOnTheWay(progress: Readonly<Record<string, unknown>> | undefined): boolean {
+  const { status, reason } = progress ?? {};
+  return (status === "True" || status === "False") && reason !== "NewReplicaSetAvailable";
 }
 
 function namesOf(keys: readonly ObjectKey[]): readonly string[] {

@@ -1,18 +1,22 @@
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { appliedAtOf, fingerprintOf } from "./fingerprint.ts";
-import { isFinished, isJob } from "./job.ts";
+import { isFinished, isJob, mayHaveFailed } from "./job.ts";
 import type { ObservedObject } from "./observation.ts";
+import { isWorkload } from "./readiness.ts";
 
 /** The compact record of an object that a watch, a list or an answer to our own write showed; needs its managedFields. */
 export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {
   const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
+  const { generation } = object.metadata;
   return {
     key: keyOf(object),
     uid,
     resourceVersion,
     fingerprint: fingerprintOf(object, fieldManager),
     appliedAt: appliedAtOf(object, fieldManager),
+    ...(isWorkload(object) && generation !== undefined ? { generation } : {}),
     ...(isJob(object) ? { finished: isFinished(object) } : {}),
+    ...(isJob(object) && mayHaveFailed(object) ? { mayHaveFailed: true } : {}),
     ...(deletionTimestamp === undefined ? { deleting: false } : { deleting: true, finalizers }),
   };
 }

@@ -3,10 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
-import { observe } from "../../../controller/observe/observe.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
-import { silentLog } from "../../support/silent-log.ts";
-import { apiError, ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();
 const running = ["f:active", "f:startTime"];
@@ -19,13 +17,7 @@ let observation: Observation;
 beforeEach(async () => {
   watches = new ScriptedWatches();
   changes = 0;
-  observation = observe({
-    client: watches,
-    componentUid: "uid-of-component",
-    fieldManager: "knfleet-hub",
-    onChange: () => void (changes += 1),
-    log: silentLog,
-  });
+  observation = observeScripted(watches, () => void (changes += 1));
   observation.watch([knownResource("batch/v1", "Job")]);
   watches.listed("Job", [job(1, running)]);
   await observation.synced(signal);

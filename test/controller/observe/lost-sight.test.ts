@@ -3,9 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ConnectionError } from "../../../access/api-error.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { observe } from "../../../controller/observe/observe.ts";
-import { silentLog } from "../../support/silent-log.ts";
-import { apiError, ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();
 const configMaps = knownResource("v1", "ConfigMap");
@@ -19,13 +17,7 @@ let observation: Observation;
 beforeEach(async () => {
   watches = new ScriptedWatches();
   changes = [];
-  observation = observe({
-    client: watches,
-    componentUid: "uid-of-component",
-    fieldManager: "knfleet-hub",
-    onChange: (change) => changes.push(change),
-    log: silentLog,
-  });
+  observation = observeScripted(watches, (change) => changes.push(change));
   observation.watch([configMaps]);
   watches.listed("ConfigMap", []);
   await observation.synced(signal);

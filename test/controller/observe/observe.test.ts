@@ -3,10 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { observe } from "../../../controller/observe/observe.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
-import { silentLog } from "../../support/silent-log.ts";
-import { apiError, ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();
 const configMaps = knownResource("v1", "ConfigMap");
@@ -18,13 +16,7 @@ let observation: Observation;
 beforeEach(() => {
   watches = new ScriptedWatches();
   changes = [];
-  observation = observe({
-    client: watches,
-    componentUid: "uid-of-component",
-    fieldManager: "knfleet-hub",
-    onChange: (change) => changes.push(change),
-    log: silentLog,
-  });
+  observation = observeScripted(watches, (change) => changes.push(change));
 });
 
 afterEach(async () => {
@@ -75,6 +67,14 @@ function deployment(version: number, available: "True" | "False", replicas = 1):
     status: { observedGeneration: 1, conditions: [{ type: "Available", status: available }] },
   };
 }
+
+test("a kind that turns out to be served under another plural is watched there", () => {
+  observation.watch([{ ...configMaps, plural: "configmapes" }]);
+  observation.watch([configMaps]);
+  observation.watch([configMaps]);
+  const plurals = watches.opened("ConfigMap").map(({ ref }) => ref.resource.plural);
+  expect(plurals).toEqual(["configmapes", "configmaps"]);
+});
 
 async function listed(objects: readonly KubeObject[]): Promise<void> {
   observation.watch([configMaps]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
+import { unready } from "../../../controller/observe/pod-cause.ts";
 import {
   isAvailable,
   readinessOf,
@@ -43,7 +44,15 @@ const no = [{ type: "Available", status: "False" }];
 
 /** A Deployment that has what it needs, if only of old pods. */
 function rolling({ replicas = 1, updated }: { replicas?: number; updated?: number | undefined }) {
-  return { observedGeneration: 2, conditions: yes, replicas, updatedReplicas: updated };
+  const counts = { replicas, availableReplicas: replicas, updatedReplicas: updated };
+  return { observedGeneration: 2, conditions: yes, ...counts };
+}
+
+/** A Deployment of which Kubernetes is content with 3 of 4 pods. */
+function starting(reason: string): object {
+  const counts = { replicas: 4, updatedReplicas: 4, availableReplicas: 3 };
+  const conditions = [{ type: "Progressing", status: "True", reason }, ...yes.slice(1)];
+  return { observedGeneration: 2, conditions, ...counts };
 }
 
 describe("a workload is available", () => {
@@ -64,58 +73,83 @@ describe("a workload is available", () => {
       { deleting: true, status: { observedGeneration: 2, conditions: yes } },
     ],
     [
-      "StatefulSet, all available",
-      true,
-      {
-        kind: "StatefulSet",
-        spec: { replicas: 3 },
-        status: { observedGeneration: 2, availableReplicas: 3 },
-      },
-    ],
-    [
-      "StatefulSet, one short",
+      "Deployment, new pods that are still to come",
       false,
-      {
-        kind: "StatefulSet",
-        spec: { replicas: 3 },
-        status: { observedGeneration: 2, availableReplicas: 2 },
-      },
+      { status: starting("ReplicaSetUpdated") },
     ],
     [
-      "StatefulSet, replicas left out means one",
-      false,
-      { kind: "StatefulSet", status: { observedGeneration: 2 } },
-    ],
-    [
-      "StatefulSet, none wanted",
+      "Deployment, one of its pods lost since",
       true,
-      { kind: "StatefulSet", spec: { replicas: 0 }, status: { observedGeneration: 2 } },
+      { status: starting("NewReplicaSetAvailable") },
     ],
     [
-      "DaemonSet, on every node",
-      true,
-      {
-        kind: "DaemonSet",
-        status: { observedGeneration: 2, desiredNumberScheduled: 2, numberAvailable: 2 },
-      },
-    ],
-    [
-      "DaemonSet, on one of two nodes",
+      "Deployment, all of its pods lost since",
       false,
-      {
-        kind: "DaemonSet",
-        status: { observedGeneration: 2, desiredNumberScheduled: 2, numberAvailable: 1 },
-      },
+      { status: { ...starting("NewReplicaSetAvailable"), availableReplicas: 0 } },
     ],
-    ["DaemonSet, not looked at yet", false, { kind: "DaemonSet" }],
   ];
   test.each(table)("%s: %s", (_name, expected, options) => {
     expect(isAvailable(workload(options))).toBe(expected);
   });
 });
 
-function messageOf(status: object): string {
-  const object = workload({ status });
+describe("a StatefulSet is available", () => {
+  const whole = { observedGeneration: 2, replicas: 3, availableReplicas: 3, updatedReplicas: 3 };
+  const old = { ...whole, updatedReplicas: 1 };
+  const table: readonly [string, boolean, Pick<WorkloadOptions, "spec" | "status">][] = [
+    ["all pods", true, { spec: { replicas: 3 }, status: whole }],
+    ["one short", false, { spec: { replicas: 3 }, status: { ...whole, availableReplicas: 2 } }],
+    ["replicas left out means one", false, { status: { observedGeneration: 2 } }],
+    ["none wanted", true, { spec: { replicas: 0 }, status: { observedGeneration: 2 } }],
+    ["old pods that wait for their turn", false, { spec: { replicas: 3 }, status: old }],
+    [
+      "no new pod yet",
+      false,
+      { spec: { replicas: 3 }, status: { ...whole, updatedReplicas: undefined } },
+    ],
+    ["old pods that are to stay", true, { spec: partitioned(2), status: old }],
+    ["more old pods than are to stay", false, { spec: partitioned(1), status: old }],
+    [
+      "old pods that somebody is to delete",
+      true,
+      { spec: { replicas: 3, updateStrategy: { type: "OnDelete" } }, status: old },
+    ],
+  ];
+  test.each(table)("%s: %s", (_name, expected, options) => {
+    expect(isAvailable(workload({ kind: "StatefulSet", ...options }))).toBe(expected);
+  });
+});
+
+function partitioned(partition: number): object {
+  return { replicas: 3, updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition } } };
+}
+
+describe("a DaemonSet is available", () => {
+  const everywhere = {
+    observedGeneration: 2,
+    desiredNumberScheduled: 2,
+    numberAvailable: 2,
+    updatedNumberScheduled: 2,
+  };
+  const old = { ...everywhere, updatedNumberScheduled: 1 };
+  const table: readonly [string, boolean, Pick<WorkloadOptions, "spec" | "status">][] = [
+    ["on every node", true, { status: everywhere }],
+    ["on one of two nodes", false, { status: { ...everywhere, numberAvailable: 1 } }],
+    ["not looked at yet", false, {}],
+    ["an old pod on one of two nodes", false, { status: old }],
+    [
+      "an old pod that somebody is to delete",
+      true,
+      { spec: { updateStrategy: { type: "OnDelete" } }, status: old },
+    ],
+  ];
+  test.each(table)("%s: %s", (_name, expected, options) => {
+    expect(isAvailable(workload({ kind: "DaemonSet", ...options }))).toBe(expected);
+  });
+});
+
+function messageOf(status: object, kind?: string): string {
+  const object = workload({ status, ...(kind === undefined ? {} : { kind }) });
   return readinessOf([keyOf(object)], new Map([[identityOf(keyOf(object)), object]])).message;
 }
 
@@ -145,6 +179,7 @@ describe("readiness", () => {
       waiting: ["activator", "controller"],
       missing: ["activator"],
       message: "2 of 4 not available: activator (missing), controller (0 of 1 pods available)",
+      stuck: [],
     });
   });
 
@@ -155,6 +190,7 @@ describe("readiness", () => {
       waiting: [],
       missing: [],
       message: "",
+      stuck: [],
     });
   });
 
@@ -164,13 +200,24 @@ describe("readiness", () => {
     expect(messageOf(status)).toBe(
       "1 of 1 not available: webhook (rolling out, 2 of 3 pods are old)",
     );
-    expect(messageOf({ ...status, conditions: [late, ...no] })).toContain(
+    expect(messageOf({ ...status, availableReplicas: 0, conditions: [late, ...no] })).toContain(
       "0 of 1 pods available, ProgressDeadlineExceeded",
     );
     expect(
       messageOf({ ...status, conditions: [late, { type: "Available", status: "True" }] }),
     ).toBe(
       "1 of 1 not available: webhook (rolling out, 2 of 3 pods are old, ProgressDeadlineExceeded)",
+    );
+  });
+
+  test("says of other workloads, too, that they roll out", () => {
+    const counts = { observedGeneration: 2, replicas: 1, availableReplicas: 1 };
+    expect(messageOf(counts, "StatefulSet")).toBe(
+      "1 of 1 not available: webhook (rolling out, 1 of 1 pods are old)",
+    );
+    const nodes = { desiredNumberScheduled: 3, numberAvailable: 3, updatedNumberScheduled: 1 };
+    expect(messageOf({ observedGeneration: 2, ...nodes }, "DaemonSet")).toBe(
+      "1 of 1 not available: webhook (rolling out, 2 of 3 pods are old)",
     );
   });
 
@@ -211,25 +258,45 @@ describe("why a workload is not available", () => {
   const quota = refused('pods "a-" is forbidden: exceeded quota: small, requested: pods=1');
 
   test.each([
-    ["0 of 3 pods available", { spec: { replicas: 3 }, conditions: no }],
-    ["0 of 1 pods available, ProgressDeadlineExceeded", { conditions: [...no, late] }],
-    ["quota small is exhausted", { conditions: [...no, late, quota] }],
-    ["being deleted", { conditions: no, deleting: true }],
-  ])("is said by itself: %s", (why, { conditions, ...options }) => {
+    ["0 of 3 pods available", false, { spec: { replicas: 3 }, conditions: no }],
+    ["0 of 1 pods available, ProgressDeadlineExceeded", true, { conditions: [...no, late] }],
+    ["quota small is exhausted", true, { conditions: [...no, late, quota] }],
+    ["being deleted", false, { conditions: no, deleting: true }],
+  ])("is said by itself: %s, stuck: %s", (why, isStuck, { conditions, ...options }) => {
     const one = workload({ ...options, status: { observedGeneration: 2, conditions } });
     const observed = new Map([[identityOf(keyOf(one)), one]]);
-    expect(readinessOf([keyOf(one)], observed).message).toBe(
-      `1 of 1 not available: webhook (${why})`,
-    );
+    expect(readinessOf([keyOf(one)], observed)).toMatchObject({
+      message: `1 of 1 not available: webhook (${why})`,
+      stuck: isStuck ? [`webhook (${why})`] : [],
+    });
   });
 
-  test("is said by its pods where it does not know itself", () => {
-    const one = workload({ status: { observedGeneration: 2, conditions: [...no, late] } });
-    const id = identityOf(keyOf(one));
-    const causes = new Map([[id, "image a cannot be pulled (ImagePullBackOff)"]]);
-    expect(readinessOf([keyOf(one)], new Map([[id, one]]), causes).message).toBe(
-      "1 of 1 not available: webhook (image a cannot be pulled (ImagePullBackOff))",
-    );
+  const pull = "image a cannot be pulled (ImagePullBackOff)";
+  test.each([
+    [pull, true, { conditions: [...no, late], found: pull }],
+    ["its pods run but are not ready", false, { conditions: no, found: unready }],
+    [`${unready}, ProgressDeadlineExceeded`, true, { conditions: [...no, late], found: unready }],
+  ])(
+    "is said by its pods where it does not know itself: %s, stuck: %s",
+    (why, isStuck, { conditions, found }) => {
+      const one = workload({ status: { observedGeneration: 2, conditions } });
+      const id = identityOf(keyOf(one));
+      expect(readinessOf([keyOf(one)], new Map([[id, one]]), new Map([[id, found]]))).toMatchObject(
+        {
+          message: `1 of 1 not available: webhook (${why})`,
+          stuck: isStuck ? [`webhook (${why})`] : [],
+        },
+      );
+    },
+  );
+
+  test("counts only where the message says it", () => {
+    const many = Array.from({ length: 12 }, (_, index) => workload({ name: `d${index + 10}` }));
+    const observed = new Map(many.map((one) => [identityOf(keyOf(one)), one]));
+    const causes = new Map([...observed.keys()].map((id) => [id, pull]));
+    const { message, stuck } = readinessOf(many.map(keyOf), observed, causes);
+    expect(stuck).toHaveLength(10);
+    expect(stuck.filter((text) => !message.includes(text))).toEqual([]);
   });
 
   test("is news when it turns, and the count of pods is not", () => {

@@ -6,6 +6,9 @@ import type {
   WatchOptions,
 } from "../../../access/kube-client.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
+import { observe } from "../../../controller/observe/observe.ts";
+import { silentLog } from "../../support/silent-log.ts";
 
 interface OpenWatch {
   readonly ref: CollectionRef;
@@ -90,5 +93,19 @@ export function apiError(status: number, message: string): ApiError {
     causes: [],
     isStatus: false,
     request: "GET /scripted",
+  });
+}
+
+/** An observation of them, for the hub `knfleet-hub`. */
+export function observeScripted(
+  client: ScriptedWatches,
+  onChange: (change: ObservedChange) => unknown = () => undefined,
+): Observation {
+  return observe({
+    client,
+    componentUid: "uid-of-component",
+    fieldManager: "knfleet-hub",
+    onChange: (change) => void onChange(change),
+    log: silentLog,
   });
 }

@@ -4,10 +4,8 @@ import { ConnectionError } from "../../../access/api-error.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { firstLists } from "../../../controller/observe/first-lists.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
-import { observe } from "../../../controller/observe/observe.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { silentLog } from "../../support/silent-log.ts";
-import { apiError, ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();
 const configMaps = knownResource("v1", "ConfigMap");
@@ -24,13 +22,7 @@ let observation: Observation;
 
 beforeEach(() => {
   watches = new ScriptedWatches();
-  observation = observe({
-    client: watches,
-    componentUid: "uid-of-component",
-    fieldManager: "knfleet-hub",
-    onChange: () => undefined,
-    log: silentLog,
-  });
+  observation = observeScripted(watches);
 });
 
 afterEach(async () => {
@@ -46,6 +38,16 @@ describe("synced", () => {
     watches.unserved.clear();
     await vi.waitFor(() => expect(watches.opened("Image").length).toBeGreaterThan(1), 60_000);
     expect(watches.isOpen("Image")).toBe(true);
+  });
+
+  test("does not wait for a server in whose place something else answers", async () => {
+    observation.watch([configMaps]);
+    const error = new ConnectionError("standIn", "https://spoke.example answered 404");
+    watches.send("ConfigMap", error);
+    await expect(observation.synced(signal)).rejects.toBe(error);
+    observation.watch([configMaps]);
+    watches.listed("ConfigMap", []);
+    await observation.synced(signal);
   });
 
   test("waits for every list", async () => {

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
+import { readinessOf } from "../../../controller/observe/readiness.ts";
+import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
+
+const { signal } = new AbortController();
+
+interface Look {
+  readonly version: number;
+  readonly generation?: number;
+  /** Generation that the status is of. */
+  readonly observed?: number;
+  readonly replicas?: number;
+  readonly uid?: string;
+}
+
+/** A Deployment that is available. */
+function deployment({ version, generation = 1, observed, replicas = 1, uid = "u" }: Look) {
+  const fieldsV1 = { "f:spec": {} };
+  const managedFields = [{ manager: "knfleet-hub", operation: "Apply", fieldsV1 }];
+  const conditions = [{ type: "Available", status: "True" }];
+  const place = { namespace: "eventing", name: "controller", uid };
+  const object: KubeObject = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { ...place, resourceVersion: String(version), generation, managedFields },
+    spec: { replicas },
+    status: { observedGeneration: observed ?? generation, conditions },
+  };
+  return object;
+}
+
+const key = keyOf(deployment({ version: 1 }));
+const change: ObservedChange = { kind: "workload", key };
+let watches: ScriptedWatches;
+let changes: ObservedChange[];
+let observation: Observation;
+
+beforeEach(async () => {
+  watches = new ScriptedWatches();
+  changes = [];
+  observation = observeScripted(watches, (one) => changes.push(one));
+  observation.watch([knownResource("apps/v1", "Deployment")]);
+  watches.listed("Deployment", [deployment({ version: 90 })]);
+  await observation.synced(signal);
+  changes.length = 0;
+});
+
+afterEach(async () => {
+  await observation[Symbol.asyncDispose]();
+});
+
+function isAvailable(): boolean {
+  return readinessOf([key], observation.workloads()).available;
+}
+
+/** The caller says that this is the answer to a write of its own. */
+function note(object: KubeObject): void {
+  observation.note([sightingOf(object, "knfleet-hub")]);
+}
+
+/** The server says something on the watch. */
+function sends(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void {
+  watches.send("Deployment", { type, object });
+}
+
+async function reported(): Promise<void> {
+  await vi.waitFor(() => expect(changes).toContainEqual(change), 30_000);
+}
+
+describe("a workload that we have changed", () => {
+  test("is waited for until it is seen, also when its rollout is over by then", async () => {
+    expect(isAvailable()).toBe(true);
+    note(deployment({ version: 105, generation: 2, observed: 1 }));
+    expect(isAvailable()).toBe(false);
+    sends("MODIFIED", deployment({ version: 110, generation: 2 }));
+    await reported();
+    expect(isAvailable()).toBe(true);
+  });
+
+  test("is waited for also after an event of before", async () => {
+    note(deployment({ version: 105, generation: 2, observed: 1 }));
+    sends("MODIFIED", deployment({ version: 101, replicas: 5 }));
+    await vi.waitFor(() => {
+      const seen = observation.workloads().get(identityOf(key));
+      expect(seen).toMatchObject({ spec: { replicas: 5 } });
+    }, 30_000);
+    expect(isAvailable()).toBe(false);
+  });
+
+  test("is not waited for when nothing but its metadata changed", () => {
+    note(deployment({ version: 105 }));
+    expect(isAvailable()).toBe(true);
+  });
+
+  test("is waited for when it was made anew", async () => {
+    const made = deployment({ version: 105, uid: "another" });
+    note(made);
+    expect(isAvailable()).toBe(false);
+    sends("DELETED", deployment({ version: 104 }));
+    sends("ADDED", made);
+    await reported();
+    expect(isAvailable()).toBe(true);
+  });
+
+  test("is as it is seen when an older state of the cluster came back", async () => {
+    note(deployment({ version: 105, generation: 2, observed: 1 }));
+    watches.send("Deployment", apiError(410, "too old resource version"));
+    await vi.waitFor(() => expect(watches.opened("Deployment")).toHaveLength(2), 30_000);
+    watches.listed("Deployment", [deployment({ version: 50 })], "60");
+    await reported();
+    expect(isAvailable()).toBe(true);
+  });
+});

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { Observation } from "../../../controller/observe/observation.ts";
+import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
+
+const { signal } = new AbortController();
+
+let watches: ScriptedWatches;
+let changes: number;
+let observation: Observation;
+
+beforeEach(async () => {
+  watches = new ScriptedWatches();
+  changes = 0;
+  observation = observeScripted(watches, () => void (changes += 1));
+  observation.watch([knownResource("v1", "ConfigMap")]);
+  watches.listed("ConfigMap", [configMap(90)]);
+  await observation.synced(signal);
+});
+
+afterEach(async () => {
+  await observation[Symbol.asyncDispose]();
+});
+
+function configMap(version: number, uid = "first"): KubeObject {
+  const fieldsV1 = { "f:data": {} };
+  const managedFields = [{ manager: "knfleet-hub", operation: "Apply", fieldsV1 }];
+  const place = { namespace: "eventing", name: "a", uid };
+  const metadata = { ...place, resourceVersion: String(version), managedFields };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata };
+}
+
+/** Uids of what is known to be there. */
+function known(): readonly string[] {
+  return [...observation.objects().values()].map(({ uid }) => uid);
+}
+
+function answered(object: KubeObject): void {
+  observation.note([sightingOf(object, "knfleet-hub")]);
+}
+
+async function reported(): Promise<void> {
+  await vi.waitFor(() => expect(changes).toBeGreaterThan(0), 30_000);
+}
+
+describe("an answer that comes when its object is gone", () => {
+  test("brings nothing back after the news of its deletion", async () => {
+    watches.send("ConfigMap", { type: "DELETED", object: configMap(120) });
+    await reported();
+    answered(configMap(110));
+    expect(known()).toEqual([]);
+  });
+
+  test("brings nothing back that a later list does not have", async () => {
+    watches.send("ConfigMap", apiError(410, "too old resource version"));
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    watches.listed("ConfigMap", [], "120");
+    await reported();
+    answered(configMap(110));
+    expect(known()).toEqual([]);
+  });
+
+  test("brings back what had only lost our label", async () => {
+    watches.send("ConfigMap", { type: "DELETED", object: configMap(120) });
+    await reported();
+    answered(configMap(125));
+    expect(known()).toEqual(["first"]);
+  });
+
+  test("does not hide the one that was made since", async () => {
+    watches.send("ConfigMap", { type: "DELETED", object: configMap(120) });
+    await reported();
+    answered(configMap(125, "second"));
+    expect(known()).toEqual(["second"]);
+    answered(configMap(110));
+    expect(known()).toEqual(["second"]);
+  });
+});
+
+test("an object that came back from an older state of the cluster is taken in again", async () => {
+  watches.send("ConfigMap", { type: "DELETED", object: configMap(120) });
+  await reported();
+  watches.send("ConfigMap", apiError(410, "too old resource version"));
+  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+  watches.listed("ConfigMap", [configMap(50)], "60");
+  await vi.waitFor(() => expect(known()).toEqual(["first"]), 30_000);
+  answered(configMap(61));
+  expect([...observation.objects().values()]).toMatchObject([{ resourceVersion: "61" }]);
+});
