@@ -164,6 +164,17 @@ export function resourceFinder(
   };
 }
 
+/** Tells of kinds whether `resourceFinder` only guesses where they are, because neither the table nor the set of manifests knows them. */
+export function guessFinder(
+  manifests: readonly Manifest[],
+): (object: Pick<Manifest, "apiVersion" | "kind">) => boolean {
+  const custom = definedKinds(manifests);
+  return ({ apiVersion, kind }) => {
+    const id = `${groupOf(apiVersion)}/${kind}`;
+    return !known.has(id) && !custom.has(id);
+  };
+}
+
 function definedKinds(
   manifests: readonly Manifest[],
 ): ReadonlyMap<string, Pick<ResourceType, "plural" | "namespaced">> {

@@ -9,6 +9,7 @@ import { untilAuditMs } from "./audit-pace.ts";
 import { keyTextOf } from "./component-key.ts";
 import { targetIdOf } from "./duplicate.ts";
 import { hasFinalizer } from "./finalizer.ts";
+import { orphaningOf } from "./force-orphan.ts";
 import { greet, Greeting } from "./greeting.ts";
 import { Installation } from "./installation.ts";
 import { lastingLogFieldsOf } from "./log-fields.ts";
@@ -90,10 +91,7 @@ export class Dispatcher implements AsyncDisposable {
   componentChanged(component: Component, before: Component | undefined): void {
     const installation = this.#installationOf(component);
     if (!isNews(component, before, installation)) return;
-    const { deletionTimestamp } = component.metadata;
-    if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
-      installation.interrupt();
-    }
+    if (isMootBy(component, before)) installation.interrupt();
     installation.isAwaited = true;
     this.#greetLater(component);
     // After the greeting, which a worker that is free takes back at once.
@@ -275,6 +273,13 @@ function isNews(
     return false;
   }
   return canonicalJson(component.status) !== canonicalJson(before.status);
+}
+
+/** Whether a change takes the sense from work that is running: the component is to go, or may go without its installation, which then stays as it is. */
+function isMootBy(component: Component, before: Component | undefined): boolean {
+  if (component.metadata.deletionTimestamp === undefined) return false;
+  if (before?.metadata.deletionTimestamp === undefined) return true;
+  return orphaningOf(component).kind === "granted" && orphaningOf(before).kind !== "granted";
 }
 
 /** Everything of a component but its status that a reconcile looks at, and annotations, by which people ask for one. */

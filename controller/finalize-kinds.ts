@@ -1,8 +1,8 @@
 import { ApiError } from "../access/api-error.ts";
 import type { KubeClient } from "../access/kube-client.ts";
 import { isRecord } from "../api/fields.ts";
-import type { ObjectKey } from "../api/kubernetes.ts";
-import { knownResource, tableResource, type ResourceType } from "../api/resources.ts";
+import type { Manifest, ObjectKey } from "../api/kubernetes.ts";
+import { guessFinder, knownResource, tableResource, type ResourceType } from "../api/resources.ts";
 import type { InventoryEntry } from "./apply/inventory.ts";
 import { kindIdOf } from "./observe/sighting.ts";
 
@@ -111,12 +111,28 @@ export async function deletableKinds(
       }
     }),
   );
-  const kinds = new Map<string, ResourceType>();
-  for (const kind of served.flat().filter((one) => !staysBehind(one))) {
-    const id = kindIdOf(kind);
-    if (!kinds.has(id)) kinds.set(id, kind);
-  }
-  return [...kinds.values()];
+  return onceEach(served.flat().filter((kind) => !staysBehind(kind)));
+}
+
+/**
+ * Every kind of a group, once each, in the version that the group prefers if it is served in that: a preferred version need not have
+ * all of them. None for a group that is not there.
+ */
+export async function kindsOfGroup(
+  client: Pick<KubeClient, "request">,
+  group: string,
+  signal: AbortSignal,
+): Promise<readonly ResourceType[]> {
+  const answer = await answerTo(client, `/apis/${group}`, signal);
+  const versions = versionsOf(answer).map((version) => resourcesOf(client, version, signal));
+  return onceEach((await Promise.all(versions)).flat());
+}
+
+/** The first of each kind, whatever its version. */
+export function onceEach(kinds: readonly ResourceType[]): readonly ResourceType[] {
+  return [
+    ...new Map(kinds.toReversed().map((kind) => [kindIdOf(kind), kind])).values(),
+  ].toReversed();
 }
 
 /** Versions of a group as discovery tells them, the preferred one first. */
@@ -140,18 +156,39 @@ async function resourcesOf(
   isWanted: (entry: Readonly<Record<string, unknown>>) => boolean = () => true,
 ): Promise<readonly ResourceType[]> {
   const root = apiVersion.includes("/") ? "/apis" : "/api";
+  const answer = await answerTo(client, `${root}/${apiVersion}`, signal);
+  const resources: unknown = isRecord(answer) ? answer["resources"] : undefined;
+  if (!Array.isArray(resources)) return [];
+  return resources
+    .filter(isRecord)
+    .filter(isWanted)
+    .flatMap((entry) => resourceOf(entry, apiVersion));
+}
+
+/** Undefined where nothing is served under the path. */
+async function answerTo(
+  client: Pick<KubeClient, "request">,
+  path: string,
+  signal: AbortSignal,
+): Promise<unknown> {
   try {
-    const answer = await client.request("GET", `${root}/${apiVersion}`, undefined, signal);
-    const resources: unknown = isRecord(answer) ? answer["resources"] : undefined;
-    if (!Array.isArray(resources)) return [];
-    return resources
-      .filter(isRecord)
-      .filter(isWanted)
-      .flatMap((entry) => resourceOf(entry, apiVersion));
+    return await client.request("GET", path, undefined, signal);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return [];
+    if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
   }
+}
+
+/**
+ * Tells of kinds whether only a cluster knows where it serves them: Kubernetes does not define them, no Knative release brings objects of them, and nothing in
+ * a set of manifests defines them.
+ */
+export function foreignKindFinder(
+  manifests: readonly Manifest[],
+): (object: Pick<ObjectKey, "apiVersion" | "kind">) => boolean {
+  const isGuess = guessFinder(manifests);
+  const released = new Set(customReleaseKinds.map(kindIdOf));
+  return (object) => isGuess(object) && !released.has(kindIdOf(object));
 }
 
 function customKind(apiVersion: string, kind: string, plural: string): ResourceType {

@@ -23,8 +23,10 @@ export interface Remnant {
   readonly finalizers: readonly string[];
 }
 
-/** What makes an object without our label ours all the same. */
+/** What makes an object ours, by our label or all the same without it. */
 export interface Belonging {
+  /** Value of our label. */
+  readonly componentUid: string;
   /** Uid of the owner of namespaced objects: the anchor, or the component on the hub itself. */
   readonly ownerUid: string;
   /** Value of `app.kubernetes.io/name`. */
@@ -33,7 +35,7 @@ export interface Belonging {
   readonly namespace: string;
 }
 
-/** What marks the objects of one installation besides our label. */
+/** What marks the objects of one installation. */
 export function belongingOf(
   { owner }: Root,
   {
@@ -41,8 +43,13 @@ export function belongingOf(
     target: { fieldManager, namespace },
   }: { readonly component: Component; readonly target: Target },
 ): Belonging {
-  const componentLabel = componentKinds[component.kind].label;
-  return { ownerUid: owner.uid, componentLabel, fieldManager, namespace };
+  return {
+    componentUid: component.metadata.uid,
+    ownerUid: owner.uid,
+    componentLabel: componentKinds[component.kind].label,
+    fieldManager,
+    namespace,
+  };
 }
 
 const nameLabel = "app.kubernetes.io/name";
@@ -126,13 +133,14 @@ export function remnantOf(object: KubeObject, resource: ResourceType): Remnant {
 }
 
 /**
- * Whether an object of the inventory that lost our label is still ours, so that it may be deleted by name: our root owns it,
- * or, where it cannot have that owner, it carries our component's name and fields that we applied. The label of another component makes
- * it that one's.
+ * Whether an object of the inventory is ours, so that it may be deleted by name: it carries our label, also where no watch has told of it yet; or it lost
+ * that and our root owns it, or, where it cannot have that owner, it carries our component's name and fields that we applied. The label of another
+ * component makes it that one's.
  */
-export function isStray(object: KubeObject, belonging: Belonging): boolean {
+export function isOurs(object: KubeObject, belonging: Belonging): boolean {
   const { labels = {}, ownerReferences = [], managedFields = [], namespace } = object.metadata;
-  if (labels[componentUidLabel] !== undefined) return false;
+  const componentUid = labels[componentUidLabel];
+  if (componentUid !== undefined) return componentUid === belonging.componentUid;
   if (ownerReferences.some(({ uid }) => uid === belonging.ownerUid)) return true;
   if (namespace === belonging.namespace) return false;
   return (
@@ -141,15 +149,19 @@ export function isStray(object: KubeObject, belonging: Belonging): boolean {
   );
 }
 
-/** What is left, for a condition: sorted, the first five by name with the finalizers that hold them, the rest as a number. */
-export function leftMessage(remnants: readonly Remnant[]): string {
+/** What is left, for a condition: sorted, the first five by name with the finalizers that hold them, the rest as a number; and what refuses the deletion. */
+export function leftMessage(
+  remnants: readonly Pick<Remnant, "key" | "finalizers">[],
+  obstacle?: string,
+): string {
   const names = remnants.map(nameOf).toSorted();
   const more = names.length - namedRemnants;
   const list = names.slice(0, namedRemnants).join(", ");
-  return `Waiting for the deletion of ${list}${more > 0 ? ` and ${more} more` : ""}`;
+  const why = obstacle === undefined ? "" : `: ${obstacle}`;
+  return `Waiting for the deletion of ${list}${more > 0 ? ` and ${more} more` : ""}${why}`;
 }
 
-function nameOf({ key, finalizers }: Remnant): string {
+function nameOf({ key, finalizers }: Pick<Remnant, "key" | "finalizers">): string {
   if (finalizers.length === 0) return describe(key);
   return `${describe(key)} (finalizer ${finalizers.toSorted().join(", ")})`;
 }

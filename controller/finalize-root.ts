@@ -5,8 +5,10 @@ import { FleetError } from "../api/errors.ts";
 import { describe, type ObjectKey } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { readRoot, type Root } from "./apply/anchor.ts";
+import { withObstacle } from "./apply/apply-error.ts";
 import type { Target } from "./apply/target.ts";
 import type { Patience } from "./finalize-patience.ts";
+import { leftMessage } from "./finalize-plan.ts";
 
 interface Removal {
   readonly component: Component;
@@ -46,8 +48,9 @@ export async function removeRoot(root: Root, removal: Removal, signal: AbortSign
     const left = await readRoot(component, target, signal);
     if (left === undefined) return;
     current = left;
+    const { finalizers = [] } = left.object.metadata;
     const complaint = (): FleetError =>
-      new FleetError("ClusterBusy", `Waiting for the deletion of ${describe(root.key)}`);
+      new FleetError("ClusterBusy", leftMessage([{ key: root.key, finalizers }]));
     await patience.pause(complaint, signal);
   }
 }
@@ -74,8 +77,10 @@ function refOf({ namespace, name }: ObjectKey) {
 
 function refused(verb: string, key: ObjectKey, cause: ApiError): FleetError {
   if (cause.status !== 403) {
-    return new FleetError("ClusterBusy", `${verb} ${describe(key)} was not possible`, { cause });
+    const message = withObstacle(`${verb} ${describe(key)} was not possible`, cause);
+    return new FleetError("ClusterBusy", message, { cause });
   }
-  const message = `${verb} ${describe(key)} is not allowed on the target cluster`;
+  const sentence = `${verb} ${describe(key)} is not allowed on the target cluster`;
+  const message = withObstacle(sentence, cause);
   return new FleetError("ApplyFailed", message, { code: "Forbidden", cause });
 }

@@ -9,6 +9,7 @@ import {
   customReleaseKinds,
   deletableKinds,
   kindKeyOf,
+  onceEach,
   servedKinds,
   staysBehind,
 } from "./finalize-kinds.ts";
@@ -86,7 +87,7 @@ async function recalledScope(
   const likely = new Set(known.map(kindIdOf));
   const all = [...known, ...others].filter((kind) => !staysBehind(kind));
   // One that is served in two versions is one.
-  const kinds = [...new Map(all.toReversed().map((kind) => [kindIdOf(kind), kind])).values()];
+  const kinds = onceEach(all);
   for (const kind of builtInReleaseKinds) proven.add(kindIdOf(kind));
   return {
     resources: new Map(kinds.map((kind) => [kindKeyOf(kind), kind])),

@@ -3,9 +3,10 @@ import type { KubeClient } from "../access/kube-client.ts";
 import { FleetError } from "../api/errors.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
+import { obstacleIn, withObstacle } from "./apply/apply-error.ts";
 import { kindKeyOf } from "./finalize-kinds.ts";
 import {
-  isStray,
+  isOurs,
   isWebhookConfiguration,
   partsOf,
   placesOf,
@@ -46,6 +47,7 @@ export class Sweep {
   /** Objects that a deletion answered, so that nobody needs to look for them. */
   readonly #removedObjects = new Set<string>();
   #refusal: FleetError | undefined;
+  readonly #obstacles = new Set<string>();
   #view: SweepScope["view"];
   /** Where something was found last time: as long as something is there nobody has to look elsewhere. */
   #suspects: readonly Place[] = [];
@@ -67,6 +69,11 @@ export class Sweep {
     return this.#refusal;
   }
 
+  /** What of the cluster refused a deletion in the last `remove()`, as far as that can be said. */
+  get obstacle(): string | undefined {
+    return [...this.#obstacles].toSorted()[0];
+  }
+
   /** Asks the cluster from now on, also where there is a view. */
   distrustView(): void {
     this.#view = undefined;
@@ -74,7 +81,7 @@ export class Sweep {
 
   /** Deletes all that the view shows; without one, all that the inventory names, without looking first. */
   async removeInventory(signal: AbortSignal): Promise<void> {
-    this.#refusal = undefined;
+    this.#forgetRefusals();
     const objects =
       this.#view === undefined
         ? this.#scope.inventory.flatMap((key) => this.#withResource(key))
@@ -84,7 +91,7 @@ export class Sweep {
 
   /** Deletes what was found; what is being deleted already is left alone. */
   async remove(remnants: readonly Remnant[], signal: AbortSignal): Promise<void> {
-    this.#refusal = undefined;
+    this.#forgetRefusals();
     const standing = remnants.filter(({ deleting }) => !deleting);
     await this.#removeParts(partsOf(standing.filter(({ unlabelled }) => !unlabelled)), signal);
     const strays = standing.filter(({ unlabelled }) => unlabelled);
@@ -141,7 +148,7 @@ export class Sweep {
     const listed = await Promise.all(places.map((place) => this.#list(place, undefined, signal)));
     return listed
       .flat()
-      .filter(({ object }) => names.has(identityOf(keyOf(object))) && isStray(object, belonging))
+      .filter(({ object }) => names.has(identityOf(keyOf(object))) && isOurs(object, belonging))
       .map(toRemnant);
   }
 
@@ -164,7 +171,7 @@ export class Sweep {
       if (!(error instanceof ApiError)) throw error;
       this.#log.debug({ kind: part.resource.kind, err: error }, "A collection was not deleted");
       // Anything else is seen by looking what is left, and tried again. A loop of the server has then removed a part.
-      if (error.status !== 403 && error.status !== 405) return;
+      if (!needsSingleDeletions(error)) return;
       const found = await this.#list(part, labelSelector, signal);
       const standing = found.map(toRemnant).filter(({ deleting }) => !deleting);
       await this.#removeEach(standing, signal);
@@ -184,6 +191,7 @@ export class Sweep {
       if (removal !== "absent") this.#remember(uid, key);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
+      this.#noteRefusal(error);
       this.#log.debug({ object: key, err: error }, "An object was not deleted");
       if (error.status === 403) {
         this.#refusal ??= forbidden(
@@ -220,6 +228,16 @@ export class Sweep {
     }
   }
 
+  #forgetRefusals(): void {
+    this.#refusal = undefined;
+    this.#obstacles.clear();
+  }
+
+  #noteRefusal({ message }: ApiError): void {
+    const obstacle = obstacleIn(message);
+    if (obstacle !== undefined) this.#obstacles.add(obstacle);
+  }
+
   #withResource(key: ObjectKey): readonly Kinded[] {
     const resource = this.#scope.resources.get(kindKeyOf(key));
     return resource === undefined ? [] : [{ resource, key }];
@@ -240,9 +258,15 @@ function toRemnant({ object, resource }: Listed): Remnant {
   return remnantOf(object, resource);
 }
 
+/** Whether a right is missing that single deletions do without, or something lets one object not go, at which the server stops: what comes after it may go. */
+function needsSingleDeletions({ status, message }: ApiError): boolean {
+  return status === 403 || status === 405 || obstacleIn(message) !== undefined;
+}
+
 function forbidden(verb: string, place: Place, cause: ApiError): FleetError {
   const { resource, namespace } = place;
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  const message = `${verb} ${resource.plural}${where} is not allowed on the target cluster`;
+  const sentence = `${verb} ${resource.plural}${where} is not allowed on the target cluster`;
+  const message = withObstacle(sentence, cause);
   return new FleetError("ApplyFailed", message, { code: "Forbidden", cause });
 }

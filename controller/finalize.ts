@@ -105,8 +105,13 @@ async function removeRemnants(
     if (clock.now() - began >= quietMs) onProgress?.(remainingOf(remnants, sweep));
     // What was refused for want of a right is refused again.
     if (sweep.refusal !== undefined) throw sweep.refusal;
-    if (remnants.some(({ deleting }) => !deleting)) await sweep.remove(remnants, signal);
-    await patience.pause(() => new FleetError("ClusterBusy", leftMessage(remnants)), signal);
+    const stands = remnants.some(({ deleting }) => !deleting);
+    if (stands) await sweep.remove(remnants, signal);
+    const obstacle = stands ? sweep.obstacle : undefined;
+    await patience.pause(
+      () => new FleetError("ClusterBusy", leftMessage(remnants, obstacle)),
+      signal,
+    );
   }
 }
 

@@ -1,13 +1,14 @@
 import { ApiError } from "../access/api-error.ts";
 import { foreignText } from "../access/foreign-text.ts";
-import { componentUidLabel } from "../api/anchor.ts";
+import { componentUidLabel, definitionLabel } from "../api/anchor.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
-import type { ResourceType } from "../api/resources.ts";
+import { knownResource, type ResourceType } from "../api/resources.ts";
 import { readRoot } from "./apply/anchor.ts";
 import type { Target } from "./apply/target.ts";
+import { kindsOfGroup } from "./finalize-kinds.ts";
+import type { Recollection } from "./finalize-scope.ts";
 import { missingRightIn } from "./missing-right.ts";
 
 /** On a component: it is not uninstalled while somebody uses it. */
@@ -16,8 +17,11 @@ export const keepWhileUsedAnnotation = "knfleet.dev/keep-while-used";
 interface Installed {
   readonly component: Component;
   readonly target: Target;
+  /** Asked when the anchor does not say what was installed. */
+  readonly recall: () => Promise<Recollection>;
 }
 
+const definition = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 // Of each kind, and of the name of an object with its namespace.
 const namedObjects = 3;
 const longestName = 320;
@@ -27,22 +31,44 @@ const longestName = 320;
  * nobody but a person or a program that nothing else controls. Their controllers would go, and with them whoever takes off their finalizers. `ApplyFailed` with
  * code `Forbidden` when nobody may look. Costs no request unless it is asked for. Spec: knative-operator.md D-60.
  */
-export async function assertUnused(
-  { component, target }: Installed,
-  signal: AbortSignal,
-): Promise<void> {
+export async function assertUnused(installed: Installed, signal: AbortSignal): Promise<void> {
+  const { component, target } = installed;
   if (component.metadata.annotations?.[keepWhileUsedAnnotation] !== "true") return;
-  const root = await readRoot(component, target, signal);
-  const entries = root?.inventory?.entries ?? [];
-  const names = entries
-    .filter(({ kind }) => kind === "CustomResourceDefinition")
-    .map(({ name }) => name);
-  const kinds = await kindsNamed(names, target, signal);
+  const kinds = await kindsNamed(await definitionsOf(installed, signal), target, signal);
   const users = await Promise.all(kinds.map((kind) => usersOf(kind, target, signal)));
   const told = users.flatMap(tellingOf).toSorted();
   if (told.length === 0) return;
   const message = `Still used by ${told.join("; ")}; delete them, or take ${keepWhileUsedAnnotation} off the component`;
   throw new FleetError("ClusterBusy", message);
+}
+
+/** The names of the definitions that were installed. Where neither an inventory nor anybody's memory tells all of them, every one of ours on the cluster may be. */
+async function definitionsOf(
+  { component, target, recall }: Installed,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const found = await recollectionOf({ component, target }, signal);
+  const { entries, isAll } = found ?? (await recall());
+  const known = entries.filter(({ kind }) => kind === definition.kind).map(({ name }) => name);
+  if (isAll) return known;
+  const labelSelector = `${definitionLabel}=true`;
+  const ours = await listed({ resource: definition, labelSelector }, target, signal);
+  return [...new Set([...known, ...ours.map(({ metadata: { name } }) => name)])];
+}
+
+/** Undefined where no inventory tells it. */
+async function recollectionOf(
+  { component, target }: Omit<Installed, "recall">,
+  signal: AbortSignal,
+): Promise<Recollection | undefined> {
+  try {
+    const root = await readRoot(component, target, signal);
+    return root?.inventory && { entries: root.inventory.entries, isAll: true };
+  } catch (error) {
+    if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
+    // Nothing is removed from under another's anchor, and who is there uses what is the other's.
+    return { entries: [], isAll: true };
+  }
 }
 
 /** The kinds of definitions by their names, `plural.group`, as the cluster serves them now; what is not served has no objects. */
@@ -55,38 +81,12 @@ async function kindsNamed(
   const groups = [...new Set(names.map((name) => name.slice(name.indexOf(".") + 1)))]
     // What Knative keeps for itself is nobody's to delete.
     .filter((group) => !group.includes("internal."));
-  const served = await Promise.all(groups.map((group) => kindsOf(group, target, signal)));
+  const served = await Promise.all(
+    groups.map((group) => kindsOfGroup(target.client, group, signal)),
+  );
   return served
     .flat()
     .filter(({ plural, apiVersion }) => wanted.has(`${plural}.${apiVersion.split("/")[0]}`));
-}
-
-async function kindsOf(
-  group: string,
-  { client }: Target,
-  signal: AbortSignal,
-): Promise<readonly ResourceType[]> {
-  const facts = await orNothing(client.request("GET", `/apis/${group}`, undefined, signal));
-  const preferred = isRecord(facts) ? facts["preferredVersion"] : undefined;
-  const apiVersion = isRecord(preferred) ? preferred["groupVersion"] : undefined;
-  if (typeof apiVersion !== "string") return [];
-  const answer = await orNothing(client.request("GET", `/apis/${apiVersion}`, undefined, signal));
-  const resources: unknown = isRecord(answer) ? answer["resources"] : undefined;
-  if (!Array.isArray(resources)) return [];
-  return resources.filter(isRecord).flatMap(({ name, kind, namespaced }) => {
-    // A slash is a subresource.
-    if (typeof name !== "string" || typeof kind !== "string" || name.includes("/")) return [];
-    return [{ apiVersion, kind, plural: name, namespaced: namespaced === true }];
-  });
-}
-
-async function orNothing(answer: Promise<unknown>): Promise<unknown> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
 }
 
 interface Users {
@@ -96,20 +96,30 @@ interface Users {
 
 async function usersOf(
   resource: ResourceType,
-  { client }: Target,
+  target: Target,
   signal: AbortSignal,
 ): Promise<Users> {
+  const labelSelector = `!${componentUidLabel}`;
+  const objects = await listed({ resource, labelSelector }, target, signal);
+  return { kind: resource.kind, objects: objects.filter((object) => !isControlled(object)) };
+}
+
+function isControlled({ metadata: { ownerReferences = [] } }: KubeObject): boolean {
+  return ownerReferences.some(({ controller }) => controller === true);
+}
+
+async function listed(
+  ref: { readonly resource: ResourceType; readonly labelSelector: string },
+  { client }: Target,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const { resource } = ref;
   try {
-    const ref = { resource, labelSelector: `!${componentUidLabel}` };
     const { items } = await client.list(ref, { metadataOnly: true }, signal);
-    const objects = items.filter(
-      ({ metadata: { ownerReferences = [] } }) =>
-        !ownerReferences.some(({ controller }) => controller === true),
-    );
-    return { kind: resource.kind, objects };
+    return items;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 404) return { kind: resource.kind, objects: [] };
+    if (error.status === 404) return [];
     if (error.status !== 403) throw error;
     const right = missingRightIn(error.message) ?? `the verb list on ${resource.plural}`;
     const message = `${keepWhileUsedAnnotation} needs ${right}, which the controller lacks on the target cluster`;

@@ -2,6 +2,7 @@ import type { KubeClient } from "../access/kube-client.ts";
 import type { Component } from "../api/component.ts";
 import { InstallationMemory } from "./apply/installation-memory.ts";
 import type { Inventory } from "./apply/inventory.ts";
+import { FailedJobs } from "./observe/failed-jobs.ts";
 import type { Observation } from "./observe/observation.ts";
 import { WorkloadCauses } from "./observe/workload-causes.ts";
 
@@ -10,6 +11,7 @@ export interface View {
   readonly observation: Observation;
   readonly memory: InstallationMemory;
   readonly causes: WorkloadCauses;
+  readonly jobs: FailedJobs;
 }
 
 /** What the controller remembers of one component between two looks; lost with the process, and then found out again. */
@@ -85,7 +87,8 @@ export class Installation implements AsyncDisposable {
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
     const memory = new InstallationMemory();
-    this.#view = { client, observation: open(), memory, causes: new WorkloadCauses() };
+    const known = { causes: new WorkloadCauses(), jobs: new FailedJobs() };
+    this.#view = { client, observation: open(), memory, ...known };
     return this.#view;
   }
 

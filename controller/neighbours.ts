@@ -17,6 +17,7 @@ import type { Root, SeenRoot } from "./apply/anchor.ts";
 import { decodeInventory } from "./apply/inventory.ts";
 import { outlives } from "./apply/prepare.ts";
 import { inventoryTextOf, rootKeyOf } from "./apply/root-object.ts";
+import type { OwnershipQuestion } from "./apply/sharing.ts";
 import type { Target } from "./apply/target.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { clusterNameOf } from "./cluster-name.ts";
@@ -42,7 +43,10 @@ interface Holding {
   readonly root: KubeObject | undefined;
 }
 
-type Claim = Pick<Holding, "kind" | "ids">;
+interface Claim extends Pick<Holding, "kind" | "ids"> {
+  /** Identity of the cluster. */
+  readonly on: string;
+}
 
 type Made = Pick<Root, "object">;
 
@@ -63,8 +67,8 @@ export class Neighbours {
   readonly #answerMs = new WeakMap<object, number>();
   /** Of clusters, by client. */
   readonly #identities = new WeakMap<object, string>();
-  /** By the identity of the cluster, then by the uid of the component. */
-  readonly #claims = new Map<string, Map<string, Claim>>();
+  /** By the uid of the component. */
+  readonly #claims = new Map<string, Claim>();
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -95,18 +99,16 @@ export class Neighbours {
     const known = [...all()];
     for (const root of roots) assertApart(wanted, component.kind, holdingOf(root, known));
     if (identity === undefined) return nothing;
+    const { kind, metadata } = component;
     // A ClusterProfile may lead elsewhere by now.
-    for (const claims of this.#claims.values()) claims.delete(component.metadata.uid);
-    const claims = this.#claims.get(identity) ?? new Map<string, Claim>();
-    this.#claims.set(identity, claims);
-    for (const [uid, claim] of claims) {
-      const holder = known.find(({ metadata }) => metadata.uid === uid);
-      if (holder === undefined) claims.delete(uid);
-      else if (uid !== component.metadata.uid) {
-        assertApart(wanted, component.kind, { ...claim, holder, root: undefined });
-      }
+    this.#claims.delete(metadata.uid);
+    this.#forgetGone(known);
+    for (const [uid, claim] of this.#claims) {
+      if (claim.on !== identity) continue;
+      const holder = known.find((one) => one.metadata.uid === uid);
+      assertApart(wanted, kind, { ...claim, holder, root: undefined });
     }
-    claims.set(component.metadata.uid, { kind: component.kind, ids: new Set(wanted.keys()) });
+    this.#claims.set(metadata.uid, { kind, ids: new Set(wanted.keys()), on: identity });
     return nothing;
   }
 
@@ -127,6 +129,40 @@ export class Neighbours {
     for (const one of roots) {
       assertApart(wantedOf(manifests), component.kind, holdingOf(one, known));
     }
+  }
+
+  /**
+   * Of objects that an installed component wants, those that another component of the hub has on the same cluster, by identity, each with words for whose it
+   * is: of those that are open what it has named, and of those that are fought over what it had accepted and was installed earlier for. Undefined where nobody may look.
+   */
+  async holders(
+    { component, target }: Pick<Newcomer, "component" | "target">,
+    { open, fought, all }: OwnershipQuestion & { readonly all: () => Iterable<Component> },
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, string> | undefined> {
+    const roots = await this.#rootsOn(target.client, signal);
+    if (roots === undefined) return undefined;
+    const ownId = identityOf(rootKeyOf({ component, target }));
+    const own = roots.find((root) => identityOf(keyOf(root)) === ownId);
+    const known = [...all()];
+    const theirs = new Map<string, string>();
+    for (const root of roots) {
+      const holder = known.find((one) => isRootOf(root, one));
+      if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
+      const words = `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
+      const isEarlier = own !== undefined && isOlder(root, own);
+      for (const [id, isAccepted] of entriesIn(root)) {
+        const isTheirs = open.has(id) || (fought.has(id) && isAccepted && isEarlier);
+        if (isTheirs) theirs.set(id, words);
+      }
+    }
+    return theirs;
+  }
+
+  /** Those of all clusters: on some of them nobody may ask for room again. */
+  #forgetGone(known: readonly Component[]): void {
+    const uids = new Set(known.map(({ metadata }) => metadata.uid));
+    for (const uid of this.#claims.keys()) if (!uids.has(uid)) this.#claims.delete(uid);
   }
 
   async #rootsOn(
@@ -197,6 +233,18 @@ function isRootOf({ metadata }: KubeObject, component: Component): boolean {
   const uid = annotations[anchorAnnotations.componentUid];
   if (uid !== undefined) return uid === component.metadata.uid;
   return namespace === component.metadata.namespace && name === anchorNameOf(nameOf(component));
+}
+
+/** What a root names, by identity, and whether that was ever accepted. */
+function entriesIn(root: KubeObject): ReadonlyMap<string, boolean> {
+  const entries = decodeInventory(inventoryTextOf(root))?.entries ?? [];
+  return new Map(entries.map((one) => [identityOf(one), one.fingerprint !== undefined]));
+}
+
+/** Of two that were made in the same second either counts as the older one, but for both the same. */
+function isOlder({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean {
+  const [a, b] = [one, other].map(({ creationTimestamp = "", uid }) => creationTimestamp + uid);
+  return String(a) < String(b);
 }
 
 function nameOf({ kind, metadata: { name } }: Component) {

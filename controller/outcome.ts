@@ -14,7 +14,7 @@ import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./apply
 import { contestMessage } from "./apply/contests.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { type Protection, protectionCondition } from "./guard/protection.ts";
-import type { Readiness } from "./observe/readiness.ts";
+import type { VisibleReadiness } from "./observe/visible-readiness.ts";
 import {
   beginningOf,
   isUnderway,
@@ -30,6 +30,8 @@ export interface Steps {
   readonly eligible: boolean;
   /** There is a connection to the target cluster. */
   readonly resolved: boolean;
+  /** Why there is none, where that is known and not what the outcome is about; its condition is `TargetClusterResolved`. */
+  readonly obstacle?: FleetError;
 }
 
 /** How a reconcile ended, or how far it has come, and what is known of the protection of the anchor then. */
@@ -53,7 +55,12 @@ type Progression =
       readonly paths: readonly string[];
       readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed"> &
         Partial<Pick<ChangeSet, "contested" | "lingering">>;
-      readonly readiness: Pick<Readiness, "available" | "message">;
+      readonly readiness: Pick<VisibleReadiness, "available" | "message"> &
+        Partial<Pick<VisibleReadiness, "stuck" | "unseen">>;
+      /** A sentence for each Job that failed, sorted. */
+      readonly failedJobs?: readonly string[];
+      /** Milliseconds until it can be said whether contests that the status tells of are over; default 0. */
+      readonly unsureMs?: number;
     }
   | {
       readonly kind: "failed";
@@ -75,11 +82,12 @@ const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "Re
  */
 export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
   const { status = {}, metadata } = component;
+  if (saysNothingNew(status, outcome)) return status;
   let conditions = initialConditions(status.conditions ?? [], now);
   for (const entry of conditionsOf(conditions, outcome, component)) {
     conditions = withCondition(conditions, entry, now);
   }
-  if (outcome.kind === "applied") conditions = withContest(conditions, outcome.changes, now);
+  if (outcome.kind === "applied") conditions = withContest(conditions, outcome, now);
   conditions = withProtection(conditions, outcome, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
   const { generation } = metadata;
@@ -91,14 +99,17 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
   };
 }
 
+/**
+ * Work that was cut off before it sent anything leaves what was said: to call a generation observed, of which nothing is done yet, would make
+ * the success of the one before its own.
+ */
+function saysNothingNew({ conditions = [] }: ComponentStatus, outcome: Outcome): boolean {
+  return outcome.kind === "working" && outcome.progress === undefined && conditions.length > 0;
+}
+
 /** When to come back after an outcome; `pollMs` is the pace at which what is not ready is looked at again. */
 export function nextOf(outcome: Outcome, pollMs: number): Next {
-  if (outcome.kind === "applied") {
-    if (outcome.changes.failed.length > 0) return { kind: "backoff" };
-    const dueMs = (outcome.changes.contested ?? []).map((contest) => contest.dueMs);
-    const waitsMs = [...dueMs, ...(isComplete(outcome) ? [] : [pollMs])];
-    return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms: Math.min(...waitsMs) };
-  }
+  if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
   if (outcome.kind === "failed" && outcome.isRemoval && outcome.error.reason === "ClusterBusy") {
     return { kind: "backoff", mostMs: Math.min(removalPaceMs, pollMs) };
   }
@@ -107,13 +118,27 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
   return backsOff ? { kind: "backoff" } : { kind: "after", ms: pollMs };
 }
 
+function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: number): Next {
+  const { changes, unsureMs = 0 } = outcome;
+  if (changes.failed.length > 0) return { kind: "backoff" };
+  const waitsMs = [
+    ...(changes.contested ?? []).map(({ dueMs }) => dueMs),
+    ...(unsureMs > 0 ? [unsureMs] : []),
+    ...(isComplete(outcome) ? [] : [pollMs]),
+  ];
+  return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms: Math.min(...waitsMs) };
+}
+
 /** A contest has a condition of its own, on which `Ready` does not depend, and which goes when it is over. */
 function withContest(
   conditions: readonly Condition[],
-  { contested = [] }: Partial<Pick<ChangeSet, "contested">>,
+  { changes: { contested = [] }, unsureMs = 0 }: Extract<Outcome, { kind: "applied" }>,
   now: Date,
 ): readonly Condition[] {
-  if (contested.length === 0) return conditions.filter(({ type }) => type !== contestedCondition);
+  const others = conditions.filter(({ type }) => type !== contestedCondition);
+  const isTold = others.length < conditions.length;
+  if (isTold && unsureMs > 0) return conditions;
+  if (contested.length === 0) return others;
   const message = contestMessage(contested);
   const reason = contestedCondition;
   return withCondition(conditions, { type: reason, status: "True", reason, message }, now);
@@ -132,7 +157,8 @@ function withProtection(
 /** Whether everything is applied and available. */
 function isComplete({ changes, readiness }: Extract<Outcome, { kind: "applied" }>): boolean {
   const { failed, parked, lingering = [] } = changes;
-  return failed.length + parked.length + lingering.length === 0 && readiness.available;
+  const isReady = readiness.available && readiness.unseen === undefined;
+  return failed.length + parked.length + lingering.length === 0 && isReady;
 }
 
 type Entry = Omit<Condition, "lastTransitionTime">;
@@ -158,7 +184,9 @@ function conditionsOf(
   const steps = stepsOf(outcome.steps);
   if (outcome.kind === "failed") {
     const isGoing = component.metadata.deletionTimestamp !== undefined;
-    const failures = failuresOf(outcome.error, isGoing ? "Removal" : "Install");
+    const { obstacle } = outcome.steps;
+    const errors = [outcome.error, ...(obstacle === undefined ? [] : [obstacle])];
+    const failures = errors.flatMap((error) => failuresOf(error, isGoing ? "Removal" : "Install"));
     const seen = outcome.steps.resolved
       ? seenAgain(current, cluster)
       : permittedAgain(current, cluster);
@@ -222,16 +250,18 @@ function appliedOf(
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly Entry[] {
   const steps = stepsOf({ eligible: true, resolved: true });
-  const { readiness } = outcome;
-  const available: Entry = readiness.available
-    ? isTrue("DeploymentsAvailable")
-    : {
-        type: "DeploymentsAvailable",
-        status: "False",
-        reason: "NotReady",
-        message: readiness.message,
-      };
-  return [...steps, available, ...installOf(current, outcome)];
+  return [...steps, availabilityOf(outcome.readiness), ...installOf(current, outcome)];
+}
+
+function availabilityOf({
+  available,
+  message,
+  unseen,
+}: Extract<Outcome, { kind: "applied" }>["readiness"]): Entry {
+  const type = "DeploymentsAvailable";
+  if (!available) return { type, status: "False", reason: "NotReady", message };
+  if (unseen === undefined) return isTrue(type);
+  return { type, status: "Unknown", reason: "NotWatched", message: unseen };
 }
 
 function installOf(
@@ -244,16 +274,33 @@ function installOf(
   const waiting = [...parked, ...lingering];
   if (waiting.length > 0) return [installing(`${progress}: ${sumOf(waiting)}`)];
   const before = current.find(({ type }) => type === "InstallSucceeded");
+  const failure = failedJobsMessage(outcome);
+  const succeeded: Entry = {
+    ...isTrue("InstallSucceeded"),
+    ...(failure === undefined ? {} : { message: failure }),
+  };
   if (isComplete(outcome)) {
     const dependencies = current.find(({ type }) => type === "DependenciesInstalled");
     return [
-      isTrue("InstallSucceeded"),
+      succeeded,
       ...(dependencies?.status === "Unknown" ? [isTrue("DependenciesInstalled")] : []),
     ];
   }
   // Success is said when all is available, as upstream does; a failure that is over is not repeated until then.
   const isInstalled = before?.status === "True";
-  return isInstalled ? [] : [installing(progress)];
+  if (isInstalled) return [succeeded];
+  return [installing(failure === undefined ? progress : `${progress}; ${failure}`)];
+}
+
+const maxJobsNamed = 3;
+
+/** What `InstallSucceeded` says of Jobs that failed, whatever its status is; undefined: none did. */
+export function failedJobsMessage(outcome: Outcome): string | undefined {
+  const failed = outcome.kind === "applied" ? (outcome.failedJobs ?? []) : [];
+  if (failed.length === 0) return undefined;
+  const more = failed.length - maxJobsNamed;
+  const named = failed.slice(0, maxJobsNamed).join("; ");
+  return more > 0 ? `${named} (and ${more} more)` : named;
 }
 
 function progressAfter({

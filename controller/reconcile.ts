@@ -1,9 +1,11 @@
 import { abortable } from "../access/abortable.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { keyOf } from "../api/kubernetes.ts";
-import type { Root, SeenRoot } from "./apply/anchor.ts";
+import { identityOf, keyOf, type Manifest, type ObjectKey } from "../api/kubernetes.ts";
+import { contestedCondition } from "../api/reasons.ts";
+import type { SeenRoot } from "./apply/anchor.ts";
 import type { ChangeSet } from "./apply/change-set.ts";
+import type { InstallDeps } from "./apply/install-work.ts";
 import { install } from "./apply/install.ts";
 import type { Target } from "./apply/target.ts";
 import { clusterNameOf } from "./cluster-name.ts";
@@ -17,7 +19,7 @@ import type { Log } from "./log.ts";
 import type { Newcomer } from "./neighbours.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
-import { type Readiness, readinessOf, waitingAmong } from "./observe/readiness.ts";
+import { type VisibleReadiness, visibleReadiness } from "./observe/visible-readiness.ts";
 import type { Outcome, Steps } from "./outcome.ts";
 import { assertPermitted, claimantsOf, isHeldBack, leaveAlone } from "./permission.ts";
 import type { Next } from "./queue.ts";
@@ -25,7 +27,7 @@ import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { assertKubernetesVersion } from "./render/kubernetes-version.ts";
 import { render, type Rendered } from "./render/render.ts";
 import { conclude, openReport } from "./report.ts";
-import { acquaintanceWith, type Resolved, resolveTarget } from "./resolve.ts";
+import { acquaintanceWith, type Resolved, resolvedSoFar, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
 import { adopted, anchorLost, type Happening, repairsOf, webhookUnblocked } from "./transitions.ts";
 import { uninstall } from "./uninstall.ts";
@@ -81,7 +83,7 @@ async function withFinalizer(
 }
 
 async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<Outcome> {
-  const steps = { eligible: false, resolved: false };
+  const steps: Writable<Steps> = { eligible: false, resolved: false };
   const cluster = clusterNameOf(work.component);
   try {
     // First of all: what is wrong otherwise is not for somebody who may not use the cluster.
@@ -97,7 +99,10 @@ async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal):
       return { kind: "working", steps };
     }
     const failure = lossOf(fleetErrorOf(error, cluster), acquaintanceWith(work, deps));
-    if (failure.reason === "ReferenceNotPermitted") await leaveAlone(work, deps);
+    const refused = [failure, steps.obstacle].some(
+      (one) => one?.reason === "ReferenceNotPermitted",
+    );
+    if (refused) await leaveAlone(work, deps);
     return { kind: "failed", steps, error: failure };
   }
 }
@@ -125,21 +130,21 @@ async function prepare(
   const resolving = resolveTarget(component, deps, signal);
   // Awaited below; a rendering that fails first must not leave a rejection behind.
   resolving.catch(() => undefined);
+  let rendered: Rendered;
   try {
     // A source of manifests may take its time.
-    const rendering = render(component, deps.releases, deps.rendering);
-    const rendered = await abortable(rendering, signal);
-    steps.eligible = true;
-    const resolved = await resolving;
-    steps.resolved = true;
-    const { manifests } = rendered;
-    const suited = suitability({ component, installation }, { manifests, resolved, deps }, signal);
-    return { rendered, resolved, suited };
+    rendered = await abortable(render(component, deps.releases, deps.rendering), signal);
   } catch (error) {
-    const isOfVersion = error instanceof FleetError && error.reason === "VersionNotEligible";
-    steps.eligible ||= error instanceof FleetError && !isOfVersion;
+    steps.eligible = error instanceof FleetError && error.reason !== "VersionNotEligible";
+    Object.assign(steps, await resolvedSoFar(resolving, { component, installation, deps }, signal));
     throw error;
   }
+  steps.eligible = true;
+  const resolved = await resolving;
+  steps.resolved = true;
+  const { manifests } = rendered;
+  const suited = suitability({ component, installation }, { manifests, resolved, deps }, signal);
+  return { rendered, resolved, suited };
 }
 
 interface Question extends Pick<Rendered, "manifests"> {
@@ -188,18 +193,14 @@ async function apply(
   // Awaited by the install.
   suited.catch(() => undefined);
   const { target, connection } = resolved;
-  const { client, fieldManager } = target;
+  const { client } = target;
   const log = deps.log.child(logFieldsOf({ component, installation }));
-  const componentUid = component.metadata.uid;
   // Not waited for: nobody's work depends on it, and it never rejects.
   const tell = (happening: Happening): void =>
     void deps.events.record(report.latest, happening, signal);
-  const onChange = (change: ObservedChange): void => deps.onChange(component, change);
-  const view = await installation.viewOver(client, () => {
-    const lasting = deps.log.child(lastingLogFieldsOf(component));
-    return observe({ client, componentUid, fieldManager, onChange, log: lasting });
-  });
+  const view = await viewOf({ component, installation }, target, deps);
   const { version, paths, manifests } = rendered;
+  const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
   const sending = `${component.metadata.generation} ${version}`;
   const tells = installation.sent !== sending && isNews(component, rendered);
   const changes = await install(
@@ -209,7 +210,7 @@ async function apply(
       log,
       suited,
       seen: suited,
-      assertFirst: precedenceOf({ component, target, manifests }, deps),
+      ...neighbourhoodOf({ component, target, wanted: () => manifests.filter(isOurs) }, deps),
       isAwaited: () => installation.isAwaited,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
@@ -228,29 +229,58 @@ async function apply(
   tellChanges(changes, log, deps);
   const repairs = repairsOf(changes);
   if (repairs !== undefined) tell(repairs);
-  const readiness = await readinessIn(view, { manifests, client, log, deps }, signal);
-  return { kind: "applied", version, paths, changes, readiness };
+  const asking = { ...view, client, clock: deps.clock, log };
+  const found = await wellBeingOf(manifests.filter(isOurs).map(keyOf), asking, signal);
+  const unsureMs = view.memory.contests.untilSureMs(deps.clock.now());
+  return { kind: "applied", version, paths, changes, ...found, unsureMs };
 }
 
-function precedenceOf(newcomer: Newcomer, { neighbours, components }: ReconcileDeps) {
-  return (making: Promise<Root>, signal: AbortSignal): Promise<void> =>
-    neighbours.assertFirst(newcomer, { making, all: () => components.all() }, signal);
-}
-
-async function readinessIn(
-  { observation, causes }: View,
-  { manifests, deps, ...rest }: ReadinessWork,
+/** How the workloads and the Jobs of an installation are doing. */
+async function wellBeingOf(
+  desired: readonly ObjectKey[],
+  asking: View & Pick<Target, "client"> & Pick<ReconcileDeps, "clock" | "log">,
   signal: AbortSignal,
-): Promise<Readiness> {
-  const desired = manifests.map(keyOf);
-  const waiting = waitingAmong(desired, observation.workloads());
-  const found = await causes.of(waiting, { ...deps, ...rest }, signal);
-  return readinessOf(desired, observation.workloads(), found);
+): Promise<{ readonly readiness: VisibleReadiness; readonly failedJobs: readonly string[] }> {
+  const observed = asking.observation.objects();
+  const [readiness, failedJobs] = await Promise.all([
+    visibleReadiness(desired, asking, signal),
+    asking.jobs.among(desired, { ...asking, observed }, signal),
+  ]);
+  return { readiness, failedJobs };
 }
 
-interface ReadinessWork extends Pick<Rendered, "manifests">, Pick<Target, "client"> {
-  readonly log: Log;
-  readonly deps: Pick<ReconcileDeps, "clock">;
+/** What the status says of contests; empty when there are none. */
+function toldContestsOf({ status }: Component): string {
+  return status?.conditions?.find(({ type }) => type === contestedCondition)?.message ?? "";
+}
+
+/** What is known of the target of a component, and what was told of it. */
+async function viewOf(
+  { component, installation }: Subject,
+  { client, fieldManager }: Target,
+  deps: ReconcileDeps,
+): Promise<View> {
+  const onChange = (change: ObservedChange): void => deps.onChange(component, change);
+  const componentUid = component.metadata.uid;
+  const view = await installation.viewOver(client, () => {
+    const log = deps.log.child(lastingLogFieldsOf(component));
+    return observe({ client, componentUid, fieldManager, onChange, log });
+  });
+  view.memory.resume(toldContestsOf(component), deps.clock.now());
+  return view;
+}
+
+/** `wanted` leaves out what was left to others, and is not to keep a component from being installed that has lost its anchor. */
+function neighbourhoodOf(
+  { wanted, ...one }: Omit<Newcomer, "manifests"> & { readonly wanted: () => readonly Manifest[] },
+  { neighbours, components }: ReconcileDeps,
+): Pick<InstallDeps, "assertFirst" | "holders"> {
+  const all = (): Iterable<Component> => components.all();
+  return {
+    assertFirst: (making, signal) =>
+      neighbours.assertFirst({ ...one, manifests: wanted() }, { making, all }, signal),
+    holders: (question, signal) => neighbours.holders(one, { ...question, all }, signal),
+  };
 }
 
 /**

@@ -2,7 +2,7 @@ import type { ComponentStatus } from "../api/component.ts";
 import { type Condition, describe, type ObjectKey } from "../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../api/reasons.ts";
 import type { Unblocked } from "./apply/unblock.ts";
-import type { Outcome } from "./outcome.ts";
+import { failedJobsMessage, type Outcome } from "./outcome.ts";
 
 /** One thing worth an Event on a component. */
 export interface Happening {
@@ -22,19 +22,34 @@ export function happeningsOf(
   after: ComponentStatus | undefined,
   outcome: Outcome,
 ): readonly Happening[] {
-  const failures = (after?.conditions ?? []).flatMap((condition): Happening[] =>
-    isNewFailure(conditionOf(before, condition.type), condition)
-      ? [warningOf(condition, outcome)]
-      : [],
+  const failures = (after?.conditions ?? []).filter((condition) =>
+    condition.type === "DeploymentsAvailable"
+      ? isNewlyUnavailable(before, after, outcome)
+      : isNewFailure(conditionOf(before, condition.type), condition),
   );
   return [
     ...beginningsOf(before, after, outcome),
     ...installedOf(before, after),
-    ...failures,
     ...recoveriesOf(before, after),
+    ...failures.map((condition) => warningOf(condition, outcome)),
+    ...failedJobsOf(before, after, outcome),
     ...peaceOf(before, after),
     ...readinessOf(before, after),
   ];
+}
+
+/** A Job that failed is told once, and no condition turns False for it. */
+function failedJobsOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Outcome,
+): readonly Happening[] {
+  const message = failedJobsMessage(outcome);
+  if (message === undefined) return [];
+  const [was, is] = [before, after].map(
+    (status) => conditionOf(status, "InstallSucceeded")?.message?.includes(message) === true,
+  );
+  return is === true && was !== true ? [{ type: "Warning", reason: "JobFailed", message }] : [];
 }
 
 function peaceOf(
@@ -166,11 +181,34 @@ function isNewTrouble(before: Condition | undefined, after: Condition): boolean 
 
 function isNewlyFalse(before: Condition | undefined, after: Condition): boolean {
   if (after.status !== "False" || after.type === "Ready") return false;
-  // While a component starts its Deployments are not available; that becomes news when they were before.
-  if (after.type === "DeploymentsAvailable") return before?.status === "True";
   return (
     before?.status !== "False" || before.reason !== after.reason || before.message !== after.message
   );
+}
+
+/** Deployments are down, or it became known why they do not come up. */
+function isNewlyUnavailable(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Outcome,
+): boolean {
+  const [was, is] = [before, after].map((status) => conditionOf(status, "DeploymentsAvailable"));
+  if (outcome.kind !== "applied" || is?.status !== "False") return false;
+  const { stuck = [] } = outcome.readiness;
+  const isKnown = stuck.some((text) => was?.message?.includes(text));
+  if (stuck.length > 0 && !isKnown) return true;
+  return was?.status !== "False" && !isRollout(before, after, outcome.version);
+}
+
+/** A change of ours is on its way: Deployments are not available for a while then, which is no news. */
+function isRollout(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  version: string,
+): boolean {
+  if (before?.version !== version) return true;
+  if (before.observedGeneration !== after?.observedGeneration) return true;
+  return conditionOf(before, "InstallSucceeded")?.status === "Unknown";
 }
 
 function isLoss(condition: Condition | undefined): boolean {
@@ -183,11 +221,10 @@ function isUnguarded(condition: Condition | undefined): boolean {
 }
 
 function warningOf({ type, reason = type, message = "" }: Condition, outcome: Outcome): Happening {
-  const isOfWork = type !== protectedCondition;
-  if (outcome.kind === "failed" && isOfWork)
-    return { type: "Warning", reason: outcome.error.reason, message };
-  // Upstream's reason for refused objects says nothing; the catalogue has a better one.
-  return { type: "Warning", reason: reason === "Error" ? "ApplyFailed" : reason, message };
+  if (reason !== "Error") return { type: "Warning", reason, message };
+  // Upstream's reason for what failed says nothing; the catalogue has a better one.
+  const better = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";
+  return { type: "Warning", reason: better, message };
 }
 
 function conditionOf(status: ComponentStatus | undefined, type: string): Condition | undefined {

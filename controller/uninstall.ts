@@ -1,5 +1,6 @@
 import { ApiError } from "../access/api-error.ts";
 import { FleetError } from "../api/errors.ts";
+import { withObstacle } from "./apply/apply-error.ts";
 import type { Target } from "./apply/target.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { olderTwinOf } from "./duplicate.ts";
@@ -110,7 +111,8 @@ async function leaveGuard(
     ]);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    const message = "Removing the guard of the anchor is not allowed on the target cluster";
+    const sentence = "Removing the guard of the anchor is not allowed on the target cluster";
+    const message = withObstacle(sentence, error);
     throw new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
   }
 }
@@ -178,14 +180,15 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   const log = deps.log.child(logFieldsOf(work));
   const either = AbortSignal.any([signal, connection.signal]);
   const where = { target, signal: connection.signal };
-  await assertUnused({ component, target }, either);
+  const recall = (): Promise<Recollection> => recollectionOf(work, deps, either);
+  await assertUnused({ component, target, recall }, either);
   const guard = await deps.guards.forRemoval(component, where, either);
   try {
     await finalize(
       {
         component,
         target,
-        recall: () => recollectionOf(work, deps, either),
+        recall,
         ...(observation === undefined ? {} : { observation }),
       },
       {

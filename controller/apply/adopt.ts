@@ -1,5 +1,6 @@
 import { ApiError, isOutdatedPatch } from "../../access/api-error.ts";
-import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import { objectRefOf } from "../../access/object-ref.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { type Refused, refusedOf } from "./apply-error.ts";
@@ -102,9 +103,7 @@ const maxAttempts = 5;
 
 async function labelled(found: KubeObject, deps: AdoptDeps, signal: AbortSignal): Promise<void> {
   const { client, fieldManager, componentUid, desired } = deps;
-  const { namespace, name } = found.metadata;
-  const resource = { ...desired.resourceOf(found), namespaced: namespace !== undefined };
-  const ref: ObjectRef = { resource, name, ...(namespace === undefined ? {} : { namespace }) };
+  const ref = objectRefOf(found.metadata, desired.resourceOf(found));
   let live: KubeObject | undefined = found;
   for (let attempt = 1; live?.metadata.uid === found.metadata.uid; attempt += 1) {
     const patch = [

@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/api-error.ts";
+import type { ObjectRef } from "../../access/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import {
@@ -8,6 +9,7 @@ import {
   type OwnerReference,
 } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { obstacleIn } from "./apply-error.ts";
 import { decodeInventory, encodeInventory, type Inventory } from "./inventory.ts";
 import {
   assertOurs,
@@ -15,6 +17,7 @@ import {
   isHeld,
   isMarked,
   ownerOf,
+  type RootOwner,
   rootKeyOf,
   rootManifest,
   rootOver,
@@ -46,6 +49,12 @@ export interface RootOwnership {
 
 const resource = knownResource("v1", "ConfigMap");
 
+/** Where the root of an installation is. Throws `ManifestInvalid` for a name that is too long. */
+export function rootRefOf(owner: RootOwner): ObjectRef & { readonly namespace: string } {
+  const { namespace, name } = rootKeyOf(owner);
+  return { resource, namespace, name };
+}
+
 /**
  * Reads the root of an installation; undefined when there is none. Throws FleetError `AnchorConflict` when it belongs to another hub
  * or component.
@@ -56,8 +65,7 @@ export async function readRoot(
   signal: AbortSignal,
 ): Promise<Root | undefined> {
   const owner = { component, target };
-  const { namespace, name } = rootKeyOf(owner);
-  const object = await target.client.get({ resource, namespace, name }, {}, signal);
+  const object = await target.client.get(rootRefOf(owner), {}, signal);
   return rootIn(object, owner);
 }
 
@@ -128,14 +136,13 @@ async function written(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { client, fieldManager } = owner.target;
-  const { namespace, name } = rootKeyOf(owner);
+  const ref = rootRefOf(owner);
   // Not by apply: that would silently take a root over that another hub created since.
   if (current === undefined) {
     const body = rootManifest(owner, text);
-    return client.create({ resource, namespace }, body, { fieldManager }, signal);
+    return client.create(ref, body, { fieldManager }, signal);
   }
   const manifest = rootOver(current.object, owner, text);
-  const ref = { resource, namespace, name };
   const resourceVersion = isHeld(current.object, owner)
     ? (await released(current, owner, signal)).metadata.resourceVersion
     : current.resourceVersion;
@@ -145,19 +152,18 @@ async function written(
 }
 
 function released(
-  { object, key, resourceVersion }: Root,
-  { target }: RootOwnership,
+  { object, resourceVersion }: Root,
+  owner: RootOwnership,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  const { fieldManager } = target;
-  const ref = { resource, namespace: target.namespace, name: key.name };
+  const { client, fieldManager } = owner.target;
   const patch = [
     { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
     ...(["ownerReferences", "finalizers"] as const)
       .filter((field) => object.metadata[field] !== undefined)
       .map((field) => ({ op: "remove", path: `/metadata/${field}` })),
   ];
-  return target.client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
+  return client.patch(rootRefOf(owner), patch, { fieldManager, metadataOnly: true }, signal);
 }
 
 function rootOf(object: KubeObject, owner: RootOwnership): Root {
@@ -173,12 +179,17 @@ function rootOf(object: KubeObject, owner: RootOwnership): Root {
   };
 }
 
-// 409: created or changed meanwhile, or gone (uid given). 422: another one by now, or the test of a JSON Patch failed. 404: gone; of one that is
-// to be created it is the namespace that is missing.
+// 409: created or changed meanwhile, or gone (uid given). 404: gone; of one that is to be created it is the namespace that is missing.
 function isOutdated(error: unknown, current: Root | undefined): boolean {
   if (!(error instanceof ApiError)) return false;
-  const { status } = error;
-  return status === 409 || status === 422 || (status === 404 && current !== undefined);
+  const { status, message, causes } = error;
+  // Webhooks and policies refuse with a status of their own choice: 422 unless a policy says otherwise.
+  if (obstacleIn(message) !== undefined) return false;
+  if (status === 409) return true;
+  if (current === undefined) return false;
+  // Another one by now, or the test of a JSON Patch failed.
+  const isChanged = causes.every(({ field }) => field === "metadata.uid");
+  return status === 404 || (status === 422 && isChanged);
 }
 
 /** A root that stands, is ours and has just this inventory. */

@@ -127,14 +127,30 @@ function denierIn(text: string): string | undefined {
   return policy === undefined ? undefined : `the ValidatingAdmissionPolicy ${policy}`;
 }
 
+const tooLarge = "is larger than the cluster can store";
+
+/** Texts of etcd, of its client in the API server, and of what the API server checks for ConfigMaps and Secrets. */
+function isTooLarge(text: string): boolean {
+  return /etcdserver: request is too large|trying to send message larger than max|Too long: (?:may not be more than|must have at most) 1048576 bytes/.test(
+    text,
+  );
+}
+
 /** What stands in the way of a write that a cluster refuses, in words of ours; undefined where that is not said. */
 export function obstacleIn(text: string): string | undefined {
   const denier = denierIn(text);
   if (denier !== undefined) return `${denier} denies it`;
+  if (isTooLarge(text)) return `it ${tooLarge}`;
   const quota = /exceeded quota: ([\w.-]{1,100})/.exec(text)?.[1];
   if (quota !== undefined) return `the quota ${quota} is exhausted`;
   const webhook = /failed calling webhook "([\w.-]{1,100})"/.exec(text)?.[1];
   return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
+}
+
+/** What was not possible, and what the server says stands in the way of it. */
+export function withObstacle(sentence: string, { message }: Pick<Facts, "message">): string {
+  const obstacle = obstacleIn(message);
+  return obstacle === undefined ? sentence : `${sentence}: ${obstacle}`;
 }
 
 function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): string {
@@ -152,7 +168,9 @@ function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): str
   return `Not allowed: ${key.kind}${where} is refused with status 403`;
 }
 
-function invalid({ causes }: Facts, { key }: Attempted): Refusal {
+function invalid({ message, causes }: Facts, { key }: Attempted): Refusal {
+  // With what others have put into it.
+  if (isTooLarge(message)) return { kind: "invalid", message: `It ${tooLarge}` };
   const controller = controllerIn(causes);
   if (controller !== undefined) {
     return {
@@ -184,6 +202,7 @@ function internal(error: Facts): Refusal {
       message: "Invalid: a field is unknown, doubled or of a wrong type",
     };
   }
+  if (isTooLarge(error.message)) return { kind: "permanent", message: `It ${tooLarge}` };
   const webhook = /failed calling webhook "([\w.-]{1,100})"/.exec(error.message)?.[1];
   if (webhook !== undefined) return { kind: "parked", message: `${waitingForWebhook}${webhook}` };
   if (/conversion webhook for/.test(error.message)) {

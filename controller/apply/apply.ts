@@ -56,6 +56,9 @@ export function apply(
   return new ApplyRun(objects, deps, signal).finished();
 }
 
+/** Of an object whose write has no answer yet: such as while a webhook of the cluster is waited for. */
+const unansweredMessage = "Waiting for the answer of the API server";
+
 /** Of an object that is being deleted: a write to it is accepted and lost. */
 export const leavingMessage = "Waiting for its deletion";
 
@@ -63,6 +66,8 @@ export const leavingMessage = "Waiting for its deletion";
 const maxInFlight = 64;
 const patienceMs = 120_000;
 const shortPatienceMs = 1_000;
+// What takes longer is told of.
+const usualAnswerMs = 5_000;
 // Others' fields are taken over first; what still does not pass may be replaced.
 const mostClearings = 3;
 const firstDelayMs = 50;
@@ -149,8 +154,7 @@ class ApplyRun {
           this.#settle(object, "parked", refusal.message);
           return;
         }
-        this.#hindered.set(object.id, refusal.message);
-        this.#tell();
+        this.#hinder(object, refusal.message);
         await this.#later(gated, refusal.retryAfterMs);
         return;
       case "invalid":
@@ -169,6 +173,9 @@ class ApplyRun {
     const isOfNewKind = gated.isOfNewKind && after.every((id) => !this.#given.has(id));
     const { requests, installNamespace, onApplied, onRefused } = this.#deps;
     this.#inFlight += 1;
+    using _late = this.#deps.clock.after(usualAnswerMs, () => {
+      this.#hinder(object, unansweredMessage);
+    });
     try {
       const answer = await requests.send(object, this.#signal);
       if (answer.metadata.deletionTimestamp !== undefined) {
@@ -225,6 +232,11 @@ class ApplyRun {
     const place = this.#waiting.findIndex(({ rank }) => rank > gated.rank);
     this.#waiting = this.#waiting.toSpliced(place < 0 ? this.#waiting.length : place, 0, gated);
     this.#start();
+  }
+
+  #hinder({ id }: Prepared, message: string): void {
+    this.#hindered.set(id, message);
+    this.#tell();
   }
 
   #settle(object: Prepared, list: "applied"): void;

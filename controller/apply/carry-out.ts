@@ -28,6 +28,7 @@ import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import { outlives, type Prepared } from "./prepare.ts";
 import { prune, type PruneDeps } from "./prune.ts";
+import { type OwnPlan, ownPlan, withLeft } from "./shared-objects.ts";
 import { keptAnnotations } from "./take-over.ts";
 import { unblock } from "./unblock.ts";
 
@@ -36,19 +37,42 @@ import { unblock } from "./unblock.ts";
  * seen that the root went meanwhile.
  */
 export async function carriedOut(
+  whole: ApplyPlan,
+  begun: Begun,
+  signal: AbortSignal,
+): Promise<ChangeSet> {
+  guardAll(begun);
+  const { plan, work, left: others } = await ownOf(whole, begun, signal);
+  return withLeft(await carriedOutAlone(plan, work, signal), others);
+}
+
+/** Counts repairs, and leaves out what another component has. What is not come to is no repair. */
+async function ownOf(whole: ApplyPlan, begun: Begun, signal: AbortSignal): Promise<OwnPlan> {
+  try {
+    const fought = await reckoned(whole, begun, (one) =>
+      unlessRefused(() => begun.requests.contestants(one, signal), []),
+    );
+    return await ownPlan({ plan: whole, fought }, begun, signal);
+  } catch (error) {
+    const wrong = whole.apply.filter(({ id }) => whole.drifted.has(id));
+    for (const { key } of wrong) begun.memory.contests.notRepaired(key);
+    throw error;
+  }
+}
+
+/** The same of what no other component has. */
+async function carriedOutAlone(
   plan: ApplyPlan,
   work: Begun,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
   const { desired, memory, unadopted } = work;
-  guardAll(work);
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, work, corrected);
-  await keepNotes(plan, work, signal);
-  await reckoned(plan, work, (one) => unlessRefused(() => requests.contestants(one, signal), []));
-  const sent = await repairing(plan, work, () =>
-    apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal),
-  );
+  const sent = await repairing(plan, work, async () => {
+    await keepNotes(plan, work, signal);
+    return apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal);
+  });
   await abortable(work.first, signal);
   const leaving = plan.leaving.map(stillLeaving);
   const parked = sorted([...sent.parked, ...leaving, ...(unadopted?.parked ?? [])]);
@@ -107,12 +131,11 @@ function rooted(requests: EngineRequests, { observation, root, first }: Begun): 
 }
 
 function pruneDeps(work: Begun): PruneDeps {
-  const { component, target, desired, memory, observation, root } = work;
+  const { target, desired, memory, observation, root } = work;
   return {
     client: target.client,
     resourceOf: (key) => memory.kinds.of(key, desired),
     observed: observation.objects(),
-    componentUid: component.metadata.uid,
     belonging: belongingOf(root, work),
   };
 }
@@ -131,17 +154,24 @@ async function unblockAmong(
   }
 }
 
-/** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. */
+/** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. Returns those for which nobody is named. */
 async function reckoned(
   plan: ApplyPlan,
   { memory, deps }: Begun,
   ask: (object: Prepared) => Promise<readonly Contestant[]>,
-): Promise<void> {
+): Promise<readonly Prepared[]> {
   const now = deps.clock.now();
   const wrong = plan.apply.filter(({ id }) => plan.drifted.has(id));
   const contested = wrong.filter(({ key }) => memory.contests.repairing(key, now));
   // Also of what is not seen any more: somebody may have put an object there that lacks our label.
-  await Promise.all(contested.map(async (one) => memory.contests.named(one.key, await ask(one))));
+  const unnamed = await Promise.all(
+    contested.map(async (one) => {
+      const contestants = await ask(one);
+      memory.contests.named(one.key, contestants);
+      return contestants.length === 0 ? [one] : [];
+    }),
+  );
+  return unnamed.flat();
 }
 
 /** A write that is refused or never sent is no repair: an object that cannot be written must not look like one that is fought over. */
@@ -191,8 +221,10 @@ function applyDeps(
       if (appliedAt !== undefined && !outlives(key)) memory.appliedAt.set(id, appliedAt);
       memory.record({ ...key, hash, ...(fingerprint === undefined ? {} : { fingerprint }) });
     },
-    onRefused: ({ key }, err) =>
-      log.debug({ object: describe(key), status: err.status, err }, "The target refused an object"),
+    onRefused: ({ key }, err) => {
+      if (err.status === 404 && !err.isStatus) memory.kinds.forget(key);
+      log.debug({ object: describe(key), status: err.status, err }, "The target refused an object");
+    },
   };
 }
 
@@ -237,5 +269,3 @@ function unwatched({ observation }: Begun, { entries }: Inventory): readonly Tro
     return [{ key: { apiVersion, kind: first.kind, ...where, name }, message }];
   });
 }
-
-// Answers come in any order, but equal outcomes have to read equal.

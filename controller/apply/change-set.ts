@@ -53,7 +53,7 @@ export function waitingFor(entries: Iterable<Waiting>): readonly Waiting[] {
     .toSorted((a, b) => b.count - a.count || (a.message < b.message ? -1 : 1));
 }
 
-/** Troubles in the order in which a change set has them. */
+/** Troubles in the order in which a change set has them: answers come in any order, but equal outcomes have to read equal. */
 export function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
   return troubles.toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
 }

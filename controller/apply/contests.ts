@@ -32,11 +32,26 @@ const shownObjects = 3;
 
 /**
  * Remembers how often objects were repaired. The third repair within a minute begins a contest: from then on there are 10 s, 20 s and
- * so on up to 5 minutes between two repairs, until nobody has touched the object for a minute. Times are in ms of any clock that only
- * goes on. Spec: engine.md, Guards.
+ * so on up to 5 minutes between two repairs, until nobody has touched the object for a minute. A contest that was told of when the memory began goes on with the first repair. Times are in ms of any
+ * clock that only goes on. Spec: engine.md, Guards.
  */
 export class Contests {
   readonly #repairs = new Map<string, Repairs>();
+  #begunAt: number | undefined;
+  #told = "";
+
+  /** Goes on from what was last said of contests, by a memory that is lost; empty: nothing. Called again it does nothing. */
+  begin(told: string, now: number): void {
+    if (this.#begunAt !== undefined) return;
+    this.#begunAt = now;
+    this.#told = told;
+  }
+
+  /** Milliseconds until it can be said whether what was told of before is over; 0: now. */
+  untilSureMs(now: number): number {
+    if (this.#begunAt === undefined || this.#told === "") return 0;
+    return Math.max(0, this.#begunAt + windowMs - now);
+  }
 
   /** Of all objects that are wrong now, by identity, those that are to be left alone for a while. */
   heldAmong(wrong: ReadonlySet<string>, now: number): ReadonlySet<string> {
@@ -63,7 +78,8 @@ export class Contests {
     repairs.times = [...repairs.times.filter((at) => at > now - windowMs), now];
     repairs.isWrong = false;
     repairs.wrongAt = now;
-    if (repairs.rounds === 0 && repairs.times.length < repairsOfContest) return false;
+    const isNew = repairs.rounds === 0 && !this.#isOld(key, now);
+    if (isNew && repairs.times.length < repairsOfContest) return false;
     repairs.heldUntil = now + Math.min(longestHoldMs, firstHoldMs * 2 ** repairs.rounds);
     repairs.rounds += 1;
     return true;
@@ -96,6 +112,11 @@ export class Contests {
         return { key, contestants, dueMs: Math.max(1, dueAt - now) };
       })
       .toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
+  }
+
+  /** A contest over the object was told of before, and may go on. */
+  #isOld(key: ObjectKey, now: number): boolean {
+    return this.untilSureMs(now) > 0 && this.#told.includes(`${describe(key)}: `);
   }
 
   #forget(now: number): void {

@@ -1,8 +1,16 @@
 import { ApiError } from "../../access/api-error.ts";
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import type { ObjectRef } from "../../access/kube-client.ts";
+import {
+  identityOf,
+  keyOf,
+  type KubeObject,
+  type Manifest,
+  type ObjectKey,
+} from "../../api/kubernetes.ts";
+import { type Root, rootRefOf } from "./anchor.ts";
 import { type Refused, refusedOf, unlessRefused } from "./apply-error.ts";
 import { type ChangeSet, sorted, type Trouble } from "./change-set.ts";
-import { contestantsOf } from "./contestants.ts";
+import { type Contestant, contestantsOf } from "./contestants.ts";
 import {
   changeNamespace,
   createMissing,
@@ -12,14 +20,19 @@ import {
   wantedNamespaces,
 } from "./ensure-namespaces.ts";
 import type { Work } from "./install-work.ts";
+import { inventoryTextOf, rootOver } from "./root-object.ts";
 
 /** Namespaces as an attempt is to leave them. */
 export interface Housing extends Namespaces {
   /** The outdated ones are so because somebody changed them since we saw or made them right. */
   readonly isDrift: boolean;
+  /** The root when somebody took marks off it since we saw or made it. */
+  readonly stripped: Root | undefined;
+  /** That happens again and again, and it is left alone for a while. */
+  readonly isRootHeld: boolean;
 }
 
-/** What became of the namespaces. */
+/** What became of root and namespaces. */
 export interface Housed {
   readonly repaired: readonly ObjectKey[];
   readonly parked: readonly Trouble[];
@@ -31,14 +44,24 @@ export function textOf({ component, target, desired }: Work): string {
   return JSON.stringify(wantedNamespaces({ component, target }, desired.namespaces));
 }
 
+/** The root if it lost marks since this process saw or made it; to be asked before the memory takes it in. */
+export function strippedRoot(before: Root | undefined, { memory }: Work): Root | undefined {
+  return before?.uid === memory.rootUid && before?.isMarked === false ? before : undefined;
+}
+
 /** The same namespaces without those that somebody else changes again and again, and that are left alone for a while. */
-export function unheld(namespaces: Namespaces, work: Work): Housing {
+export function unheld(
+  { namespaces, stripped }: { readonly namespaces: Namespaces } & Pick<Housing, "stripped">,
+  work: Work,
+): Housing {
   const { memory, deps } = work;
   const isDrift = memory.namespaces === textOf(work);
-  const wrong = new Set(isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : []);
-  const held = memory.namespaceContests.heldAmong(wrong, deps.clock.now());
+  const wrong = isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : [];
+  const root = stripped === undefined ? [] : [idOf(stripped.object)];
+  const held = memory.groundContests.heldAmong(new Set([...wrong, ...root]), deps.clock.now());
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
-  return { ...namespaces, outdated, isDrift };
+  const isRootHeld = root.some((id) => held.has(id));
+  return { ...namespaces, outdated, isDrift, stripped, isRootHeld };
 }
 
 /**
@@ -58,10 +81,25 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
   const having = (isForGood: boolean): readonly Trouble[] =>
     refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
   return {
-    repaired: housing.isDrift ? written.map(keyOf) : [],
+    repaired: [
+      ...(housing.stripped === undefined ? [] : [keyOf(housing.stripped.object)]),
+      ...(housing.isDrift ? written.map(keyOf) : []),
+    ],
     parked: having(false),
     failed: having(true),
   };
+}
+
+/** Writes the root; a root that was stripped is repaired thereby. */
+export function rerooted(
+  write: () => Promise<Root>,
+  { housing: { stripped }, work }: { readonly housing: Housing; readonly work: Work },
+  signal: AbortSignal,
+): Promise<Root> {
+  if (stripped === undefined) return write();
+  const live = stripped.object;
+  const manifest = rootOver(live, work, inventoryTextOf(live));
+  return reckoned(write, { drift: { ref: rootRefOf(work), live, manifest }, work }, signal);
 }
 
 /** A change set that also tells of the namespaces. */
@@ -84,31 +122,49 @@ async function changed(
   { work, housing }: { readonly work: Work; readonly housing: Housing },
   signal: AbortSignal,
 ): Promise<Change> {
-  const { target, memory } = work;
-  const key = keyOf(outdated.live);
-  if (housing.isDrift) await reckoned(outdated, work, signal);
+  const { target } = work;
+  const { live, manifest } = outdated;
+  const key = keyOf(live);
+  const change = (): Promise<KubeObject> => changeNamespace(target, outdated, signal);
   try {
-    return { object: await changeNamespace(target, outdated, signal) };
+    if (!housing.isDrift) return { object: await change() };
+    const drift = { ref: namespaceRef(live), live, manifest };
+    return { object: await reckoned(change, { drift, work }, signal) };
   } catch (error) {
-    if (housing.isDrift) memory.namespaceContests.notRepaired(key);
     // Another one by now, or not as it was: to be looked at again.
     if (!(error instanceof ApiError) || [404, 409].includes(error.status)) throw error;
     return { refusal: refusedOf(error, { key, installNamespace: target.namespace }) };
   }
 }
 
-/** Counts a repair that is about to be made, and asks who makes it necessary where that is contested. */
-async function reckoned(
-  { manifest, live }: OutdatedNamespace,
-  { target, memory, deps }: Work,
+interface Drift {
+  readonly ref: ObjectRef;
+  readonly live: KubeObject;
+  /** How it is to be. */
+  readonly manifest: Manifest;
+}
+
+/** Makes a repair and counts it, and asks who makes it necessary where that is contested. */
+async function reckoned<T>(
+  repair: () => Promise<T>,
+  { drift, work }: { readonly drift: Drift; readonly work: Work },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<T> {
+  const { groundContests } = work.memory;
+  const { ref, live, manifest } = drift;
   const key = keyOf(live);
-  if (!memory.namespaceContests.repairing(key, deps.clock.now())) return;
-  const ref = namespaceRef(live);
-  const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
-  const contestants = await unlessRefused(() => contestantsOf({ ref, body }, target, signal), []);
-  memory.namespaceContests.named(key, contestants);
+  if (groundContests.repairing(key, work.deps.clock.now())) {
+    const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
+    const ask = (): Promise<readonly Contestant[]> =>
+      contestantsOf({ ref, body }, work.target, signal);
+    groundContests.named(key, await unlessRefused(ask, []));
+  }
+  try {
+    return await repair();
+  } catch (error) {
+    groundContests.notRepaired(key);
+    throw error;
+  }
 }
 
 function idOf(live: KubeObject): string {

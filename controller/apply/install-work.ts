@@ -16,6 +16,7 @@ import type { Inventory } from "./inventory.ts";
 import { withLostJobs } from "./lost-jobs.ts";
 import { type ApplyPlan, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
+import type { OwnershipQuestion } from "./sharing.ts";
 import { scaledAmong } from "./stripped.ts";
 import type { Target } from "./target.ts";
 import type { Unblocked } from "./unblock.ts";
@@ -56,6 +57,14 @@ export interface InstallDeps {
    * come.
    */
   readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
+  /**
+   * Asked of objects that are new to an installation, and of those that are fought over: resolves with those that another component of the hub has, by identity,
+   * each with words for whose it is, and with undefined where nobody may look. Absent: nobody else has anything.
+   */
+  readonly holders?: (
+    question: OwnershipQuestion,
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, string> | undefined>;
   /** See apply.ts. */
   readonly isAwaited?: () => boolean;
   /** Called at once for each object that is done. */
@@ -79,6 +88,8 @@ export interface Begun extends Work {
   readonly mayExist: boolean;
   /** Nothing is sent before it resolves; its rejection is thrown. */
   readonly first: Promise<void>;
+  /** Nothing was ever accepted under the root, so that `first` is about everything. */
+  readonly isNewcomer: boolean;
   readonly requests: EngineRequests;
   /** Of an adoption: what it left undone. */
   readonly unadopted?: Unadopted;
@@ -136,7 +147,7 @@ export async function withTwin(
 /** The contests over objects of the installation that are not over. */
 export function contestsOf({ memory, deps }: Work): readonly Contest[] {
   const now = deps.clock.now();
-  return [...memory.namespaceContests.current(now), ...memory.contests.current(now)];
+  return [...memory.groundContests.current(now), ...memory.contests.current(now)];
 }
 
 /** Compares what is wanted with what is there, once that is known. */
@@ -168,6 +179,8 @@ function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPla
     memory.isToAudit(id) && observation.objects().get(id)?.deleting === false;
   return {
     ...plan,
+    // What was ours once and is left to another is that one's to delete.
+    prune: plan.prune.filter((entry) => !memory.sharing.left.has(identityOf(entry))),
     apply: [...plan.apply.filter((one) => !isHeld(one)), ...plan.unchanged.filter(isAudited)],
     unchanged: [...plan.unchanged.filter((one) => !isAudited(one)), ...plan.apply.filter(isHeld)],
   };

@@ -12,7 +12,15 @@ import {
   type Namespaces,
   wantedNamespaces,
 } from "./ensure-namespaces.ts";
-import { type Housing, settled, textOf, unheld, withHoused } from "./housing.ts";
+import {
+  type Housing,
+  rerooted,
+  settled,
+  strippedRoot,
+  textOf,
+  unheld,
+  withHoused,
+} from "./housing.ts";
 import {
   begun,
   contestsOf,
@@ -30,6 +38,7 @@ import { isSettled } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
 import { unlessSecond } from "./second-root.ts";
 import { selectedObjects } from "./selected-objects.ts";
+import { withLeft, withoutOthers } from "./shared-objects.ts";
 import { isUpstreams } from "./take-over.ts";
 import { mayBeUpstreams, upstreamObjects } from "./upstream-objects.ts";
 
@@ -45,23 +54,31 @@ export async function install(
   deps: InstallDeps,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const desired = deps.preparations.of(request.rendered);
+  const wanted = deps.preparations.of(request.rendered);
   // Far more likely a mistake than a wish; what is installed and its inventory stay.
-  if (desired.objects.length === 0) return untouched(desired, []);
-  const work: Work = { ...request, desired, deps };
-  if (await isIntact(work, signal)) return untouched(desired, contestsOf(work));
-  const found = await foundOn(work, signal);
+  if (wanted.objects.length === 0) return untouched(wanted, []);
+  const desired = await locatedOn(request, { wanted, deps }, signal);
+  const whole: Work = { ...request, desired, deps };
+  if (await isIntact(whole, signal)) return untouched(desired, contestsOf(whole));
+  const found = await foundOn(whole, signal);
+  await withTwin(whole, signal);
+  const { work, left } = await withoutOthers(whole, signal);
+  return withLeft(await broughtAbout(work, found, signal), left);
+}
+
+async function broughtAbout(work: Work, found: Found, signal: AbortSignal): Promise<ChangeSet> {
+  const { desired } = work;
   const { before } = found;
-  await withTwin(work, signal);
   if (mayBeUpstreams(work, before)) return adopted(work, found, signal);
   const plan = await planned(work, signal);
-  const isRooted = before?.isMarked === true && isHoused(found) && isRecorded(work);
+  const isRooted = found.namespaces.isRootHeld || before?.isMarked === true;
+  const isBased = isRooted && isHoused(found) && isRecorded(work);
   const seesAll = work.observation.refused().size === 0;
-  if (isRooted && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
+  if (isBased && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
   const housed = await settled(work, found.namespaces, signal);
   const forgotten = await forgottenBy(before, work, signal);
   const mayExist = before !== undefined || isLost(work);
-  const make = (): Promise<Root> => withIntent({ before, forgotten }, work, signal);
+  const make = (): Promise<Root> => withIntent({ ...found, forgotten }, work, signal);
   await protectedAhead(before, work, signal);
   const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
     // What has come to light may be obsolete.
@@ -71,12 +88,26 @@ export async function install(
   return withHoused(changes, housed);
 }
 
+/** The set as the target serves it; what is wrong with the target itself is said first. */
+async function locatedOn(
+  { target, memory }: InstallRequest,
+  { wanted, deps }: { readonly wanted: Desired; readonly deps: InstallDeps },
+  signal: AbortSignal,
+): Promise<Desired> {
+  try {
+    return await memory.kinds.locate(wanted, target.client, signal);
+  } catch (error) {
+    await deps.suited;
+    throw error;
+  }
+}
+
 /** Nothing is to be done, as far as this process knows without asking. */
 async function isIntact(work: Work, signal: AbortSignal): Promise<boolean> {
   const { memory, observation } = work;
   if (memory.inventory === undefined) return false;
   const plan = await planned(work, signal);
-  const isDisturbed = observation.isDisturbed() || memory.namespaceContests.isHolding;
+  const isDisturbed = observation.isDisturbed() || memory.groundContests.isHolding;
   const isQuiet = isSettled(plan) && !isDisturbed && observation.refused().size === 0;
   return isQuiet && hasTwin(work) && isRecorded(work) && memory.namespaces === textOf(work);
 }
@@ -115,8 +146,9 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   for (const object of guarded) observation.noteGuarded(object);
   if (before === undefined) await afterLoss(work, signal);
   else deps.gate?.saw(before.object);
+  const stripped = strippedRoot(before, work);
   memory.recall(before);
-  const found = { before, namespaces: unheld(namespaces, work) };
+  const found = { before, namespaces: unheld({ namespaces, stripped }, work) };
   // What is wrong was noted as it is, and only this tells of it when it cannot be put right now.
   memory.namespaces = isHoused(found) ? textOf(work) : "";
   return found;
@@ -148,12 +180,16 @@ function isLost({ memory, component }: Work): boolean {
   return memory.wasRooted || component.status?.version !== undefined;
 }
 
-/** Without its anchor an installation is lost, unless it had a second owner. */
+/** Without its anchor an installation is lost, unless it had a second owner. Another one may not be had for long: that is no other loss. */
 async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = work;
   if (!isLost(work) || target.profile === undefined) return;
-  deps.onAnchorLost?.();
-  if (memory.twin === undefined) await dropWebhooks(target, component, signal);
+  const { doneAfterLoss: done } = memory;
+  if (!done.has("told")) deps.onAnchorLost?.();
+  done.add("told");
+  if (memory.twin !== undefined || done.has("droppedWebhooks")) return;
+  await dropWebhooks(target, component, signal);
+  done.add("droppedWebhooks");
 }
 
 async function createdAhead(
@@ -236,7 +272,7 @@ async function forgottenBy(
  * takes what was sent before it for what was there before.
  */
 async function withIntent(
-  { before, forgotten }: Pick<Found, "before"> & { readonly forgotten: readonly InventoryEntry[] },
+  { before, namespaces, forgotten }: Found & { readonly forgotten: readonly InventoryEntry[] },
   work: Work,
   signal: AbortSignal,
 ): Promise<Root> {
@@ -252,7 +288,8 @@ async function withIntent(
   if (isNamed) return before;
   const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const inventory = unionOf(intent, { ...intent, entries: forgotten });
-  return writtenRoot(work, { before, inventory }, signal);
+  const write = (): Promise<Root> => writtenRoot(work, { before, inventory }, signal);
+  return rerooted(write, { housing: namespaces, work }, signal);
 }
 
 function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeSet {

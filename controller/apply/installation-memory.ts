@@ -6,6 +6,7 @@ import { encodeInventory, type Inventory, type InventoryEntry } from "./inventor
 import { mayBeAbsent } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
 import { inventoryTextOf } from "./root-object.ts";
+import { Sharing } from "./sharing.ts";
 import { Blockades } from "./unblock.ts";
 import { VanishedJobs } from "./vanished-jobs.ts";
 
@@ -15,11 +16,14 @@ import { VanishedJobs } from "./vanished-jobs.ts";
  */
 export class InstallationMemory {
   readonly contests = new Contests();
-  /** Over namespaces, which no plan tells of. */
-  readonly namespaceContests = new Contests();
+  /** Over what the installation stands on, which no plan tells of. */
+  readonly groundContests = new Contests();
   readonly blockades = new Blockades();
   readonly jobs = new VanishedJobs();
   readonly kinds = new InventoryKinds();
+  readonly sharing = new Sharing();
+  /** What was done since the root was lost, and is not to be done again before there is another one. */
+  readonly doneAfterLoss = new Set<"told" | "droppedWebhooks">();
   /** Namespaces as they were last found or made to be. */
   namespaces = "";
   /** The second owner that was last found or made. */
@@ -30,6 +34,8 @@ export class InstallationMemory {
   #audited: Set<string> | undefined;
   #rootUid: string | undefined;
   #isLost = false;
+  /** What was done after the loss, as long as the root that came since may be withdrawn. */
+  #doneBefore: readonly ("told" | "droppedWebhooks")[] = [];
   #text = "";
   #version = "";
   #complete = false;
@@ -42,6 +48,11 @@ export class InstallationMemory {
 
   set isAuditDue(isDue: boolean) {
     this.#audited = isDue ? new Set() : undefined;
+  }
+
+  /** Goes on from what was last said of contests; empty: nothing. Called again it does nothing. */
+  resume(toldContests: string, now: number): void {
+    for (const contests of [this.contests, this.groundContests]) contests.begin(toldContests, now);
   }
 
   /** An audit is due, and the object was not accepted since. */
@@ -77,6 +88,8 @@ export class InstallationMemory {
   /** Takes in what was read; knowledge that is newer stays as long as the root says what it last said. */
   recall(root: Root | undefined): void {
     this.#isLost = root === undefined && this.wasRooted;
+    if (root !== undefined) this.doneAfterLoss.clear();
+    this.#doneBefore = [];
     const text = root === undefined ? "" : inventoryTextOf(root.object);
     const isKnown = root !== undefined && root.uid === this.#rootUid && text === this.#text;
     if (!isKnown) this.#take(root, text);
@@ -85,12 +98,15 @@ export class InstallationMemory {
   /** Takes in what was written. */
   stored(root: Root): void {
     this.#isLost = false;
+    if (this.doneAfterLoss.size > 0) this.#doneBefore = [...this.doneAfterLoss];
+    this.doneAfterLoss.clear();
     this.#take(root, inventoryTextOf(root.object));
   }
 
   /** The root was removed again by ourselves, with nothing under it. */
   withdrawn(): void {
     this.#isLost = false;
+    for (const done of this.#doneBefore) this.doneAfterLoss.add(done);
     this.#take(undefined, "");
   }
 

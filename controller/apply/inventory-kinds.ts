@@ -4,20 +4,43 @@ import type { ObjectKey } from "../../api/kubernetes.ts";
 import { type ResourceType, tableResource } from "../../api/resources.ts";
 import { kindKeyOf, servedKinds } from "../finalize-kinds.ts";
 import { kindIdOf } from "../observe/sighting.ts";
-import type { Inventory } from "./inventory.ts";
+import type { Inventory, InventoryEntry } from "./inventory.ts";
 import { obsoleteEntries } from "./plan.ts";
-import type { Desired } from "./prepare.ts";
+import { type Desired, located } from "./prepare.ts";
 
 /** Where objects of a kind are found; `absent`: nowhere, the cluster does not serve it. `unknown`: nobody said. */
 export type Whereabouts = ResourceType | "absent" | "unknown";
 
 /**
- * The kinds of what an inventory names and nobody wants any more. Only the cluster knows what custom kinds among them are called in its API, once their definition is
- * no part of what is desired.
+ * The kinds of which only the cluster knows what they are called in its API: custom kinds that are desired without their definition, and those of what an
+ * inventory names and nobody wants any more.
  */
 export class InventoryKinds {
   readonly #served = new Map<string, ResourceType>();
   #absent: ReadonlySet<string> = new Set();
+  #located: { readonly desired: Desired; readonly result: Desired } | undefined;
+
+  /**
+   * A set with its objects where the cluster serves their kinds. Asks for the guessed kinds that are not known yet, with one request a group version; what is
+   * not served, or what nobody answers for, stays where it was guessed to be.
+   */
+  async locate(
+    desired: Desired,
+    client: Pick<KubeClient, "request">,
+    signal: AbortSignal,
+  ): Promise<Desired> {
+    const open = desired.guessed.filter((key) => !this.#served.has(kindKeyOf(key)));
+    if (open.length > 0) await this.#ask(open, client, signal);
+    if (this.#located?.desired !== desired) {
+      this.#located = { desired, result: located(desired, this.#served) };
+    }
+    return this.#located.result;
+  }
+
+  /** The cluster does not serve a kind where it is said to be. */
+  forget(key: Pick<ObjectKey, "apiVersion" | "kind">): void {
+    if (this.#served.delete(kindKeyOf(key))) this.#located = undefined;
+  }
 
   /** Asks for what is not known yet, with one request a group version; none where all kinds are built in or desired. */
   async lookUp(
@@ -32,21 +55,31 @@ export class InventoryKinds {
         !kinds.has(kindIdOf(entry)) &&
         !this.#served.has(kindKeyOf(entry)),
     );
-    const absent = new Set<string>();
-    const versions = Map.groupBy(open, ({ apiVersion }) => apiVersion);
+    this.#absent = await this.#ask(open, client, signal);
+  }
+
+  /** Learns where kinds are served. Returns those that somebody answered for, by `kindKeyOf`. */
+  async #ask(
+    keys: readonly (ObjectKey & Partial<Pick<InventoryEntry, "fingerprint">>)[],
+    client: Pick<KubeClient, "request">,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const answered = new Set<string>();
+    const versions = Map.groupBy(keys, ({ apiVersion }) => apiVersion);
     await Promise.all(
-      [...versions.values()].map(async (entries) => {
+      [...versions.values()].map(async (ofVersion) => {
         try {
-          const served = await servedKinds(client, entries, signal);
+          const served = await servedKinds(client, ofVersion, signal);
           for (const [kind, resource] of served) this.#served.set(kind, resource);
-          for (const entry of entries) absent.add(kindKeyOf(entry));
+          if (served.size > 0) this.#located = undefined;
+          for (const key of ofVersion) answered.add(kindKeyOf(key));
         } catch (error) {
           // One API without an answer holds neither what is desired nor what else is obsolete.
           if (!(error instanceof ApiError)) throw error;
         }
       }),
     );
-    this.#absent = absent;
+    return answered;
   }
 
   /** Of something desired, or of something that was looked up. */

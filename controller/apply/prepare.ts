@@ -7,6 +7,7 @@ import {
   type OwnerReference,
 } from "../../api/kubernetes.ts";
 import { type ResourceType, resourceFinder } from "../../api/resources.ts";
+import { foreignKindFinder, kindKeyOf } from "../finalize-kinds.ts";
 import { hashOf } from "../render/hash.ts";
 import { owned } from "../render/owner.ts";
 import type { Rendered } from "../render/rendered.ts";
@@ -30,6 +31,11 @@ export interface Desired {
   /** To be created when missing and never to be changed; not part of `objects`. */
   readonly namespaces: readonly Manifest[];
   readonly objects: readonly Prepared[];
+  /**
+   * The first object of each kind of which nothing in the set or in this program says where it is served, so that its resource is a guess, and so is
+   * that it has a namespace.
+   */
+  readonly guessed: readonly ObjectKey[];
   readonly resourceOf: (object: Pick<Manifest, "apiVersion" | "kind">) => ResourceType;
 }
 
@@ -45,13 +51,51 @@ export function prepare({ version, manifests }: Rendered): Desired {
   const resourceOf = resourceFinder(all);
   const objects = all
     .filter((manifest) => !isNamespace(manifest))
-    .map((manifest) => {
-      const key = keyOf(manifest);
-      const format = outlives(manifest) ? definitionFormat : bodyFormat;
-      const hash = hashOf({ bodyFormat: format, manifest }).slice(0, hashLength);
-      return { key, id: identityOf(key), resource: resourceOf(manifest), manifest, hash };
-    });
-  return { version, namespaces: all.filter(isNamespace), objects, resourceOf };
+    .map((manifest) => preparedObject(manifest, resourceOf(manifest)));
+  const isForeign = foreignKindFinder(all);
+  const guessed = firstsOf(objects.filter(({ key }) => isForeign(key)));
+  return { version, namespaces: all.filter(isNamespace), objects, guessed, resourceOf };
+}
+
+/**
+ * A set with its objects of guessed kinds where a cluster serves them, by `kindKeyOf`. Those of cluster-scoped kinds have no namespace then, and no
+ * owner either. The set itself where that changes nothing.
+ */
+export function located(desired: Desired, served: ReadonlyMap<string, ResourceType>): Desired {
+  const kinds = new Map(
+    desired.guessed.flatMap((key) => {
+      const resource = served.get(kindKeyOf(key));
+      return resource === undefined ? [] : [[kindKeyOf(key), resource] as const];
+    }),
+  );
+  if (kinds.size === 0) return desired;
+  const objects = desired.objects.map((object) => {
+    const resource = kinds.get(kindKeyOf(object.key));
+    return resource === undefined
+      ? object
+      : preparedObject(placed(object.manifest, resource), resource);
+  });
+  const resourceOf: Desired["resourceOf"] = (kind) =>
+    kinds.get(kindKeyOf(kind)) ?? desired.resourceOf(kind);
+  return { ...desired, objects, resourceOf };
+}
+
+function preparedObject(manifest: Manifest, resource: ResourceType): Prepared {
+  const key = keyOf(manifest);
+  const format = outlives(manifest) ? definitionFormat : bodyFormat;
+  const hash = hashOf({ bodyFormat: format, manifest }).slice(0, hashLength);
+  return { key, id: identityOf(key), resource, manifest, hash };
+}
+
+function firstsOf(objects: readonly Prepared[]): readonly ObjectKey[] {
+  const keys = objects.map(({ key }) => key).toReversed();
+  return [...new Map(keys.map((key) => [kindKeyOf(key), key])).values()];
+}
+
+function placed(manifest: Manifest, { namespaced }: ResourceType): Manifest {
+  if (namespaced) return manifest;
+  const { namespace: _, ...metadata } = manifest.metadata;
+  return { ...manifest, metadata };
 }
 
 /** Remembers what was prepared for as long as the rendering lives, so that equal components of a fleet share it. */

@@ -1,12 +1,12 @@
 import { ApiError } from "../../access/api-error.ts";
 import { foreignText } from "../../access/foreign-text.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
-import { componentUidLabel } from "../../api/anchor.ts";
-import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import type { ResourceType } from "../../api/resources.ts";
-import { type Belonging, isStray, isWebhookConfiguration } from "../finalize-plan.ts";
+import { objectRefOf } from "../../access/object-ref.ts";
+import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { type Belonging, isOurs, isWebhookConfiguration } from "../finalize-plan.ts";
 import { missingRightIn } from "../missing-right.ts";
 import type { ObservedObject } from "../observe/observation.ts";
+import { obstacleIn } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Whereabouts } from "./inventory-kinds.ts";
 import type { InventoryEntry } from "./inventory.ts";
@@ -15,8 +15,7 @@ export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;
   readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => Whereabouts;
   readonly observed: ReadonlyMap<string, ObservedObject>;
-  readonly componentUid: string;
-  /** What makes an object ours that lost our label. */
+  /** What makes an object ours that no watch shows. */
   readonly belonging: Belonging;
 }
 
@@ -77,9 +76,9 @@ async function removed(
   // Without its kind nothing of it is left.
   if (place === "absent") return undefined;
   if (place === "unknown") return { key, fate: "failed", message: unknownMessage };
-  const ref = refOf(key, place);
+  const ref = objectRefOf(key, place);
   try {
-    const found = record ?? (await unlabelled(ref, deps, signal));
+    const found = record ?? (await unwatched(ref, deps, signal));
     if (found === undefined) return undefined;
     if (found.deleting) return lingering(key, found.finalizers);
     const options = { propagationPolicy: "Background", uid: found.uid } as const;
@@ -93,37 +92,28 @@ async function removed(
   }
 }
 
-function refOf({ namespace, name }: ObjectKey, kind: ResourceType): ObjectRef {
-  const resource = { ...kind, namespaced: namespace !== undefined };
-  return namespace === undefined ? { resource, name } : { resource, namespace, name };
-}
-
 function refused(error: ApiError, key: ObjectKey, isKnown: boolean): Result | undefined {
   // Never accepted, not to be seen, and nobody may look: there is nothing of it.
   if (error.status === 403 && !isKnown) return undefined;
   // Another uid: created again by somebody else since it was seen.
   if (error.status === 409) return { key, fate: "pruned", message: "" };
   const right = missingRightIn(error.message);
-  const lack = right === undefined ? "" : `: the controller lacks ${right}`;
-  const message = `Obsolete, but its deletion is refused with status ${error.status}${lack}`;
+  const lack = right === undefined ? obstacleIn(error.message) : `the controller lacks ${right}`;
+  const why = lack === undefined ? "" : `: ${lack}`;
+  const message = `Obsolete, but its deletion is refused with status ${error.status}${why}`;
   return { key, fate: "failed", message };
 }
 
-/** What no watch shows may have lost the label by which it is watched. */
-async function unlabelled(
+/** What no watch shows may have lost the label by which it is watched, or the watch has not told of it yet. */
+async function unwatched(
   ref: ObjectRef,
-  { client, belonging, componentUid }: PruneDeps,
+  { client, belonging }: PruneDeps,
   signal: AbortSignal,
 ): Promise<Pick<ObservedObject, "uid" | "deleting" | "finalizers"> | undefined> {
   const object = await client.get(ref, { metadataOnly: true }, signal);
-  if (object === undefined || !isOurs(object)) return undefined;
+  if (object === undefined || !isOurs(object, belonging)) return undefined;
   const { uid, deletionTimestamp, finalizers = [] } = object.metadata;
   return { uid, deleting: deletionTimestamp !== undefined, finalizers };
-
-  function isOurs(found: KubeObject): boolean {
-    // With the label it is one that the watch has not told of yet.
-    return found.metadata.labels?.[componentUidLabel] === componentUid || isStray(found, belonging);
-  }
 }
 
 function lingering(key: ObjectKey, finalizers: readonly string[] = []): Result {

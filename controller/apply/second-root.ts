@@ -1,7 +1,6 @@
 import { ApiError } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
-import { knownResource } from "../../api/resources.ts";
-import type { Root } from "./anchor.ts";
+import { type Root, rootRefOf } from "./anchor.ts";
 import type { Work } from "./install-work.ts";
 
 interface Rooted {
@@ -17,6 +16,8 @@ interface Attempt {
   readonly root: Root;
   /** Awaited by whoever is about to write; rejects otherwise. */
   readonly first: Promise<void>;
+  /** Nothing was ever accepted under it. */
+  readonly isNewcomer: boolean;
 }
 
 /**
@@ -29,14 +30,14 @@ export async function unlessSecond<T>(
   carryOut: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
   const { deps } = work;
-  const isUnproven = before === undefined || isUntouched(before);
+  const isNewcomer = before === undefined || isUntouched(before);
   const making = make();
-  const first = (isUnproven ? deps.assertFirst?.(making, signal) : undefined) ?? Promise.resolve();
+  const first = (isNewcomer ? deps.assertFirst?.(making, signal) : undefined) ?? Promise.resolve();
   let refusal: unknown;
   first.catch((reason: unknown) => (refusal = reason));
   const root = await making;
   try {
-    return await carryOut({ root, first });
+    return await carryOut({ root, first, isNewcomer });
   } catch (error) {
     if (error === refusal && isOfNeighbour(error)) await withdraw(root, work, signal);
     throw error;
@@ -55,12 +56,11 @@ function isOfNeighbour(error: unknown): boolean {
 
 /** Nothing is owned by it yet. One that stays is asked about again. */
 async function withdraw(
-  { key: { namespace, name }, uid }: Root,
-  { target, memory, deps }: Work,
+  { uid }: Root,
+  { component, target, memory, deps }: Work,
   signal: AbortSignal,
 ): Promise<void> {
-  const resource = knownResource("v1", "ConfigMap");
-  const ref = { resource, name, ...(namespace === undefined ? {} : { namespace }) };
+  const ref = rootRefOf({ component, target });
   try {
     await target.client.remove(ref, { propagationPolicy: "Background", uid }, signal);
     memory.withdrawn();

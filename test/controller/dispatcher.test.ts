@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
 
+import { abortable } from "../../access/abortable.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { Component } from "../../api/component.ts";
+import { componentKinds } from "../../api/component.ts";
 import { Preparations } from "../../controller/apply/prepare.ts";
 import { ClusterVersions } from "../../controller/cluster-versions.ts";
 import { keyTextOf } from "../../controller/component-key.ts";
 import { Dispatcher } from "../../controller/dispatcher.ts";
+import { forceOrphanAnnotation } from "../../controller/force-orphan.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { Neighbours } from "../../controller/neighbours.ts";
 import { BoundedCache } from "../../controller/render/bounded-cache.ts";
@@ -34,8 +37,10 @@ function hubWithOne() {
   return hub;
 }
 
-function hubWithNone({ patch = unexpected }: { readonly patch?: KubeClient["patch"] } = {}) {
-  const memory = new MemoryHub();
+function hubWithNone({
+  memory = new MemoryHub(),
+  patch = unexpected,
+}: { readonly memory?: MemoryHub; readonly patch?: KubeClient["patch"] } = {}) {
   const stored = (): Component => asComponent(memory.find(kind, name)) ?? unexpected();
   const client: KubeClient = {
     get: (...args) => memory.get(...args),
@@ -155,6 +160,42 @@ test("a status that somebody wipes while the Events about it are told is written
   for (const { taken } of told) taken();
   await clock.advance(1_000);
   expect(stored().status?.conditions).toEqual(written.status?.conditions);
+});
+
+test("a removal that is running ends as soon as its component may go without, and not before", async () => {
+  const memory = new MemoryHub();
+  const hub = hubWithNone({ memory, patch: (...args) => memory.patch(...args) });
+  const { clock, told, dispatcher, stored, deps } = hub;
+  await using _dispatcher = dispatcher;
+  const signals: AbortSignal[] = [];
+  // A cluster that answers so slowly that its connection takes as long as the test.
+  const acquire = (_ref: unknown, signal: AbortSignal): Promise<never> => {
+    signals.push(signal);
+    return abortable(new Promise<never>(() => undefined), signal);
+  };
+  const spokes = { ...deps.spokes, acquire };
+  dispatcher.start({ deps: { ...deps, spokes }, mayWrite: () => true });
+  const { finalizer } = componentKinds.KnativeServing;
+  const metadata = { deletionTimestamp: "2026-01-02T00:00:00Z", finalizers: [finalizer] };
+  const clusterProfileRef = { namespace: "knative-serving", name: "c" };
+  memory.edit(kind, name, serving({ metadata, spec: { clusterProfileRef } }));
+  dispatcher.componentChanged(stored(), undefined);
+  await clock.advance(0);
+  const annotate = async (annotations: Readonly<Record<string, string>>): Promise<void> => {
+    const before = stored();
+    memory.edit(kind, name, { metadata: { ...before.metadata, annotations } });
+    dispatcher.componentChanged(stored(), before);
+    await clock.advance(1_000);
+  };
+  await annotate({ [forceOrphanAnnotation]: "another" });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  await annotate({ [forceOrphanAnnotation]: stored().metadata.uid });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  for (const { taken } of told) taken();
+  await clock.advance(1_000);
+  expect(told.map(({ happening }) => happening.reason)).toContain("Orphaned");
+  expect(stored().metadata["finalizers"]).toEqual([]);
+  expect(signals).toHaveLength(1);
 });
 
 test("a component that went without us is guarded no longer", async () => {

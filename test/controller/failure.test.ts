@@ -57,6 +57,13 @@ test.each([
       "The hub: PATCH /api/v1/namespaces/a was answered 400: the admission webhook all.example.com denies it",
   },
   {
+    name: "what is too large",
+    error: answer(422, "Invalid", "secret: Too long: may not be more than 1048576 bytes"),
+    reason: "ApplyFailed",
+    message:
+      "The hub: PATCH /api/v1/namespaces/a was answered 422 Invalid: it is larger than the cluster can store",
+  },
+  {
     name: "another answer",
     error: answer(422, "Invalid"),
     reason: "ApplyFailed",

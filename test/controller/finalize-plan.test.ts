@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import {
-  isStray,
+  isOurs,
   isWebhookConfiguration,
   leftMessage,
   partsOf,
@@ -83,8 +83,9 @@ describe("webhook configurations", () => {
   });
 });
 
-describe("an object of the inventory without our label is ours", () => {
+describe("an object of the inventory is ours", () => {
   const belonging: Belonging = {
+    componentUid: "component",
     ownerUid: "anchor",
     componentLabel: "knative-eventing",
     fieldManager: "knfleet-hub",
@@ -94,6 +95,7 @@ describe("an object of the inventory without our label is ours", () => {
   const owner = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "anchor" };
   const named = { labels: { "app.kubernetes.io/name": "knative-eventing" } };
   const applied = { managedFields: [{ manager: "knfleet-hub", operation: "Apply" }] };
+  const ownLabel = { labels: { "knfleet.dev/component-uid": "component" } };
   const labelOfAnother = { labels: { "knfleet.dev/component-uid": "another" } };
 
   const table: readonly {
@@ -129,13 +131,18 @@ describe("an object of the inventory without our label is ours", () => {
     { what: "cluster-scoped, only named as ours", ours: false, metadata: named },
     { what: "cluster-scoped, only applied by us", ours: false, metadata: applied },
     {
+      what: "labelled by its own component, which a view may not show yet",
+      ours: true,
+      metadata: { ...inNamespace, ...ownLabel },
+    },
+    {
       what: "labelled by another component",
       ours: false,
       metadata: { ...inNamespace, ...labelOfAnother, ownerReferences: [owner] },
     },
   ];
   test.each(table)("$what: $ours", ({ ours, metadata }) => {
-    expect(isStray(object("a", metadata), belonging)).toBe(ours);
+    expect(isOurs(object("a", metadata), belonging)).toBe(ours);
   });
 });
 
@@ -164,6 +171,12 @@ describe("what is left", () => {
     });
     expect(leftMessage([remnantOf(held, configMaps)])).toBe(
       "Waiting for the deletion of ConfigMap ns/a (finalizer a.example.com/a, z.example.com/b)",
+    );
+  });
+
+  test("is named with what refuses its deletion", () => {
+    expect(leftMessage(remnants(["a"]), "the webhook b.test does not answer")).toBe(
+      "Waiting for the deletion of ConfigMap ns/a: the webhook b.test does not answer",
     );
   });
 

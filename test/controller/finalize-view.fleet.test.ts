@@ -5,6 +5,8 @@ import { componentUidLabel } from "../../api/anchor.ts";
 import { keyOf } from "../../api/kubernetes.ts";
 import { encodeInventory } from "../../controller/apply/inventory.ts";
 import { builtInReleaseKinds, customReleaseKinds } from "../../controller/finalize-kinds.ts";
+import { sweepScopeOf } from "../../controller/finalize-scope.ts";
+import { Sweep } from "../../controller/finalize-sweep.ts";
 import { finalize, type FinalizeDeps } from "../../controller/finalize.ts";
 import type { Observation } from "../../controller/observe/observation.ts";
 import { observe } from "../../controller/observe/observe.ts";
@@ -151,6 +153,18 @@ describe("with a view that follows the installation", () => {
     expect(await existing(admin, [...installed.keys, installed.root.key])).toEqual([]);
   });
 
+  test("what a view does not show yet is found before all is taken for gone", async () => {
+    const installed = await install("not-yet-seen", ["ConfigMap", "ClusterRole"]);
+    const scope = await sweepScopeOf(installed.root, installed, signal);
+    const view = { objects: () => new Map<string, never>() };
+    const sweep = new Sweep(spoke.client, { ...scope, view }, silentLog);
+    await sweep.removeInventory(signal);
+    const remnants = await sweep.remnants(signal);
+    expect(remnants.map(({ key }) => key.kind).toSorted()).toEqual(["ClusterRole", "ConfigMap"]);
+    await sweep.remove(remnants, signal);
+    expect(await existing(admin, installed.keys)).toEqual([]);
+  });
+
   test("what a view cannot tell is looked for: the finalizer that holds an object", async () => {
     const installed = await install("held-in-view", ["ConfigMap", "Secret"]);
     await using observation = await viewOf(installed);
@@ -220,7 +234,7 @@ describe("what happened to the cluster meanwhile", () => {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       await expect(finalized(installed, { patienceMs: 200 })).rejects.toMatchObject({
         reason: "ClusterBusy",
-        message: `Waiting for the deletion of ConfigMap held-root/${key.name}`,
+        message: `Waiting for the deletion of ConfigMap held-root/${key.name} (finalizer example.com/hold)`,
       });
     }
     const waiting = finalized(installed);

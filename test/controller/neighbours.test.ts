@@ -1,91 +1,17 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
 import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import type { Component, ComponentKind } from "../../api/component.ts";
-import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import type { Component } from "../../api/component.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
 import type { SeenRoot } from "../../controller/apply/anchor.ts";
-import { encodeInventory } from "../../controller/apply/inventory.ts";
-import { rootManifest } from "../../controller/apply/root-object.ts";
-import type { Target } from "../../controller/apply/target.ts";
 import { Neighbours } from "../../controller/neighbours.ts";
-import { eventing, serving } from "./apply/installer.ts";
+import { eventing } from "./apply/installer.ts";
+import { bornAt, type Cluster, component, hubId, role, rootOf, targetOf } from "./neighbourhood.ts";
 
 const { signal } = new AbortController();
-const hubId = "hub-a";
-const role: Manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "shared" } };
-
-function component(kind: ComponentKind, namespace: string, profile = "one"): Component {
-  const made = kind === "KnativeServing" ? serving : eventing;
-  const clusterProfileRef = { namespace: "fleet", name: profile };
-  return made({ clusterProfileRef }, { namespace, uid: `${kind} ${namespace}` });
-}
-
-interface Cluster {
-  readonly uid?: string;
-  readonly roots?: readonly KubeObject[];
-  /** As they were before the newcomer's own was made. */
-  readonly before?: readonly KubeObject[];
-  /** Answer to all questions. */
-  readonly refusal?: ApiError;
-  /** Told of each question who it is. */
-  readonly onAsked?: () => void;
-}
-
-/** Where a component goes: a cluster that answers as it is told. */
-function targetOf(
-  { metadata: { namespace }, spec }: Component,
-  { uid = "cluster", roots = [], before = [], refusal, onAsked = () => undefined }: Cluster = {},
-): Target {
-  const asked = async <T>(answer: T): Promise<T> => {
-    if (refusal !== undefined) throw refusal;
-    return answer;
-  };
-  const identity = {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: "kube-system", uid, resourceVersion: "1" },
-  };
-  const answers: Pick<KubeClient, "get" | "list" | "request"> = {
-    request: () => asked({ items: before }),
-    get: () => {
-      onAsked();
-      return asked(identity);
-    },
-    list: () => asked({ items: roots, resourceVersion: "1" }),
-  };
-  const profile = spec?.clusterProfileRef;
-  return {
-    client: Object.assign(Object.create(null), answers),
-    namespace,
-    hubId,
-    fieldManager: "knfleet-a",
-    ...(profile === undefined ? {} : { profile }),
-  };
-}
-
-function rootOf(of: Component, inventory: readonly Manifest[] | undefined, hub = hubId) {
-  const target = { namespace: of.metadata.namespace, hubId: hub, ...profileOf(of) };
-  const entries = inventory?.map(({ apiVersion, kind, metadata: { namespace, name = "" } }) => ({
-    apiVersion,
-    kind,
-    name,
-    hash: "",
-    ...(namespace === undefined ? {} : { namespace }),
-  }));
-  const text = entries && encodeInventory({ version: "1.23.0", complete: true, entries });
-  const manifest = rootManifest({ component: of, target }, text ?? "");
-  const { name = "" } = manifest.metadata;
-  return {
-    ...manifest,
-    metadata: { ...manifest.metadata, name, uid: "root", resourceVersion: "1" },
-  };
-}
-
-function profileOf({ spec }: Component) {
-  const profile = spec?.clusterProfileRef;
-  return profile === undefined ? {} : { profile };
-}
 
 interface Try extends Cluster {
   readonly manifests?: readonly Manifest[];
@@ -97,6 +23,13 @@ function tried(one: Component, { manifests = [role], all = [], ...rest }: Try): 
   const { neighbours = new Neighbours(), ...cluster } = rest;
   const newcomer = { component: one, target: targetOf(one, cluster), manifests };
   return neighbours.assertRoom(newcomer, () => all, signal);
+}
+
+/** What is left after a full collection. */
+function heapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return process.memoryUsage().heapUsed;
 }
 
 const first = component("KnativeEventing", "first");
@@ -214,6 +147,26 @@ describe("of two newcomers at the same time", () => {
     await expect(tried(second, { neighbours, all, manifests })).resolves.toBeUndefined();
   });
 
+  test("nothing is remembered of those that are gone, whichever cluster they were for", async () => {
+    const neighbours = new Neighbours();
+    const come = async (from: number, to: number): Promise<void> => {
+      for (let number = from; number < to; number += 1) {
+        const one = component("KnativeEventing", `number-${number}`);
+        const manifests = Array.from({ length: 2_000 }, (_, index) => ({
+          ...role,
+          metadata: { name: `of-${number}-${index}` },
+        }));
+        await tried(one, { neighbours, all: [one, second], uid: `cluster-${number}`, manifests });
+      }
+    };
+    await come(0, 20);
+    const before = heapBytes();
+    await come(20, 120);
+    // Of 200,000 names that would be twice as much.
+    expect(heapBytes() - before).toBeLessThan(5_000_000);
+    await come(120, 121);
+  });
+
   test("the hub itself is known also through a ClusterProfile", async () => {
     const neighbours = new Neighbours();
     const local = eventing({}, { namespace: "local", uid: "local" });
@@ -225,10 +178,6 @@ describe("of two newcomers at the same time", () => {
   });
 });
 
-const bornAt = (creationTimestamp: string, root: KubeObject, uid: string): KubeObject => ({
-  ...root,
-  metadata: { ...root.metadata, uid, creationTimestamp },
-});
 describe("a newcomer whose root was just made", () => {
   const own = bornAt("2026-01-01T00:00:05Z", rootOf(second, [role]), "own");
 

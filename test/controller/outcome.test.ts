@@ -97,7 +97,8 @@ describe("statusOf", () => {
 
   test("what failed before is said until it is known better, also while work goes on", () => {
     const lost = failed(new FleetError("ClusterProfileNotReady", "Not healthy"), neither);
-    const status = statusOf(after(lost), { kind: "working", steps: neither }, now);
+    const progress = { done: 81, total: 150, waiting: [], failed: 0 };
+    const status = statusOf(after(lost), { kind: "working", steps: neither, progress }, now);
     expect(lines(status)).toContain(
       "TargetClusterResolved=False | ClusterProfileNotReady | Not healthy",
     );
@@ -273,7 +274,8 @@ describe("statusOf", () => {
 
   test("a condition that is new to a ready component begins as True", () => {
     const old = serving({ status: { conditions: [{ type: "Ready", status: "True" }] } });
-    const status = statusOf(old, { kind: "working", steps: neither }, now);
+    const progress = { done: 150, total: 150, waiting: [], failed: 0 };
+    const status = statusOf(old, { kind: "working", steps: neither, progress }, now);
     expect(lines(status)).toContain("TargetClusterResolved=True");
   });
 

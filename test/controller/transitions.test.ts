@@ -24,14 +24,24 @@ const lost: Outcome = {
   error: new FleetError("SpokeUnreachable", "Silent", { code: "Unreachable" }),
 };
 
-function applied(version: string, waiting: readonly string[] = []): Outcome {
+/** `stuck` are those of the waiting that do not come up by themselves. */
+function applied(
+  version: string,
+  waiting: readonly string[] = [],
+  stuck: readonly string[] = [],
+): Outcome {
   return {
     kind: "applied",
     version,
     paths: [],
     changes: { applied: [], unchanged: 150, parked: [], failed: [] },
-    readiness: { available: waiting.length === 0, message: waiting.join(", ") },
+    readiness: { available: waiting.length === 0, message: waiting.join(", "), stuck },
   };
+}
+
+/** Deployments that do not come up, of which it is known why. */
+function blocked(version: string, ...causes: readonly string[]): Outcome {
+  return applied(version, causes, causes);
 }
 
 function removing(left: number): Outcome {
@@ -83,6 +93,70 @@ test.each([
     events: ["Normal Recovered", "Normal Ready"],
   },
   {
+    name: "a Deployment that is down when its spoke is back",
+    outcomes: [applied("1.23.0"), lost, applied("1.23.0", ["a"])],
+    events: ["Normal Recovered", "Warning NotReady"],
+  },
+  {
+    name: "a Deployment that is down when its spoke is back and another failure over",
+    outcomes: [applied("1.23.0"), lost, busy, applied("1.23.0", ["a"])],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "a start of Deployments when a spoke is back",
+    outcomes: [working, lost, applied("1.23.0", ["a"])],
+    events: ["Normal Recovered"],
+  },
+  {
+    name: "a Deployment that cannot start",
+    outcomes: [working, applied("1.23.0", ["a"]), blocked("1.23.0", "a (quota)")],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "another Deployment that cannot start either",
+    outcomes: [
+      working,
+      blocked("1.23.0", "a (quota)"),
+      blocked("1.23.0", "a (quota)", "b (quota)"),
+    ],
+    events: [],
+  },
+  {
+    name: "a Deployment that cannot start for another cause than before",
+    outcomes: [working, blocked("1.23.0", "a (quota)"), blocked("1.23.0", "a (image)")],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "the cause for which a Deployment went down",
+    outcomes: [applied("1.23.0"), applied("1.23.0", ["a"]), blocked("1.23.0", "a (image)")],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "a rollout of a new version",
+    outcomes: [applied("1.22.0"), changing, applied("1.23.0", ["a"])],
+    events: [],
+  },
+  {
+    name: "a rollout of a new version that was sent before it was told of",
+    outcomes: [applied("1.22.0"), applied("1.23.0", ["a"])],
+    events: [],
+  },
+  {
+    name: "a rollout of a changed specification",
+    outcomes: [applied("1.23.0"), changing, applied("1.23.0", ["a"])],
+    events: [],
+  },
+  {
+    name: "a rollout that cannot go on",
+    outcomes: [applied("1.22.0"), changing, blocked("1.23.0", "a (image)")],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "the end of a rollout",
+    outcomes: [applied("1.22.0"), changing, applied("1.23.0", ["a"]), applied("1.23.0")],
+    events: ["Normal Installed", "Normal Ready"],
+  },
+  {
     name: "a change that begins",
     outcomes: [applied("1.22.0"), changing],
     events: ["Normal Installing"],
@@ -115,6 +189,15 @@ test.each([
   },
 ])("$name is worth the Events $events", ({ outcomes, events }) => {
   expect(eventsAfter(...outcomes)).toEqual(events);
+});
+
+test("a rollout of a changed specification is worth no Event, also when nothing told that it began", () => {
+  const outcome = applied("1.23.0", ["a"]);
+  const before = statusOf(serving(), applied("1.23.0"), now);
+  const afterOf = (generation: number): ComponentStatus =>
+    statusOf(serving({ metadata: { generation }, status: before }), outcome, now);
+  expect(happeningsOf(before, afterOf(2), outcome)).toEqual([]);
+  expect(happeningsOf(before, afterOf(1), outcome)).toHaveLength(1);
 });
 
 function statusWith(status: Condition["status"], reason: string): ComponentStatus {

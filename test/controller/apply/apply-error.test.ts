@@ -198,6 +198,23 @@ describe("a refusal", () => {
       message: "etcdserver: request timed out",
       kind: "temporary",
     },
+    ...[
+      "etcdserver: request is too large",
+      "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2523456 vs. 2097152)",
+    ].map((message) => ({
+      what: "of what etcd does not take",
+      status: 500,
+      message,
+      kind: "permanent",
+      says: "It is larger than the cluster can store",
+    })),
+    {
+      what: "of a ConfigMap that is too large",
+      status: 422,
+      message: 'ConfigMap "a" is invalid: []: Too long: may not be more than 1048576 bytes',
+      kind: "invalid",
+      says: "It is larger than the cluster can store",
+    },
     { what: "of a write at the same time", status: 409, kind: "temporary" },
     {
       what: "by a busy server",

@@ -8,6 +8,7 @@ const id = identityOf(key);
 const wrong = new Set([id]);
 const fine = new Set<string>();
 const argo = { manager: "argocd-controller", fields: ["data.x"] };
+const told = contestMessage([{ key, contestants: [argo], dueMs: 1 }]);
 let contests: Contests;
 
 beforeEach(() => {
@@ -32,6 +33,19 @@ describe("a contest begins", () => {
   test("not with three repairs in more than a minute", () => {
     expect(repairedAt(0, 30, 61, 95)).toEqual([false, false, false, false]);
     expect(contests.current(95_000)).toEqual([]);
+  });
+
+  test("with the first repair when it was told of before this memory began", () => {
+    contests.begin(`Secret ns/b: Contested by c: d; ${told}`, 0);
+    expect(contests.repairing({ ...key, name: "aa" }, 10_000)).toBe(false);
+    expect(repairedAt(10)).toEqual([true]);
+    expect(isHeldAt(19)).toBe(true);
+  });
+
+  test("not with the first repair a minute after that", () => {
+    contests.begin(told, 0);
+    contests.begin(told, 30_000);
+    expect(repairedAt(60)).toEqual([false]);
   });
 
   test("not with repairs that were refused", () => {
@@ -132,4 +146,15 @@ test("the message names object, manager and fields, and is short", () => {
       "ConfigMap ns/a: Contested by argocd-controller: data.x; " +
       "ConfigMap ns/a: Contested by argocd-controller: data.x (and 2 more objects)",
   );
+});
+
+test("whether a contest of before is over can be said after a minute, and at once where there was none", () => {
+  const without = new Contests();
+  without.begin("", 0);
+  without.begin(told, 0);
+  expect(without.untilSureMs(0)).toBe(0);
+  contests.begin(told, 1_000);
+  expect([1_000, 31_000, 61_000].map((now) => contests.untilSureMs(now))).toEqual([
+    60_000, 30_000, 0,
+  ]);
 });

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 
+import { anchorAnnotations } from "../../../api/anchor.ts";
 import { type KubeObject, keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { rootKeyOf } from "../../../controller/apply/root-object.ts";
 import { systemClock } from "../../../controller/clock.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -150,4 +152,50 @@ test("a fight over a label of the namespace is told of by name, slowed down, and
   const since = new Date();
   expect(await after(100_000)).toMatchObject({ repaired: [], contested: [] });
   expect(await sentTo(spoke, since)).toEqual([]);
+});
+
+test("a fight over the marks of the anchor is told of by name, and slowed down", async () => {
+  const spoke = fleet().spoke(0);
+  const { admin } = spoke;
+  const component = eventing({}, { namespace: "anchored", uid });
+  await using opened = await openInstaller(spoke, { component });
+  const { installer } = opened;
+  const rendered = renderedOf(manifestOf("v1 ConfigMap anchored/one"));
+  await installer.install({ rendered });
+  const key = rootKeyOf(installer);
+  const { protected: mark } = anchorAnnotations;
+  const isMarked = async () => (await admin.get(key))?.metadata.annotations?.[mark] === "true";
+  const round = async () => {
+    const { namespace, name } = key;
+    const metadata = { namespace, name, annotations: { [mark]: "false" } };
+    const stripped = { apiVersion: "v1", kind: "ConfigMap", metadata };
+    await admin.apply(stripped, { fieldManager: "cleaner" });
+    await waitFor("that to be seen", () => Promise.resolve(installer.observation.isDisturbed()));
+    return after(0);
+  };
+  const after = (aheadMs: number, set = rendered) =>
+    installer.install({
+      rendered: set,
+      clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+    });
+  const fields = [`metadata.annotations.${mark}`];
+  const contest = { key, contestants: [{ manager: "cleaner", fields }] };
+  for (const contested of [[], [], [contest]]) {
+    expect(await round()).toMatchObject({ repaired: [key], contested });
+    expect(await isMarked()).toBe(true);
+  }
+  expect(await round()).toMatchObject({ repaired: [], contested: [contest] });
+  expect(await after(5_000)).toMatchObject({ repaired: [], contested: [contest] });
+  expect(await isMarked()).toBe(false);
+  expect(await after(11_000)).toMatchObject({ repaired: [key], contested: [contest] });
+  expect(await isMarked()).toBe(true);
+
+  // What there is to do is done all the same.
+  expect(await round()).toMatchObject({ repaired: [] });
+  const next = renderedOf(manifestOf("v1 ConfigMap anchored/two"));
+  expect(await after(12_000, next)).toMatchObject({
+    applied: [keyOf(manifestOf("v1 ConfigMap anchored/two"))],
+    contested: [contest],
+  });
+  expect(await isMarked()).toBe(true);
 });

@@ -6,12 +6,14 @@ import type { KubeClient } from "../../../access/kube-client.ts";
 import type { Component, KnativeEventing, KnativeServing } from "../../../api/component.ts";
 import type { Root } from "../../../controller/apply/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
+import type { InstallDeps } from "../../../controller/apply/install-work.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { Preparations } from "../../../controller/apply/prepare.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import { type Clock, systemClock } from "../../../controller/clock.ts";
+import { Neighbours } from "../../../controller/neighbours.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
 import { openReleases, type Releases } from "../../../controller/render/release.ts";
@@ -59,6 +61,7 @@ export class Installer implements AsyncDisposable {
   readonly changes: ObservedChange[] = [];
   readonly #releases: Releases;
   readonly #preparations = new Preparations();
+  readonly #neighbours = new Neighbours();
   #observation: Observation;
   #memory = new InstallationMemory();
 
@@ -86,7 +89,7 @@ export class Installer implements AsyncDisposable {
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
     const { onProgress, onUnblocked, onAdopted, suited, assertFirst, isAwaited } = options;
-    const { isNew = false } = options;
+    const { isNew = false, all } = options;
     const known = { observation: this.#observation, memory: this.#memory };
     return install(
       { component, rendered, target, ...known, isNew },
@@ -100,9 +103,19 @@ export class Installer implements AsyncDisposable {
         isAwaited,
         onUnblocked,
         assertFirst,
+        ...(all === undefined ? {} : this.#neighbourhood(all)),
       },
       options.signal ?? AbortSignal.timeout(100_000),
     );
+  }
+
+  #neighbourhood(all: readonly Component[]): Pick<InstallDeps, "holders"> {
+    const { component, target } = this;
+    const newcomer = { component, target };
+    return {
+      holders: (question, signal) =>
+        this.#neighbours.holders(newcomer, { ...question, all: () => all }, signal),
+    };
   }
 
   /** The next install sends again what seems to be right. */
@@ -166,6 +179,8 @@ export interface InstallOptions {
   readonly isAwaited?: () => boolean;
   readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
   readonly isNew?: boolean;
+  /** All components of the hub, which share no objects with this one then. */
+  readonly all?: readonly Component[];
   readonly clock?: Clock;
 }
 

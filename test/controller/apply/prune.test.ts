@@ -7,6 +7,7 @@ import { prune, type PruneDeps } from "../../../controller/apply/prune.ts";
 import type { ObservedObject } from "../../../controller/observe/observation.ts";
 
 const belonging = {
+  componentUid: "component",
   ownerUid: "uid-of-root",
   componentLabel: "knative-eventing",
   fieldManager: "knfleet-test",
@@ -34,7 +35,6 @@ function deps(
 ): PruneDeps {
   return {
     client: { get, remove },
-    componentUid: "component",
     belonging,
     resourceOf: ({ apiVersion, kind }) => knownResource(apiVersion, kind),
     observed: new Map(observed.map((record) => [identityOf(record.key), record])),
@@ -135,6 +135,10 @@ describe("obsolete objects", () => {
       lingering: [],
       failed: [{ key: role, message: "Obsolete, but its deletion is refused with status 500" }],
     });
+    const hanging = 'Internal error occurred: failed calling webhook "a.b": timeout';
+    expect(await prune(all, deps([seen(role)], refusal(500, hanging)), signal)).toMatchObject({
+      failed: [{ message: expect.stringMatching(/500: the webhook a\.b does not answer$/) }],
+    });
     expect(await prune(all, deps([seen(role)], refusal(409)), signal)).toMatchObject({
       failed: [],
     });
@@ -147,15 +151,15 @@ function ownedBy(name: string, uid: string) {
   return { ...keyOf("v1", "ConfigMap", name), metadata: { ...metadata, ownerReferences: [root] } };
 }
 
-function refusal(status: number): () => Promise<never> {
-  return () => Promise.reject(apiError(status));
+function refusal(status: number, message = ""): () => Promise<never> {
+  return () => Promise.reject(apiError(status, message));
 }
 
-function apiError(status: number): ApiError {
+function apiError(status: number, message: string): ApiError {
   return new ApiError({
     status,
     reason: "",
-    message: "",
+    message,
     request: "DELETE /x",
     causes: [],
     isStatus: true,

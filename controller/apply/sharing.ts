@@ -1,0 +1,15 @@
+/** Objects of which somebody asks whose they are, by identity. */
+export interface OwnershipQuestion {
+  /** Nothing was ever accepted of them. */
+  readonly open: ReadonlySet<string>;
+  /** Accepted, and then changed or deleted again and again by somebody who leaves no name. */
+  readonly fought: ReadonlySet<string>;
+}
+
+/** What this process knows of whose the objects are that an installation wants. */
+export class Sharing {
+  /** What was left to others when somebody last asked, by identity, each with words for whose it is. */
+  left: ReadonlyMap<string, string> = new Map();
+  /** Identities of what nothing was accepted of yet, and what nobody else has either. */
+  free: ReadonlySet<string> = new Set();
+}

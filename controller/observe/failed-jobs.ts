@@ -1,0 +1,93 @@
+import { ApiError } from "../../access/api-error.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
+import { describe, identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { type Clock, limited } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { isJob } from "./job.ts";
+import type { ObservedObject } from "./observation.ts";
+import { conditionOf } from "./pod-cause.ts";
+
+export interface JobDeps {
+  readonly client: Pick<KubeClient, "get">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Look {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Why it failed; undefined: it did not. */
+  readonly failure: string | undefined;
+}
+
+const limitMs = 3_000;
+const reasonPattern = /^[A-Za-z]\w{0,60}$/;
+
+/**
+ * Finds out which Jobs have failed: of each that may have, by its metadata, one GET for each change of it until it is known to have failed, another one
+ * when that was not answered, and none of others.
+ */
+export class FailedJobs {
+  readonly #looks = new Map<string, Look>();
+
+  /** A sentence for each of the desired Jobs that is there and has failed, in the order of names. Takes 3 s at most, and rejects with the reason of the signal only. */
+  async among(
+    desired: readonly ObjectKey[],
+    { observed, ...deps }: JobDeps & { readonly observed: ReadonlyMap<string, ObservedObject> },
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const suspects = desired
+      .filter(isJob)
+      .flatMap((key) => observed.get(identityOf(key)) ?? [])
+      .filter(({ mayHaveFailed, deleting }) => mayHaveFailed === true && !deleting);
+    const ids = new Set(suspects.map(({ key }) => identityOf(key)));
+    for (const id of this.#looks.keys()) if (!ids.has(id)) this.#looks.delete(id);
+    const unknown = suspects.filter((one) => !this.#isKnown(one));
+    if (unknown.length > 0) {
+      using bounded = limited(deps.clock, limitMs, signal);
+      await Promise.all(unknown.map((one) => this.#look(one, deps, bounded.signal)));
+      signal.throwIfAborted();
+    }
+    return suspects
+      .flatMap(({ key }) => {
+        const failure = this.#looks.get(identityOf(key))?.failure;
+        return failure === undefined ? [] : [`${describe(key)} failed: ${failure}`];
+      })
+      .toSorted();
+  }
+
+  /** A Job that failed does not run again. */
+  #isKnown({ key, uid, resourceVersion }: ObservedObject): boolean {
+    const look = this.#looks.get(identityOf(key));
+    if (look?.uid !== uid) return false;
+    return look.failure !== undefined || look.resourceVersion === resourceVersion;
+  }
+
+  async #look(
+    { key, uid, resourceVersion }: ObservedObject,
+    { client, log }: Pick<JobDeps, "client" | "log">,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace = "", name } = key;
+    const ref = { resource: knownResource("batch/v1", "Job"), namespace, name };
+    const seen = { uid, resourceVersion };
+    try {
+      const job = await client.get(ref, {}, signal);
+      const failure = job?.metadata.uid === uid ? failureOf(job) : undefined;
+      this.#looks.set(identityOf(key), { ...seen, failure });
+    } catch (err) {
+      // Who may not look does not ask again before the Job changes.
+      const isRefused = err instanceof ApiError && err.status === 403;
+      if (isRefused) this.#looks.set(identityOf(key), { ...seen, failure: undefined });
+      log.debug({ job: describe(key), err }, "Could not ask whether a Job failed");
+    }
+  }
+}
+
+function failureOf(job: KubeObject): string | undefined {
+  const failed = conditionOf(job, "Failed");
+  if (failed?.["status"] !== "True") return undefined;
+  const { reason } = failed;
+  return typeof reason === "string" && reasonPattern.test(reason) ? reason : "no reason given";
+}

@@ -1,0 +1,181 @@
+import { expect, test } from "vitest";
+
+import type { KubeClient } from "../../../access/kube-client.ts";
+import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { FailedJobs } from "../../../controller/observe/failed-jobs.ts";
+import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { nextOf, type Outcome, statusOf } from "../../../controller/outcome.ts";
+import { happeningsOf } from "../../../controller/transitions.ts";
+import { serving } from "../../support/component.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
+
+const { signal } = new AbortController();
+const now = new Date("2026-02-03T04:05:06Z");
+const done = ["f:completionTime", "f:conditions", "f:succeeded"];
+const ended = ["f:conditions", "f:failed", "f:startTime"];
+const failed = { type: "Failed", status: "True", reason: "BackoffLimitExceeded", message: "x" };
+
+interface JobOptions {
+  readonly uid?: string;
+  readonly conditions?: readonly object[];
+}
+
+/** A Job of which these fields of its status were written. */
+function job(version: number, fields: readonly string[], options: JobOptions = {}): KubeObject {
+  const { uid = "migrate", conditions = [] } = options;
+  const fieldsV1 = { "f:status": Object.fromEntries(fields.map((field) => [field, {}])) };
+  const managedFields = [{ manager: "kcm", operation: "Update", subresource: "status", fieldsV1 }];
+  const metadata = { namespace: "eventing", name: "migrate", uid, managedFields };
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { ...metadata, resourceVersion: String(version) },
+    status: { conditions },
+  };
+}
+
+/** What looks at a cluster in a row tell of its Job, and how many requests each has cost. */
+function onlooker() {
+  const jobs = new FailedJobs();
+  let requests = 0;
+  return async (
+    object: KubeObject,
+    answer: () => KubeObject | undefined = () => object,
+  ): Promise<readonly [number, readonly string[]]> => {
+    const before = requests;
+    const get: KubeClient["get"] = () => {
+      requests += 1;
+      return new Promise((resolve) => {
+        resolve(answer());
+      });
+    };
+    const record = sightingOf(object, "knfleet-hub");
+    const observed = new Map([[identityOf(record.key), record]]);
+    const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "eventing", name: "migrate" };
+    const asking = { client: { get }, clock: new FakeClock(), log: silentLog, observed };
+    const told = await jobs.among([config, keyOf(object)], asking, signal);
+    return [requests - before, told];
+  };
+}
+
+const sentence = "Job eventing/migrate failed: BackoffLimitExceeded";
+
+test("a Job that runs or has done its work costs no request", async () => {
+  const look = onlooker();
+  expect(await look(job(1, ["f:active"]))).toEqual([0, []]);
+  // Between its last pod and its completion it has the condition SuccessCriteriaMet.
+  expect(await look(job(2, ["f:conditions", "f:succeeded"]))).toEqual([0, []]);
+  expect(await look(job(3, done))).toEqual([0, []]);
+});
+
+test("a Job that failed is asked for once", async () => {
+  const look = onlooker();
+  expect(await look(job(1, ended, { conditions: [failed] }))).toEqual([1, [sentence]]);
+  expect(await look(job(1, ended, { conditions: [failed] }))).toEqual([0, [sentence]]);
+  expect(await look(job(2, ended, { conditions: [failed] }))).toEqual([0, [sentence]]);
+  expect(await look(job(3, ["f:active"], { uid: "another" }))).toEqual([0, []]);
+});
+
+test("a Job that failed after a part of its pods succeeded is asked for", async () => {
+  const fields = [...ended, "f:succeeded"];
+  expect(await onlooker()(job(1, fields, { conditions: [failed] }))).toEqual([1, [sentence]]);
+});
+
+test("a Job that has not failed yet is asked for again when it changes", async () => {
+  const look = onlooker();
+  const failing = [{ type: "FailureTarget", status: "True" }];
+  expect(await look(job(1, ended, { conditions: failing }))).toEqual([1, []]);
+  expect(await look(job(1, ended, { conditions: failing }))).toEqual([0, []]);
+  expect(await look(job(2, ended, { conditions: [failed] }))).toEqual([1, [sentence]]);
+});
+
+function refused(): never {
+  throw apiError(403, "forbidden");
+}
+
+test("what a cluster refuses to tell is not asked for again, and is no failure", async () => {
+  const look = onlooker();
+  expect(await look(job(1, ended), refused)).toEqual([1, []]);
+  expect(await look(job(1, ended), refused)).toEqual([0, []]);
+});
+
+function silent(): never {
+  throw apiError(500, "etcd is away");
+}
+
+test("a Job of which nobody could tell anything is asked for again", async () => {
+  const look = onlooker();
+  expect(await look(job(1, ended, { conditions: [failed] }), silent)).toEqual([1, []]);
+  expect(await look(job(1, ended, { conditions: [failed] }))).toEqual([1, [sentence]]);
+});
+
+test("a reason is a word, whatever the cluster says", async () => {
+  const reason = "\u001B[31mBackoff limit";
+  const [, told] = await onlooker()(job(1, ended, { conditions: [{ ...failed, reason }] }));
+  expect(told).toEqual(["Job eventing/migrate failed: no reason given"]);
+});
+
+test("that a Job may have failed is reported, and that it has done its work is not", async () => {
+  const watches = new ScriptedWatches();
+  const changes: string[] = [];
+  await using observation = observeScripted(watches, ({ kind }) => void changes.push(kind));
+  observation.watch([knownResource("batch/v1", "Job")]);
+  watches.listed("Job", [job(1, ["f:active"])]);
+  await observation.synced(signal);
+  watches.send("Job", { type: "MODIFIED", object: job(2, done) });
+  watches.send("Job", { type: "MODIFIED", object: job(3, ended) });
+  await expect.poll(() => changes).toEqual(["workload"]);
+});
+
+function applied(failedJobs: readonly string[], isAvailable = true): Outcome {
+  return {
+    kind: "applied",
+    version: "1.23.0",
+    paths: [],
+    changes: { applied: [], unchanged: 150, parked: [], failed: [] },
+    readiness: { available: isAvailable, message: "" },
+    failedJobs,
+  };
+}
+
+/** What is said of the installation after outcomes in a row, with the Events about the last one. */
+function said(...outcomes: readonly Outcome[]): readonly unknown[] {
+  let before = statusOf(serving(), applied([]), now);
+  let result: readonly unknown[] = [];
+  for (const outcome of outcomes) {
+    const after = statusOf(serving({ status: before }), outcome, now);
+    const { status, message } = after.conditions?.find(isInstall) ?? {};
+    const events = happeningsOf(before, after, outcome).map(({ reason }) => reason);
+    result = [status, message, events];
+    before = after;
+  }
+  return result;
+}
+
+function isInstall({ type }: { readonly type: string }): boolean {
+  return type === "InstallSucceeded";
+}
+
+test("a Job that failed is told once, and in the condition as long as it is there", () => {
+  expect(said(applied([sentence]))).toEqual(["True", sentence, ["JobFailed"]]);
+  expect(said(applied([sentence]), applied([sentence]))).toEqual(["True", sentence, []]);
+  expect(said(applied([sentence]), applied([]))).toEqual(["True", undefined, []]);
+  expect(nextOf(applied([sentence]), 600_000)).toEqual({ kind: "done" });
+});
+
+test("a Job that fails while an installation begins is named beside the progress", () => {
+  const status = statusOf(serving(), applied([sentence], false), now);
+  expect(status.conditions?.find(isInstall)?.message).toBe(
+    `150 of 150 objects applied; ${sentence}`,
+  );
+  const reasons = happeningsOf(undefined, status, applied([sentence], false));
+  expect(reasons.map(({ reason }) => reason)).toEqual(["JobFailed"]);
+});
+
+test("three Jobs are named at most", () => {
+  const four = ["a", "b", "c", "d"].map((name) => `Job ns/${name} failed: x`);
+  expect(said(applied(four))[1]).toBe(`${four.slice(0, 3).join("; ")} (and 1 more)`);
+});

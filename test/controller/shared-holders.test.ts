@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+
+import { ApiError } from "../../access/api-error.ts";
+import type { Component } from "../../api/component.ts";
+import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import type { OwnershipQuestion } from "../../controller/apply/sharing.ts";
+import { Neighbours } from "../../controller/neighbours.ts";
+import { bornAt, type Cluster, component, hubId, role, rootOf, targetOf } from "./neighbourhood.ts";
+
+const { signal } = new AbortController();
+const second = component("KnativeEventing", "second", "two");
+
+interface Try extends Cluster {
+  readonly all?: readonly Component[];
+}
+
+describe("of objects that an installed component comes to want", () => {
+  const serve = component("KnativeServing", "serving");
+  const own = bornAt("2026-01-01T00:00:05Z", rootOf(second, []), "own");
+  const ids = new Set([identityOf(keyOf(role))]);
+  const none = new Set<string>();
+  const words = "Belongs to the installation of KnativeServing serving/knative-serving";
+
+  function held(
+    { open = none, fought = none }: Partial<OwnershipQuestion>,
+    { roots, all = [serve, second], ...rest }: Try,
+  ): Promise<ReadonlyMap<string, string> | undefined> {
+    const newcomer = { component: second, target: targetOf(second, { roots, ...rest }) };
+    return new Neighbours().holders(newcomer, { open, fought, all: () => all }, signal);
+  }
+
+  const theirs = (at: string, fingerprint?: string): readonly KubeObject[] => [
+    own,
+    bornAt(at, rootOf(serve, [role], hubId, fingerprint), "theirs"),
+  ];
+
+  test("those are another's that it has named, however late", async () => {
+    const roots = theirs("2026-01-01T00:00:09Z");
+    const answer = await held({ open: ids }, { roots });
+    expect(answer).toEqual(new Map([...ids].map((id) => [id, words])));
+  });
+
+  test.each([
+    { name: "nobody has named", roots: [own] },
+    { name: "only it has named itself", roots: [rootOf(second, [role])] },
+    { name: "somebody of whom the hub does not know has", roots: theirs("x"), all: [second] },
+  ])("those are free that $name", async ({ roots, all }) => {
+    const answer = await held({ open: ids }, { roots, all: all ?? [serve, second] });
+    expect(answer).toEqual(new Map());
+  });
+
+  test.each([
+    { whose: "theirs who were earlier", at: "2026-01-01T00:00:04Z", fingerprint: "f", size: 1 },
+    { whose: "its own before later ones", at: "2026-01-01T00:00:06Z", fingerprint: "f", size: 0 },
+    { whose: "its own where they have nothing yet", at: "2026-01-01T00:00:04Z", size: 0 },
+  ])("those that both have are $whose", async ({ at, fingerprint, size }) => {
+    const roots = theirs(at, fingerprint);
+    expect((await held({ fought: ids }, { roots }))?.size).toBe(size);
+  });
+
+  test("nothing is known where nobody may ask", async () => {
+    const facts = { status: 403, reason: "Forbidden", message: "no", causes: [], isStatus: true };
+    const refusal = new ApiError({ ...facts, request: "GET /" });
+    expect(await held({ open: ids }, { refusal })).toBeUndefined();
+  });
+});
