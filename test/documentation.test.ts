@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { codes, protectionReasons, reasons } from "../api/reasons.ts";
 import { controllerCommand } from "../cmd/flags.ts";
 import { webhookCommand } from "../cmd/webhook-flags.ts";
+import { builtInReleaseKinds } from "../controller/finalize-kinds.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -55,6 +56,27 @@ describe("docs/flags.md", () => {
       expect(documented.get(`\`${long}\``)).toBe(`\`${value}\``);
     }
   });
+});
+
+test.each([
+  { name: "removal.md", heading: "When the cluster cannot be had" },
+  { name: "migrate.md", heading: "Back" },
+])("docs/$name does by hand what is to be done to every kind of a release", ({ name, heading }) => {
+  const commands = [...section(page(name), heading).matchAll(/```sh\n([^]*?)```/g)].join("\n");
+  const words = new Set(commands.split(/[^a-z]+/));
+  const plurals = builtInReleaseKinds.map(({ plural }) => plural);
+  expect(plurals.filter((plural) => !words.has(plural))).toEqual([]);
+});
+
+test("docs/development.md types only what is on the PATH of somebody who has Node and npm", () => {
+  const blocks = page("development.md")
+    .split("\n```")
+    .filter((_, index) => index % 2 === 1);
+  const lines = blocks.flatMap((block) => block.split("\n").slice(1));
+  const programs = lines.map((line) => line.replace(/^(?:[A-Z_]+=\S* +)*/, "").split(" ")[0] ?? "");
+  expect(programs).toContain("npm");
+  const ours = readdirSync(join(root, "node_modules/.bin")).filter((name) => name !== "node");
+  expect(programs.filter((program) => ours.includes(program))).toEqual([]);
 });
 
 describe("docs/reasons.md", () => {

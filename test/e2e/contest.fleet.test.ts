@@ -156,3 +156,28 @@ test("a fight over an object is reported with manager and fields, slowed down, a
   const requests = await requestsTo(spoke(), since);
   expect(requests.filter(({ verb }) => verb === "list")).toEqual([]);
 }, 600_000);
+
+test("a fight goes on as it was when the controller is started anew", async () => {
+  const { hub } = scene();
+  const end = new AbortController();
+  const fighting = insist(end.signal);
+  await condition(hub, "KnativeServing", ["Contested", { status: "True" }]);
+  await scene().controller[Symbol.asyncDispose]();
+  const before = await toldOfContests();
+  const since = new Date();
+  scene().controller = await scene().startController();
+  await waitFor("two more repairs", async () => (await repairsSince(since)).length >= 2);
+  end.abort();
+  await fighting;
+  const [first = 0, second = 0] = await repairsSince(since);
+  expect(second - first).toBeGreaterThan(9_000);
+  expect(conditionOf(await read(hub, "KnativeServing"), "Contested")?.status).toBe("True");
+  expect(await toldOfContests()).toEqual(before);
+}, 600_000);
+
+/** How often it was told that contests begin and are over, as sorted reasons. */
+async function toldOfContests(): Promise<readonly unknown[]> {
+  const events = await scene().hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
+  const reasons = events.map((event) => event["reason"]);
+  return reasons.filter((reason) => reason === "Contested" || reason === "ContestOver").toSorted();
+}

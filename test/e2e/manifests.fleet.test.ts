@@ -6,6 +6,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { componentUidLabel } from "../../api/anchor.ts";
 import { type KubeObject, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { definitionOf } from "../controller/hand-made-installation.ts";
 import { createAuthority } from "../fleet/certificates.ts";
@@ -14,7 +15,17 @@ import { portOf } from "../fleet/ports.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
-import { change, condition, create, gone, installed, ready, remove } from "./installation.ts";
+import { otherKinds, roof, rules, scopes } from "./additional-kinds.ts";
+import {
+  change,
+  condition,
+  create,
+  gone,
+  installed,
+  observed,
+  ready,
+  remove,
+} from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
 
 const fleet = useFleet({ spokes: 1 });
@@ -34,38 +45,6 @@ const extraConfig: Manifest = {
   metadata: { name: extra.name },
   data: { a: "b" },
 };
-const roof = definitionOf("example.com", "v1", { Roof: "roofs" });
-/** Objects without a namespace, of kinds that upstream takes for namespaced ones; one of them comes with its definition. */
-const scopes: readonly Manifest[] = [
-  { ...roof, spec: { ...Object(roof["spec"]), scope: "Cluster" } },
-  { apiVersion: "example.com/v1", kind: "Roof", metadata: { name: "flat" } },
-  {
-    apiVersion: "networking.k8s.io/v1",
-    kind: "IngressClass",
-    metadata: { name: "scopes" },
-    spec: { controller: "example.com/scopes" },
-  },
-  {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingAdmissionPolicy",
-    metadata: { name: "scopes" },
-    spec: {
-      failurePolicy: "Ignore",
-      matchConstraints: {
-        resourceRules: [
-          {
-            apiGroups: ["example.com"],
-            apiVersions: ["v1"],
-            operations: ["CREATE"],
-            resources: ["walls"],
-          },
-        ],
-      },
-      validations: [{ expression: "true" }],
-    },
-  },
-];
-
 const labels = { app: "webhook" };
 const webhook: Manifest = {
   apiVersion: "apps/v1",
@@ -90,17 +69,9 @@ const walls: readonly Manifest[] = [
 function contentOf(path: string): readonly Manifest[] {
   if (path.endsWith("/walls.yaml")) return walls;
   if (path.endsWith("/own.yaml")) return [webhook, ...scopes];
+  if (path.endsWith("/kinds.yaml")) return otherKinds;
   return path.endsWith("/scopes.yaml") ? scopes : [extraConfig];
 }
-
-/** What the recommended role does not allow. */
-const rules = [
-  {
-    apiGroups: ["example.com", "networking.k8s.io"],
-    resources: ["roofs", "ingressclasses"],
-    verbs: ["*"],
-  },
-];
 
 let dir: string;
 let server: string;
@@ -201,6 +172,40 @@ test("D-19: objects of any kind without a namespace stay without one and without
     const found = await Promise.all(wanted.map((key) => admin.get(key).catch(() => undefined)));
     return found.filter((object) => object !== undefined);
   }
+});
+
+test("D-16: an object of any kind and scope that such manifests bring is back after its deletion and after its change", async () => {
+  const { hub } = fleet();
+  const { admin } = fleet().spoke(0);
+  await change(hub, kind, { additionalManifests: [{ URL: `${server}/ours/kinds.yaml` }] });
+  await observed(hub, kind);
+  const { uid } = (await ready(hub, kind)).metadata;
+  const names = new Set(otherKinds.map((one) => `${one.kind} ${one.metadata.name}`));
+  const objects = await installed(fleet().spoke(0), uid);
+  const brought = objects.filter((one) => names.has(`${one.kind} ${one.metadata.name}`));
+  expect(brought.map((one) => one.kind).toSorted()).toEqual([
+    "Beam",
+    "CronJob",
+    "DaemonSet",
+    "IngressClass",
+    "NetworkPolicy",
+    "Roof",
+    "ValidatingAdmissionPolicy",
+  ]);
+  for (const before of brought) {
+    const key = keyOf(before);
+    const until = (what: string, isSo: (live: KubeObject) => boolean) =>
+      waitFor(`${key.kind} to be ${what}`, async () => {
+        const live = await admin.get(key);
+        return live !== undefined && isSo(live);
+      });
+    await admin.remove(key);
+    await until("back", ({ metadata }) => metadata.uid !== before.metadata.uid);
+    await admin.patch(key, { metadata: { labels: { [componentUidLabel]: null } } });
+    await until("ours again", ({ metadata }) => metadata.labels?.[componentUidLabel] === uid);
+  }
+  await change(hub, kind, { additionalManifests: [] });
+  await ready(hub, kind);
 });
 
 test("a kind to which the controller has no right is named and holds nothing else, neither a change nor a repair", async () => {

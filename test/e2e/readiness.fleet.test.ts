@@ -228,3 +228,42 @@ test("an audit comes also to a component of which a Deployment cannot start", as
   expect(await said(why)).toMatch(messageOf(why));
   await reorderedAndBack();
 });
+
+test("a Job that fails is told, while the Job is there", async () => {
+  const { hub } = scene();
+  // The tests before may have used up the Events that one process writes on a component.
+  await scene().controller[Symbol.asyncDispose]();
+  scene().controller = await scene().startController();
+  const nodeSelector = { "example.com/never": "true" };
+  const workloads = [{ name: "storage-version-migration-eventing-", nodeSelector }];
+  await change(hub, "KnativeEventing", { workloads });
+  const job = await waitFor("the Job that no node takes", async () => {
+    const jobs = await admin().list({ apiVersion: "batch/v1", kind: "Job", namespace });
+    return jobs.find(
+      (one) => valueAt(one, "spec", "template", "spec", "nodeSelector") !== undefined,
+    );
+  });
+  const key = { apiVersion: "batch/v1", kind: "Job", namespace, name: job.metadata.name };
+  const since = new Date();
+  try {
+    await admin().patch(key, { spec: { activeDeadlineSeconds: 1 } });
+    const message = `Job ${namespace}/${key.name} failed: DeadlineExceeded`;
+    const wanted = { status: "True", message: new RegExp(`^${RegExp.escape(message)}$`) };
+    await condition(hub, "KnativeEventing", ["InstallSucceeded", wanted]);
+    await waitFor("the Event", async () => {
+      const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
+      return events.some(
+        (event) => event["reason"] === "JobFailed" && event["message"] === message,
+      );
+    });
+    const requests = await requestsTo(scene().fleet.spoke(0), since);
+    const asked = requests.filter(({ name: of, verb }) => of === key.name && verb === "get");
+    expect(asked.length).toBeLessThanOrEqual(2);
+  } finally {
+    await change(hub, "KnativeEventing", { workloads: null });
+  }
+  await condition(hub, "KnativeEventing", [
+    "InstallSucceeded",
+    { status: "True", message: /^undefined$/ },
+  ]);
+});

@@ -127,6 +127,7 @@ describe("KnativeEventing", () => {
     const back = new Date();
     await changed("KnativeEventing", { version: "1.22", config: null });
     const down = await namesOf(uid, "Job");
+    expect(down.length).toBeGreaterThan(0);
     expect(down.every((name) => name.includes("-1.22."))).toBe(true);
     expect((await jobCreations(back)).toSorted()).toEqual(down.toSorted());
   });
@@ -183,6 +184,22 @@ describe("KnativeEventing", () => {
     const after = await generationsOf(uid);
     const restarted = Object.keys(after).filter((name) => after[name] !== before[name]);
     expect(restarted).toEqual(["imc-controller"]);
+  });
+
+  test("a registry for all images restarts each workload that has another image by it, once, and no other", async () => {
+    const { uid } = component.metadata;
+    const before = await generationsOf(uid);
+    expect(Object.keys(before).length).toBeGreaterThan(5);
+    await changed("KnativeEventing", { registry: { default: "registry.example.com/${NAME}:1" } });
+    const moved = await generationsOf(uid);
+    const once = Object.entries(before).map(([name, generation = 0]) => {
+      // What is named by itself stays where it is.
+      return [name, name === "imc-controller" ? generation : generation + 1] as const;
+    });
+    expect(moved).toEqual(Object.fromEntries(once));
+    const same = { "imc-dispatcher/dispatcher": "registry.example.com/channel_dispatcher:1" };
+    await changed("KnativeEventing", { registry: { override: same } });
+    expect(await generationsOf(uid)).toEqual(moved);
   });
 
   test("goes with everything that any of its versions and sources brought", async () => {

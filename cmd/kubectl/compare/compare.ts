@@ -1,3 +1,4 @@
+import { objectRefOf } from "../../../access/object-ref.ts";
 import { componentUidLabel } from "../../../api/anchor.ts";
 import { isRecord, isSameJson } from "../../../api/fields.ts";
 import {
@@ -8,15 +9,16 @@ import {
   type ObjectKey,
 } from "../../../api/kubernetes.ts";
 import { lookAtNamespaces, wantedNamespaces } from "../../../controller/apply/ensure-namespaces.ts";
+import { InventoryKinds, type Whereabouts } from "../../../controller/apply/inventory-kinds.ts";
 import { type ApplyPlan, planApply } from "../../../controller/apply/plan.ts";
 import { type Desired, outlives, type Prepared } from "../../../controller/apply/prepare.ts";
 import { scaledAmong } from "../../../controller/apply/stripped.ts";
-import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { kindIdOf, sightingOf } from "../../../controller/observe/sighting.ts";
 import { mapLimited } from "../concurrency.ts";
 import { numberAt } from "../fields.ts";
 import { dryRun, type DryRunDeps } from "./dry-run.ts";
 import { masked, neat, withoutMarks, type Sides } from "./neat.ts";
-import { observedObjects, type Observed } from "./observed.ts";
+import { observedObjects, type Observed, type Wanted } from "./observed.ts";
 import type { Place } from "./place.ts";
 import { projected } from "./projected.ts";
 
@@ -62,14 +64,19 @@ const atOnce = 8;
  * Compares an installation with what is wanted, as the engine plans its work: what was sent as it is wanted and was touched by nobody needs no look, of
  * everything else the server says by a dry run what would become of it.
  */
-export async function compare(options: CompareOptions, signal: AbortSignal): Promise<Comparison> {
-  const { place, desired } = options;
-  const { component, target, root } = place;
+export async function compare(request: CompareOptions, signal: AbortSignal): Promise<Comparison> {
+  const { component, target, root } = request.place;
   const { client } = target;
+  const kinds = new InventoryKinds();
+  const desired = await kinds.locate(request.desired, client, signal);
+  const options = { ...request, desired };
   const { uid } = component.metadata;
-  const entries = root?.inventory?.entries ?? [];
-  const old = entries.map((key) => ({ key, resource: desired.resourceOf(key) }));
-  const wanted = [...desired.objects, ...old.filter(({ key }) => !isDesired(key, desired))];
+  const { inventory = { version: "", complete: true, entries: [] } } = root ?? {};
+  await kinds.lookUp({ desired, inventory }, client, signal);
+  const old = inventory.entries
+    .filter((key) => !isDesired(key, desired))
+    .flatMap((key) => placedAt(key, kinds.of(key, desired)));
+  const wanted = [...desired.objects, ...old];
   const seen = await observedObjects(wanted, { client, uid }, signal);
   const sighted = new Map(
     [...seen.objects].map(([id, object]) => [id, sightingOf(object, target.fieldManager)]),
@@ -82,7 +89,7 @@ export async function compare(options: CompareOptions, signal: AbortSignal): Pro
       await mapLimited(readable, atOnce, (one) => changeOf(one, seen, { options, signal }))
     ).flat(),
     ...plan.leaving.map((one) => leaving(one)),
-    ...(await extras(plan, seen, { options, signal })),
+    ...(await extras({ ...plan, wanted }, seen, { options, signal })),
   ];
   return {
     compared: desired.objects.length - [...seen.denied.keys()].length,
@@ -92,6 +99,12 @@ export async function compare(options: CompareOptions, signal: AbortSignal): Pro
       return message === undefined ? [] : [{ key, message }];
     }),
   };
+}
+
+/** Where an object of the inventory is; nowhere when the cluster does not serve its kind, or nobody says whether it does. */
+function placedAt(key: ObjectKey, found: Whereabouts): readonly Wanted[] {
+  if (found === "absent" || found === "unknown") return [];
+  return [{ key, resource: objectRefOf(key, found).resource }];
 }
 
 function isDesired(key: ObjectKey, { objects }: Desired): boolean {
@@ -164,11 +177,12 @@ function podsOf({ status }: Manifest): number | null {
 
 /** What the inventory or the label says to be ours, and nobody wants. */
 async function extras(
-  { prune }: Pick<ApplyPlan, "prune">,
+  { prune, wanted }: Pick<ApplyPlan, "prune"> & { readonly wanted: readonly Wanted[] },
   seen: Observed,
   { options: { place, desired }, signal }: Work,
 ): Promise<readonly ObjectChange[]> {
   const { component, target } = place;
+  const resources = new Map(wanted.map(({ resource }) => [kindIdOf(resource), resource]));
   const obsolete = new Set(prune.map((entry) => identityOf(entry)));
   const found = [...seen.objects].filter(([id, object]) => {
     const label = object.metadata.labels?.[componentUidLabel];
@@ -178,8 +192,8 @@ async function extras(
   });
   const changes = await mapLimited(found, atOnce, async ([, object]) => {
     const key = keyOf(object);
-    const ref = { ...key, resource: desired.resourceOf(key) };
-    const live = await target.client.get(ref, {}, signal);
+    const resource = resources.get(kindIdOf(key)) ?? desired.resourceOf(key);
+    const live = await target.client.get(objectRefOf(key, resource), {}, signal);
     if (live === undefined) return [];
     return [
       changed("extra", key, {

@@ -1,9 +1,11 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
+import { objectRefOf } from "../../../access/object-ref.ts";
 import { componentUidLabel } from "../../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
-import { resourceFinder } from "../../../api/resources.ts";
+import { resourceFinder, type ResourceType } from "../../../api/resources.ts";
 import type { InventoryEntry } from "../../../controller/apply/inventory.ts";
+import { foreignKindFinder, kindKeyOf, servedKinds } from "../../../controller/finalize-kinds.ts";
 import { fingerprintOf } from "../../../controller/observe/fingerprint.ts";
 import { mapLimited } from "../concurrency.ts";
 
@@ -18,6 +20,7 @@ export interface Drift {
 }
 
 const finder = resourceFinder([]);
+const isForeign = foreignKindFinder([]);
 
 /**
  * Compares an inventory with the objects as they are, by one list for each kind and one request for each object that the list lacks. Reads
@@ -49,8 +52,8 @@ async function driftOfKind(
 ): Promise<Drift> {
   const [first] = entries;
   if (first === undefined) return { checked: 0, unread: 0, missing: [], changed: [] };
-  const resource = finder(first);
   try {
+    const resource = await resourceOf(first, client, signal);
     const labelSelector = `${componentUidLabel}=${uid}`;
     const { items } = await client.list(
       { resource, labelSelector },
@@ -62,8 +65,7 @@ async function driftOfKind(
       items.map((item) => [identityOf(keyOf({ ...item, apiVersion, kind })), item]),
     );
     const live = await mapLimited(entries, 4, async (entry) => {
-      const { namespace, name } = entry;
-      const ref = { resource, name, ...(namespace === undefined ? {} : { namespace }) };
+      const ref = objectRefOf(entry, resource);
       return listed.get(identityOf(entry)) ?? client.get(ref, { metadataOnly: true }, signal);
     });
     return {
@@ -77,6 +79,17 @@ async function driftOfKind(
     const gone = error.status === 404 ? entries.map(plainKey) : [];
     return { checked: 0, unread: entries.length - gone.length, missing: gone, changed: [] };
   }
+}
+
+async function resourceOf(
+  entry: InventoryEntry,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<ResourceType> {
+  const guess = finder(entry);
+  if (!isForeign(entry)) return guess;
+  const served = await servedKinds(client, [entry], signal);
+  return served.get(kindKeyOf(entry)) ?? guess;
 }
 
 function plainKey({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+
+import { createKubeClient } from "../../../../access/create-kube-client.ts";
+import { componentUidLabel } from "../../../../api/anchor.ts";
+import { compare } from "../../../../cmd/kubectl/compare/compare.ts";
+import { readRoot } from "../../../../controller/apply/anchor.ts";
+import { encodeInventory } from "../../../../controller/apply/inventory.ts";
+import { prepare } from "../../../../controller/apply/prepare.ts";
+import { rootManifest } from "../../../../controller/apply/root-object.ts";
+import { type StubAnswer, type StubRequest, startApiStub } from "../../../access/api-stub.ts";
+import { requesterTo, serverIdentity, untilTheEnd } from "../../../access/loopback.ts";
+import { eventing } from "../../../controller/apply/installer.ts";
+
+const signal = AbortSignal.timeout(600_000);
+const uid = "component-uid";
+const component = eventing({}, { uid });
+const { namespace } = component.metadata;
+const profile = { namespace: "fleet", name: "spoke-1" };
+const ours = { namespace, hubId: "hub-a", fieldManager: "knfleet-hub-a", profile };
+const version = "1.23.0";
+const ox = { apiVersion: "foreign.dev/v1", kind: "Ox", name: "one" };
+const metadata = { name: ox.name, uid: "ox", resourceVersion: "1" };
+const live = { ...ox, metadata: { ...metadata, labels: { [componentUidLabel]: uid } } };
+
+function json(body: object, status = 200): StubAnswer {
+  return { status, body: JSON.stringify(body) };
+}
+
+/** What came out for a cluster on which the last object of a cluster-scoped kind with an odd plural is wanted no more. */
+async function compared(isThere: boolean) {
+  const text = encodeInventory({
+    version,
+    complete: true,
+    entries: [{ ...ox, hash: "h", fingerprint: "f" }],
+  });
+  const manifest = rootManifest({ component, target: ours }, text);
+  const answer = ({ path: url }: StubRequest): StubAnswer => {
+    const [path = ""] = url.split("?");
+    const stored = { ...manifest.metadata, uid: "root", resourceVersion: "1" };
+    if (path.includes("/configmaps/")) return json({ ...manifest, metadata: stored });
+    if (path === "/apis/foreign.dev/v1") {
+      return json({ resources: [{ name: "oxen", kind: "Ox", namespaced: false }] });
+    }
+    if (path === "/apis/foreign.dev/v1/oxen") {
+      return json({ metadata: { resourceVersion: "9" }, items: isThere ? [live] : [] });
+    }
+    if (path === "/apis/foreign.dev/v1/oxen/one" && isThere) return json(live);
+    return json({ kind: "Status", code: 404, reason: "NotFound" }, 404);
+  };
+  const api = untilTheEnd(await startApiStub({ identity: serverIdentity, answer }));
+  const target = { ...ours, client: createKubeClient(requesterTo(api)) };
+  const root = await readRoot(component, target, signal);
+  const place = { component, target, root, isOurs: true, twin: undefined };
+  const desired = prepare({ version, manifests: [], paths: [], hash: "" });
+  const { changes } = await compare({ place, desired, manifests: [], asksForNew: true }, signal);
+  return changes.filter(({ key }) => key.kind === "Ox").map(({ change, key }) => [change, key]);
+}
+
+test("what is wanted no more is found where the cluster serves it, and missed by nobody when it is gone", async () => {
+  expect(await compared(true)).toEqual([["extra", ox]]);
+  expect(await compared(false)).toEqual([]);
+});
