@@ -28,7 +28,7 @@ export interface Housing extends Namespaces {
   readonly isDrift: boolean;
   /** The root when somebody took marks off it since we saw or made it. */
   readonly stripped: Root | undefined;
-  /** That happens again and again, and it is left alone for a while. */
+  /** That happens again and again, and it is left alone for a while: it is written only where it is to say something else. */
   readonly isRootHeld: boolean;
 }
 
@@ -70,6 +70,7 @@ export function unheld(
  */
 export async function settled(work: Work, housing: Housing, signal: AbortSignal): Promise<Housed> {
   const { target, memory, observation } = work;
+  const { stripped, isRootHeld } = housing;
   const [created, changes] = await Promise.all([
     createMissing(target, housing.missing, signal),
     Promise.all(housing.outdated.map((one) => changed(one, { work, housing }, signal))),
@@ -82,7 +83,7 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
     refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
   return {
     repaired: [
-      ...(housing.stripped === undefined ? [] : [keyOf(housing.stripped.object)]),
+      ...(stripped === undefined || isRootHeld ? [] : [keyOf(stripped.object)]),
       ...(housing.isDrift ? written.map(keyOf) : []),
     ],
     parked: having(false),
@@ -90,13 +91,14 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
   };
 }
 
-/** Writes the root; a root that was stripped is repaired thereby. */
+/** Writes the root; one that was stripped is repaired thereby, which counts unless it is held. */
 export function rerooted(
   write: () => Promise<Root>,
-  { housing: { stripped }, work }: { readonly housing: Housing; readonly work: Work },
+  { housing, work }: { readonly housing: Housing; readonly work: Work },
   signal: AbortSignal,
 ): Promise<Root> {
-  if (stripped === undefined) return write();
+  const { stripped, isRootHeld } = housing;
+  if (stripped === undefined || isRootHeld) return write();
   const live = stripped.object;
   const manifest = rootOver(live, work, inventoryTextOf(live));
   return reckoned(write, { drift: { ref: rootRefOf(work), live, manifest }, work }, signal);

@@ -32,7 +32,7 @@ import {
   type Work,
   writtenRoot,
 } from "./install-work.ts";
-import { type InventoryEntry, unionOf } from "./inventory.ts";
+import { type Inventory, type InventoryEntry, unionOf } from "./inventory.ts";
 import { dropWebhooks } from "./lost-anchor.ts";
 import { isSettled } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
@@ -71,15 +71,14 @@ async function broughtAbout(work: Work, found: Found, signal: AbortSignal): Prom
   const { before } = found;
   if (mayBeUpstreams(work, before)) return adopted(work, found, signal);
   const plan = await planned(work, signal);
-  const isRooted = found.namespaces.isRootHeld || before?.isMarked === true;
-  const isBased = isRooted && isHoused(found) && isRecorded(work);
+  const isBased = standing(found) !== undefined && isHoused(found) && isRecorded(work);
   const seesAll = work.observation.refused().size === 0;
   if (isBased && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
   const housed = await settled(work, found.namespaces, signal);
   const forgotten = await forgottenBy(before, work, signal);
   const mayExist = before !== undefined || isLost(work);
   const make = (): Promise<Root> => withIntent({ ...found, forgotten }, work, signal);
-  await protectedAhead(before, work, signal);
+  await protectedAhead(found, work, signal);
   const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
     // What has come to light may be obsolete.
     const next = forgotten.length === 0 ? plan : await planned(work, signal);
@@ -119,6 +118,11 @@ function isRecorded({ memory, desired }: Work): boolean {
 interface Found {
   readonly before: Root | undefined;
   readonly namespaces: Housing;
+}
+
+/** The root that is written only where it is to say something else: its marks are all there, or left alone for a while. */
+function standing({ before, namespaces }: Found): Root | undefined {
+  return namespaces.isRootHeld || before?.isMarked === true ? before : undefined;
 }
 
 function isHoused({ namespaces }: Found): boolean {
@@ -218,8 +222,11 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const forgotten = before === undefined ? await forgottenBy(before, work, signal) : [];
   const obsolete = unionOf(theirs, { ...ours, entries: forgotten });
   const inventory = { ...unionOf(ours, obsolete), adopting: true };
-  await protectedAhead(before, work, signal);
-  const make = (): Promise<Root> => writtenRoot(work, { before, inventory }, signal);
+  await protectedAhead(looks, work, signal);
+  const make = async (): Promise<Root> => {
+    const root = memory.isStored(inventory) ? standing(looks) : undefined;
+    return root ?? rewritten({ ...looks, inventory }, work, signal);
+  };
   const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
     const next = begun({ ...work, ...attempt, mayExist: true });
     const { requests } = next;
@@ -238,11 +245,11 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
 
 /** Waits before an anchor is made: only what was protected by then is one that nobody can delete by accident. */
 async function protectedAhead(
-  before: Root | undefined,
+  found: Found,
   { desired, deps }: Work,
   signal: AbortSignal,
 ): Promise<void> {
-  if (before?.isMarked === true || deps.gate === undefined) return;
+  if (standing(found) !== undefined || deps.gate === undefined) return;
   const total = desired.objects.length;
   const waiting = [{ message: "the proof that the anchor is protected", count: total }];
   deps.onProgress?.({ done: 0, total, waiting, failed: 0 });
@@ -272,22 +279,30 @@ async function forgottenBy(
  * takes what was sent before it for what was there before.
  */
 async function withIntent(
-  { before, namespaces, forgotten }: Found & { readonly forgotten: readonly InventoryEntry[] },
+  { forgotten, ...found }: Found & { readonly forgotten: readonly InventoryEntry[] },
   work: Work,
   signal: AbortSignal,
 ): Promise<Root> {
   const { memory, desired } = work;
-  const hashes = new Map(before?.inventory?.entries.map((one) => [identityOf(one), one.hash]));
+  const root = standing(found);
+  const hashes = new Map(root?.inventory?.entries.map((one) => [identityOf(one), one.hash]));
   const isNamed =
-    before?.isMarked === true &&
-    before.inventory?.version === desired.version &&
+    root?.inventory?.version === desired.version &&
     desired.objects.every(({ id, hash }) => {
       const stored = hashes.get(id);
       return stored === "" || stored === hash;
     });
-  if (isNamed) return before;
+  if (isNamed) return root;
   const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const inventory = unionOf(intent, { ...intent, entries: forgotten });
+  return rewritten({ ...found, inventory }, work, signal);
+}
+
+function rewritten(
+  { before, namespaces, inventory }: Found & { readonly inventory: Inventory },
+  work: Work,
+  signal: AbortSignal,
+): Promise<Root> {
   const write = (): Promise<Root> => writtenRoot(work, { before, inventory }, signal);
   return rerooted(write, { housing: namespaces, work }, signal);
 }
