@@ -20,7 +20,7 @@ import {
   wantedNamespaces,
 } from "./ensure-namespaces.ts";
 import type { Work } from "./install-work.ts";
-import { inventoryTextOf, rootOver } from "./root-object.ts";
+import { inventoryTextOf, isEndangered, rootOver } from "./root-object.ts";
 
 /** Namespaces as an attempt is to leave them. */
 export interface Housing extends Namespaces {
@@ -60,7 +60,9 @@ export function unheld(
   const root = stripped === undefined ? [] : [idOf(stripped.object)];
   const held = memory.groundContests.heldAmong(new Set([...wrong, ...root]), deps.clock.now());
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
-  const isRootHeld = root.some((id) => held.has(id));
+  // What endangers everything under the root does not wait.
+  const mayWait = stripped !== undefined && !isEndangered(stripped.object, work);
+  const isRootHeld = mayWait && held.has(idOf(stripped.object));
   return { ...namespaces, outdated, isDrift, stripped, isRootHeld };
 }
 

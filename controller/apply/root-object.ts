@@ -112,6 +112,15 @@ export function isHeld({ metadata }: Manifest, { target }: Pick<RootOwner, "targ
   return target.profile !== undefined && owners + (metadata.finalizers?.length ?? 0) > 0;
 }
 
+/** Whether a root is being deleted, or is an anchor that a collector deletes with the owner that somebody gave it. Spec: anchor-guard.md 6.1. */
+export function isEndangered(
+  { metadata }: Manifest,
+  { target }: Pick<RootOwner, "target">,
+): boolean {
+  const owners = target.profile === undefined ? [] : (metadata.ownerReferences ?? []);
+  return metadata.deletionTimestamp !== undefined || owners.length > 0;
+}
+
 /**
  * Refuses a root that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
  * the name of its component, and one of ours that was stripped of all marks by its fields, which this hub wrote.

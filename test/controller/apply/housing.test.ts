@@ -127,3 +127,30 @@ test.each([
     expect(inventoryTextOf(store.anchor)).toContain('"b":');
   },
 );
+
+test("a foreign owner of an anchor goes at once, however often it comes back", async () => {
+  const { store, at, key } = await opened("ours");
+  const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "nobody", uid: "nobody" }];
+  await at(0);
+  for (const contested of [[], [], [{ key }], [{ key }], [{ key }]]) {
+    store.change({ ownerReferences });
+    expect(await at(1)).toMatchObject({ repaired: [key], contested });
+    expect(store.anchor.metadata.ownerReferences).toBeUndefined();
+  }
+  store.strip();
+  expect(await at(2)).toMatchObject({ repaired: [], contested: [{ key }] });
+  store.change({ ownerReferences });
+  expect(await at(3)).toMatchObject({ repaired: [key], contested: [{ key }] });
+  expect(store.isMarked).toBe(true);
+});
+
+test("an anchor that is being deleted is never built upon, however often it was stripped", async () => {
+  const { store, at, key } = await opened("ours");
+  await at(0);
+  for (const contested of [[], [], [{ key }]]) {
+    store.strip();
+    expect(await at(1)).toMatchObject({ contested });
+  }
+  store.change({ deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/hold"] });
+  await expect(at(2)).rejects.toMatchObject({ reason: "ClusterBusy" });
+});
