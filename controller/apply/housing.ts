@@ -26,7 +26,7 @@ import { inventoryTextOf, isEndangered, rootOver } from "./root-object.ts";
 export interface Housing extends Namespaces {
   /** The outdated ones are so because somebody changed them since we saw or made them right. */
   readonly isDrift: boolean;
-  /** The root when somebody took marks off it since we saw or made it. */
+  /** The root when somebody took marks off it since we saw or made them. */
   readonly stripped: Root | undefined;
   /** That happens again and again, and it is left alone for a while: it is written only where it is to say something else. */
   readonly isRootHeld: boolean;
@@ -44,9 +44,9 @@ export function textOf({ component, target, desired }: Work): string {
   return JSON.stringify(wantedNamespaces({ component, target }, desired.namespaces));
 }
 
-/** The root if it lost marks since this process saw or made it; to be asked before the memory takes it in. */
+/** The root if it lost marks since this process saw them or made them. */
 export function strippedRoot(before: Root | undefined, { memory }: Work): Root | undefined {
-  return before?.uid === memory.rootUid && before?.isMarked === false ? before : undefined;
+  return before?.isMarked === false && memory.wasMarked(before) ? before : undefined;
 }
 
 /** The same namespaces without those that somebody else changes again and again, and that are left alone for a while. */

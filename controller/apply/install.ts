@@ -150,8 +150,8 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   for (const object of guarded) observation.noteGuarded(object);
   if (before === undefined) await afterLoss(work, signal);
   else deps.gate?.saw(before.object);
-  const stripped = strippedRoot(before, work);
   memory.recall(before);
+  const stripped = strippedRoot(before, work);
   const found = { before, namespaces: unheld({ namespaces, stripped }, work) };
   // What is wrong was noted as it is, and only this tells of it when it cannot be put right now.
   memory.namespaces = isHoused(found) ? textOf(work) : "";

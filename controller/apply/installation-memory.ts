@@ -33,6 +33,7 @@ export class InstallationMemory {
   /** Identities of what was accepted since the audit was asked for; undefined when there is none. */
   #audited: Set<string> | undefined;
   #rootUid: string | undefined;
+  #markedUid: string | undefined;
   #isLost = false;
   /** What was done after the loss, as long as the root that came since may be withdrawn. */
   #doneBefore: readonly ("told" | "droppedWebhooks")[] = [];
@@ -65,6 +66,11 @@ export class InstallationMemory {
     return this.#rootUid;
   }
 
+  /** The root had all its marks once since this process knows of it; upstream's anchor has them only when it was taken over. */
+  wasMarked({ uid }: Root): boolean {
+    return uid === this.#markedUid;
+  }
+
   /** A root was there when somebody last looked. */
   get isRooted(): boolean {
     return this.#rootUid !== undefined;
@@ -89,6 +95,7 @@ export class InstallationMemory {
   recall(root: Root | undefined): void {
     this.#isLost = root === undefined && this.wasRooted;
     if (root !== undefined) this.doneAfterLoss.clear();
+    if (root?.isMarked === true) this.#markedUid = root.uid;
     this.#doneBefore = [];
     const text = root === undefined ? "" : inventoryTextOf(root.object);
     const isKnown = root !== undefined && root.uid === this.#rootUid && text === this.#text;
@@ -100,6 +107,8 @@ export class InstallationMemory {
     this.#isLost = false;
     if (this.doneAfterLoss.size > 0) this.#doneBefore = [...this.doneAfterLoss];
     this.doneAfterLoss.clear();
+    // Sent with them, whatever the answer lacks.
+    this.#markedUid = root.uid;
     this.#take(root, inventoryTextOf(root.object));
   }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { anchorAnnotations, anchorLabels } from "../../../api/anchor.ts";
+import { FleetError } from "../../../api/errors.ts";
 import type { KubeObject, Manifest, ObjectMeta } from "../../../api/kubernetes.ts";
 import { inventoryTextOf, rootKeyOf } from "../../../controller/apply/root-object.ts";
 import { systemClock } from "../../../controller/clock.ts";
@@ -153,4 +154,22 @@ test("an anchor that is being deleted is never built upon, however often it was 
   }
   store.change({ deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/hold"] });
   await expect(at(2)).rejects.toMatchObject({ reason: "ClusterBusy" });
+});
+
+test("upstream's anchor that was not taken over at once was not repaired", async () => {
+  const { store, at, key } = await opened("upstream's");
+  const unprotected = new FleetError("AnchorUnprotected", "Nothing would protect the anchor");
+  const gate = { needsTwin: () => Promise.resolve(false), saw: () => undefined };
+  const shut = { ...gate, ready: () => Promise.reject(unprotected) };
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    await expect(at(0, { gate: shut })).rejects.toBe(unprotected);
+  }
+  const open = { ...gate, ready: () => Promise.resolve() };
+  expect(await at(1, { gate: open })).toMatchObject({ repaired: [] });
+  expect(store.isMarked).toBe(true);
+
+  // What is put right late was repaired all the same.
+  store.strip();
+  await expect(at(2, { gate: shut })).rejects.toBe(unprotected);
+  expect(await at(3, { gate: open })).toMatchObject({ repaired: [key] });
 });

@@ -49,6 +49,22 @@ test("an audit is due of each object until that is accepted, and asked for again
 });
 
 describe("what is known of an installation", () => {
+  test("is whether the root had its marks since somebody knows of it", () => {
+    const memory = new InstallationMemory();
+    const root = rootWith(before);
+    const stripped = { ...root, isMarked: false };
+    memory.recall(stripped);
+    expect(memory.wasMarked(stripped)).toBe(false);
+    memory.recall(root);
+    memory.recall(stripped);
+    expect(memory.wasMarked(stripped)).toBe(true);
+    const other = { ...rootWith(before, "other-uid"), isMarked: false };
+    memory.recall(other);
+    expect(memory.wasMarked(other)).toBe(false);
+    memory.stored(other);
+    expect(memory.wasMarked(other)).toBe(true);
+  });
+
   test("is nothing at first", () => {
     const memory = new InstallationMemory();
     expect(memory.inventory).toBeUndefined();
