@@ -197,7 +197,7 @@ function ruleOptions(): readonly Option[] {
     ),
     new Option(
       "--guard <hub=user>",
-      "guard anchors of another hub, named by the UID of its kube-system namespace; can be given several times",
+      "guard anchors of another hub, named by the UID of its kube-system namespace; can be given several times, for further users of one hub, too",
     )
       .argParser(withOwner)
       .default([], "none"),
@@ -235,7 +235,7 @@ function withName(): (name: string) => readonly string[] {
 }
 
 function withOwner(text: string, before: readonly GuardOwner[]): readonly GuardOwner[] {
-  const [, hubId, hubUser] = /^([0-9a-f-]{36})=(\S+)$/.exec(text) ?? [];
-  if (hubId !== undefined && hubUser !== undefined) return [...before, { hubId, hubUser }];
+  const [, hubId, user] = /^([0-9a-f-]{36})=(\S+)$/.exec(text) ?? [];
+  if (hubId !== undefined && user !== undefined) return [...before, { hubId, hubUsers: [user] }];
   throw new InvalidArgumentError("Want the UID of a kube-system namespace, =, and a user.");
 }

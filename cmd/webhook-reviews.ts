@@ -82,7 +82,7 @@ function guardOwners(
       if (namespace === undefined) {
         throw new FleetError("ConfigInvalid", "The hub has no namespace kube-system");
       }
-      own = { hubId: namespace.metadata.uid, hubUser: controllerUser };
+      own = { hubId: namespace.metadata.uid, hubUsers: [controllerUser] };
     }
     return [own, ...guard];
   };

@@ -16,7 +16,7 @@ export interface AnchorReviewDeps {
   /** The cluster that is guarded, which is the one that asks. */
   readonly client: Pick<KubeClient, "get">;
   readonly accessReviews: AccessReviews;
-  /** The hubs whose anchors are guarded, each with the user name of its controller on this cluster. */
+  /** The hubs whose anchors are guarded. Several entries of one hub are one, with the users of all: whoever is one of them is its controller. */
   readonly owners: readonly GuardOwner[];
 }
 
@@ -25,16 +25,26 @@ export interface AnchorReviewDeps {
  * Spec: anchor-guard.md 10.
  */
 export function anchorReview(deps: AnchorReviewDeps): Review {
+  const hubs = eachHubOnce(deps.owners);
   return async (request, signal) => {
     const guard = guardOf({ ...request.resource, subResource: request.subResource });
     if (guard === undefined) return { violations: [], warnings: [] };
     const seen: GuardRequest = { ...request, username: request.userInfo.username };
-    const owners = deps.owners.filter(({ hubId }) => isGuarded(guard, seen, hubId));
+    const owners = hubs.filter(({ hubId }) => isGuarded(guard, seen, hubId));
     if (owners.length === 0) return { violations: [], warnings: [] };
     const facts = await gather({ guard, request, seen }, deps, signal);
     const refusals = owners.flatMap((owner) => refusalOf(guard, seen, { owner, facts }) ?? []);
     return { violations: refusals.slice(0, 1).map(violationOf(guard)), warnings: [] };
   };
+}
+
+// Asked one by one, the entries of one hub would refuse each other's users.
+function eachHubOnce(owners: readonly GuardOwner[]): readonly GuardOwner[] {
+  const byHub = Map.groupBy(owners, ({ hubId }) => hubId);
+  return Array.from(byHub, ([hubId, entries]) => ({
+    hubId,
+    hubUsers: entries.flatMap(({ hubUsers }) => hubUsers),
+  }));
 }
 
 const violationOf =
@@ -76,7 +86,7 @@ async function isTerminating(
 
 /** The virtual right to have a guarded object deleted. Spec: anchor-guard.md 2. */
 function unprotectOf(guard: GuardName, request: GuardRequest) {
-  const nobody = { hubId: "", hubUser: "" };
+  const nobody = { hubId: "", hubUsers: [] };
   const unknown = { namespaceTerminating: false, mayUnprotect: false };
   const { name, namespace } = guardViewOf(request, nobody, unknown);
   const where = { "anchor-guard": namespace, "namespace-guard": name, "crd-guard": undefined };

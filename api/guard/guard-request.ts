@@ -23,8 +23,8 @@ export interface GuardRequest {
 export interface GuardOwner {
   /** Uid of the hub's `kube-system` namespace. */
   readonly hubId: string;
-  /** User name that the controller has on the guarded cluster. */
-  readonly hubUser: string;
+  /** User names that the controller has on the guarded cluster: one for each identity with which ClusterProfiles lead there. */
+  readonly hubUsers: readonly string[];
 }
 
 /** What no request carries: a policy asks the API server for it, a webhook looks it up beforehand. */
@@ -61,7 +61,7 @@ export interface GuardView extends GuardFacts {
 /** What the rules need to know of a request. */
 export function guardViewOf(
   request: GuardRequest,
-  { hubId, hubUser }: GuardOwner,
+  { hubId, hubUsers }: GuardOwner,
   facts: GuardFacts,
 ): GuardView {
   const { object, oldObject } = request;
@@ -71,7 +71,7 @@ export function guardViewOf(
     ...facts,
     operation: request.operation,
     hubId,
-    isController: request.username === hubUser,
+    isController: hubUsers.includes(request.username),
     isDryRun: request.dryRun,
     newAnnotations: recordAt(now, "annotations"),
     oldAnnotations: recordAt(before, "annotations"),

@@ -1,6 +1,11 @@
 import { anchorAnnotations, anchorLabels, guardLabels, managedByValue } from "../../api/anchor.ts";
 import { isRecord } from "../../api/fields.ts";
-import { type GuardName, guardViewOf, type GuardView } from "../../api/guard/guard-request.ts";
+import {
+  type GuardName,
+  type GuardOwner,
+  guardViewOf,
+  type GuardView,
+} from "../../api/guard/guard-request.ts";
 import { type GuardRule, guardRules } from "../../api/guard/guard-rules.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { policyVariablesOf, usersAmong } from "./policy-variables.ts";
@@ -9,14 +14,6 @@ import { policyVariablesOf, usersAmong } from "./policy-variables.ts";
 export interface GuardPolicy {
   readonly policy: Manifest;
   readonly binding: Manifest;
-}
-
-/** Whom a policy protects against everybody else. */
-export interface PolicyOwner {
-  /** Uid of the hub's `kube-system` namespace. */
-  readonly hubId: string;
-  /** User names that the controller has on the guarded cluster, sorted: one for each identity with which ClusterProfiles lead there. */
-  readonly hubUsers: readonly string[];
 }
 
 /** The users that a policy lets in as the hub's; none where it is not as `guardPolicyOf` makes it. */
@@ -33,10 +30,10 @@ export function policyNameOf(guard: GuardName, hubId: string): string {
 }
 
 /**
- * A guard as ValidatingAdmissionPolicy and binding. Equal input gives equal objects. Throws a plain Error without a user name, or for one that is
- * empty or no Unicode text, because such a policy would protect against nobody or could not be written. Spec: anchor-guard.md 3.
+ * A guard as ValidatingAdmissionPolicy and binding. Equal input, the order of the users included, gives equal objects. Throws a plain Error without a user
+ * name, or for one that is empty or no Unicode text, because such a policy would protect against nobody or could not be written. Spec: anchor-guard.md 3.
  */
-export function guardPolicyOf(guard: GuardName, { hubId, hubUsers }: PolicyOwner): GuardPolicy {
+export function guardPolicyOf(guard: GuardName, { hubId, hubUsers }: GuardOwner): GuardPolicy {
   const isNamed = hubUsers.every((user) => user !== "" && user.isWellFormed());
   if (!isNamed || hubUsers.length === 0) throw new Error("The controller has no user name");
   const metadata = {
@@ -149,7 +146,7 @@ function nobody(hubId: string): GuardView {
   };
   return guardViewOf(
     request,
-    { hubId, hubUser: "controller" },
+    { hubId, hubUsers: [] },
     { namespaceTerminating: false, mayUnprotect: false },
   );
 }

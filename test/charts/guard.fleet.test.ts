@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { anchorAnnotations, guardAnnotations, guardLabels } from "../../api/anchor.ts";
+import { openAdminClient } from "../fleet/admin-client.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { manifestsIn } from "../fleet/manifest-files.ts";
@@ -48,8 +49,10 @@ afterAll(() => opened.disposeAsync());
 
 test("guard.only=true guards what the hubs marked, with the rights of the chart and no others", async () => {
   const since = new Date();
-  const user = "system:serviceaccount:knfleet:knfleet-hub";
-  const values = { guard: { only: true, crds: true, hubs: [{ id: hubId, user }] } };
+  // ClusterProfiles lead here with two identities.
+  const users = ["system:serviceaccount:knfleet:knfleet-hub", "knfleet-hub-too"];
+  const hubs = users.map((user) => ({ id: hubId, user }));
+  const values = { guard: { only: true, crds: true, hubs } };
   const place = ["guard", "--namespace", namespace] as const;
   const flags = await helm.flagsOf({ values });
   await helm.must("install", ...place, "--create-namespace", chartFolder, ...flags);
@@ -63,6 +66,8 @@ test("guard.only=true guards what the hubs marked, with the rights of the chart 
     },
     { timeoutMs: 90_000 },
   );
+  expect(await Promise.all(users.map(anchorAskedBy))).toEqual([201, 201]);
+  expect(await anchorAskedBy("another-hub")).toBe(403);
   const anchor = { apiVersion: "v1", kind: "ConfigMap", namespace: "guarded", name: "anchor" };
   const { admin } = cluster;
   const instead = /Delete the custom resource on the hub instead/;
@@ -80,6 +85,17 @@ test("guard.only=true guards what the hubs marked, with the rights of the chart 
   expect(await rightsReport(cluster, account, objects)).toEqual({ refused: [], unused: [] });
   await helm.must("uninstall", ...place);
 }, 300_000);
+
+/** The answer to a user with all rights who asks for an anchor. */
+async function anchorAskedBy(user: string): Promise<number> {
+  const identity = cluster.clientCertificate(user, ["system:masters"]);
+  const admin = openAdminClient(cluster.server, cluster.caPem, identity);
+  try {
+    return await askForAnchor({ admin });
+  } finally {
+    admin.close();
+  }
+}
 
 async function waitForPods(): Promise<void> {
   await waitFor(

@@ -213,6 +213,20 @@ describe("what is written in the templates is said elsewhere, too", () => {
     },
   );
 
+  test("a hub that is named once for each of its users has each webhook once", async () => {
+    const id = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
+    const hubs = ["a", "b"].map((user) => ({ id, user }));
+    const objects = await helm.objects({ values: { guard: { only: true, hubs } } });
+    const configuration = objectIn(objects, "ValidatingWebhookConfiguration", "knfleet-webhook");
+    const names = listAt(configuration, "webhooks").map((one) => valueAt(one, "name"));
+    expect(names).toEqual([`anchor-guard.${id}.knfleet.dev`, `namespace-guard.${id}.knfleet.dev`]);
+    const given = podsIn(objects).flatMap(argumentsOf);
+    expect(given.filter((one) => one.startsWith("--guard="))).toEqual([
+      `--guard=${id}=a`,
+      `--guard=${id}=b`,
+    ]);
+  });
+
   test("C27: the webhook is not asked about components that are being deleted, so that they can go while it is away", () => {
     const configuration = objectIn(
       of("default"),

@@ -48,7 +48,16 @@ describe("readWebhookFlags", () => {
     ],
     [
       [`--guard=${hubId}=system:serviceaccount:a:b`],
-      { guard: [{ hubId, hubUser: "system:serviceaccount:a:b" }] },
+      { guard: [{ hubId, hubUsers: ["system:serviceaccount:a:b"] }] },
+    ],
+    [
+      [`--guard=${hubId}=a`, `--guard=${hubId}=b`],
+      {
+        guard: [
+          { hubId, hubUsers: ["a"] },
+          { hubId, hubUsers: ["b"] },
+        ],
+      },
     ],
     [["--manifest-right"], { manifestRight: true }],
     [["--release-dir="], { releaseDir: "" }],

@@ -91,7 +91,7 @@ function webhookOf(path: string, matching: object): object {
  * Asks the API server to create somebody else's anchor, without storing it, and gives its answer: 403 when the webhook has refused it, 500 when the
  * webhook could not be called, 201 when nobody asked it.
  */
-export async function askForAnchor(hub: Cluster): Promise<number> {
+export async function askForAnchor(hub: Pick<Cluster, "admin">): Promise<number> {
   const kubeSystem = await hub.admin.get({
     apiVersion: "v1",
     kind: "Namespace",

@@ -17,7 +17,7 @@ const rows = [...readme.matchAll(/^\| \[([\w-]+\.json)\].*\| (deny|allow|-) \|$/
 
 const owner = {
   hubId: "11111111-2222-3333-4444-555555555555",
-  hubUser: "system:serviceaccount:knfleet-system:hub",
+  hubUsers: ["system:serviceaccount:knfleet-system:hub"],
 };
 
 describe.runIf(rows.length > 0)("the recorded requests of a real API server", () => {

@@ -13,6 +13,7 @@ import { waitFor } from "../../fleet/wait-for.ts";
 /** Who sends a request of the truth table. Spec: anchor-guard.md 4. */
 export type User =
   | "controller"
+  | "secondController"
   | "otherController"
   | "tenant"
   | "editor"
@@ -50,8 +51,9 @@ export type PatchType = keyof typeof patchTypes;
 export interface GuardStage {
   readonly hubId: string;
   readonly otherHubId: string;
-  readonly hubUser: string;
-  readonly otherHubUser: string;
+  /** The users of the hub, `controller` and `secondController`. */
+  readonly hubUsers: readonly string[];
+  readonly otherHubUsers: readonly string[];
   /** Namespace without the guard's label, for anchors. */
   readonly namespace: string;
   send(user: User, method: string, path: string, body?: unknown): Promise<Reply>;
@@ -136,8 +138,8 @@ export async function openGuardStage(cluster: Cluster, hubId: string): Promise<G
   return {
     hubId,
     otherHubId,
-    hubUser: userNameOf("controller"),
-    otherHubUser: userNameOf("otherController"),
+    hubUsers: [userNameOf("controller"), userNameOf("secondController")],
+    otherHubUsers: [userNameOf("otherController")],
     namespace,
     newName,
     markers,
@@ -212,6 +214,7 @@ interface Wanted extends Pick<TokenOptions, "clusterRoles" | "rules"> {
 async function userTokens(cluster: Cluster): Promise<Readonly<Partial<Record<User, string>>>> {
   const wanted = [
     { user: "controller", clusterRoles: ["cluster-admin"] },
+    { user: "secondController", clusterRoles: ["cluster-admin"] },
     { user: "otherController", clusterRoles: ["cluster-admin"] },
     { user: "clusterAdmin", clusterRoles: ["cluster-admin"] },
     { user: "tenant", clusterRoles: ["admin"] },

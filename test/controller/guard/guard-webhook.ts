@@ -19,7 +19,12 @@ export async function startGuardWebhook(
     await connectHub({ kubeconfig, environment: {}, userAgent: "knfleet-webhook" }),
   );
   const accessReviews = createAccessReviews(client, () => performance.now());
-  const serving = opened.use(await serve(anchorReview({ client, accessReviews, owners })));
+  // An entry for each user, as the flag says it.
+  const entries = owners.flatMap(({ hubId, hubUsers }) =>
+    hubUsers.map((user) => ({ hubId, hubUsers: [user] })),
+  );
+  const review = anchorReview({ client, accessReviews, owners: entries });
+  const serving = opened.use(await serve(review));
   await cluster.admin.apply({
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingWebhookConfiguration",

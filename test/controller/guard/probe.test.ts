@@ -53,7 +53,7 @@ describe.each(["CREATE", "DELETE"] as const)("the answer to a %s probe", (operat
 test("the texts of probes are those of the rules", () => {
   const request = { operation: "", dryRun: false, username: "" };
   const none = { namespace: undefined, name: undefined, object: undefined, oldObject: undefined };
-  const owner = { hubId: "hub", hubUser: "user" };
+  const owner = { hubId: "hub", hubUsers: ["user"] };
   const facts = { namespaceTerminating: false, mayUnprotect: false };
   const view = guardViewOf({ ...request, ...none }, owner, facts);
   for (const guard of ["anchor-guard", "namespace-guard"] as const) {

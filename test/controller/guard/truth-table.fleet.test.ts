@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { anchorAnnotations } from "../../../api/anchor.ts";
 import type { GuardOwner } from "../../../api/guard/guard-request.ts";
 import { guardPolicyOf } from "../../../controller/guard/policy.ts";
 import type { Cluster, KubernetesMinor } from "../../fleet/cluster.ts";
@@ -14,7 +15,7 @@ import { deleteRows } from "./truth-delete-rows.ts";
 import { deletingRows } from "./truth-deleting-rows.ts";
 import { hubRows } from "./truth-hub-rows.ts";
 import { namespaceRows } from "./truth-namespace-rows.ts";
-import type { TruthRow } from "./truth-row.ts";
+import { annotate, collection, type TruthRow } from "./truth-row.ts";
 
 const sections = [anchorRows, deleteRows, deletingRows, namespaceRows, hubRows, crdRows];
 const rows = sections.flat();
@@ -23,8 +24,8 @@ const guards = ["anchor-guard", "namespace-guard", "crd-guard"] as const;
 
 function ownersOf(stage: GuardStage): readonly GuardOwner[] {
   return [
-    { hubId, hubUser: stage.hubUser },
-    { hubId: stage.otherHubId, hubUser: stage.otherHubUser },
+    { hubId, hubUsers: stage.hubUsers },
+    { hubId: stage.otherHubId, hubUsers: stage.otherHubUsers },
   ];
 }
 
@@ -48,7 +49,7 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
 
   test("are accepted without a warning of the type checker", async () => {
     for (const guard of guards) {
-      const { policy } = guardPolicyOf(guard, { hubId, hubUsers: [stage.hubUser] });
+      const { policy } = guardPolicyOf(guard, { hubId, hubUsers: stage.hubUsers });
       const { name = "" } = policy.metadata;
       const status = await waitFor(`the type check of ${name}`, async () => {
         const found = await fleet()
@@ -64,6 +65,10 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
     expect(await plainWrites(stage)).toEqual([201, 200, 200]);
   });
 
+  test("let each user of a hub in, and no other hub's", async () => {
+    expect(await writesInTurn(stage)).toEqual([201, 200, 403, 200]);
+  });
+
   test.each(rows)("$id $title", async (row) => {
     const { status, message, text } = await answerTo(row, stage);
     expect(status).toBe(row.expected);
@@ -73,7 +78,7 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
   test("H12 hub A may delete the policy of hub B: nothing protects policies", async () => {
     const { policy } = guardPolicyOf("crd-guard", {
       hubId: stage.otherHubId,
-      hubUsers: [stage.otherHubUser],
+      hubUsers: stage.otherHubUsers,
     });
     const all = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
     const path = `${all}/${policy.metadata.name}`;
@@ -96,6 +101,10 @@ describe("the webhook at /validate/anchor", () => {
 
   test("leaves objects alone that have no annotations, labels or finalizers", async () => {
     expect(await plainWrites(stage)).toEqual([201, 200, 200]);
+  });
+
+  test("lets each user of a hub in, and no other hub's", async () => {
+    expect(await writesInTurn(stage)).toEqual([201, 200, 403, 200]);
   });
 
   test.each(rows)("$id $title", async (row) => {
@@ -126,12 +135,22 @@ async function plainWrites(stage: GuardStage): Promise<readonly number[]> {
   return [created, replaced, removed].map(({ status }) => status);
 }
 
+/** Answers to writes of one anchor by the users of its hub, the third by that of the other hub. */
+async function writesInTurn(stage: GuardStage): Promise<readonly number[]> {
+  const path = collection(stage.namespace);
+  const metadata = { name: stage.newName(), annotations: stage.markers() };
+  const object = `${path}/${metadata.name}`;
+  const componentUid = annotate({ [anchorAnnotations.componentUid]: "cr-2" });
+  const created = await stage.send("secondController", "POST", path, { metadata });
+  const changed = await stage.patch("controller", "merge", object, componentUid);
+  const kept = await stage.send("otherController", "DELETE", object);
+  const removed = await stage.send("secondController", "DELETE", object);
+  return [created, changed, kept, removed].map(({ status }) => status);
+}
+
 async function install(cluster: Cluster, owner: GuardOwner): Promise<void> {
   for (const guard of guards) {
-    const { policy, binding } = guardPolicyOf(guard, {
-      hubId: owner.hubId,
-      hubUsers: [owner.hubUser],
-    });
+    const { policy, binding } = guardPolicyOf(guard, owner);
     await cluster.admin.apply(policy);
     await cluster.admin.apply(binding);
   }

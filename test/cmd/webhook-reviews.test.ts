@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+
+import { anchorAnnotations } from "../../api/anchor.ts";
+import { readWebhookFlags } from "../../cmd/webhook-flags.ts";
+import { openReviews } from "../../cmd/webhook-reviews.ts";
+import type { AdmissionRequest } from "../../webhook/review.ts";
+import { MemorySpoke } from "../controller/guard/memory-spoke.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const otherHub = "0d8b0b0e-6a9e-4f0e-9d4b-1f3f5b7c9a11";
+
+/** The request of a user who makes an anchor of a hub. */
+function creation(username: string, hubId: string): AdmissionRequest {
+  const annotations = { [anchorAnnotations.protected]: "true", [anchorAnnotations.hubId]: hubId };
+  return {
+    uid: "1",
+    kind: { group: "", version: "v1", kind: "ConfigMap" },
+    resource: { group: "", version: "v1", resource: "configmaps" },
+    subResource: undefined,
+    name: "anchor",
+    namespace: "guarded",
+    operation: "CREATE",
+    userInfo: { username, groups: [], extra: {} },
+    object: { metadata: { name: "anchor", annotations } },
+    oldObject: undefined,
+    dryRun: false,
+  };
+}
+
+test("every user that the flags name for a hub may make its anchors, and no other user", async () => {
+  const cluster = new MemorySpoke("");
+  const thisHub = "7a1c9a34-52a3-4c8f-8a0b-5b1b9a0d2f11";
+  cluster.objects.edit("Namespace", "kube-system", {
+    metadata: { name: "kube-system", uid: thisHub },
+  });
+  const guards = [`${otherHub}=a`, `${thisHub}=d`, `${otherHub}=b`];
+  const args = ["--guard-only", "--controller-user=c", ...guards.map((one) => `--guard=${one}`)];
+  const flags = readWebhookFlags(args, "1.2.3");
+  if (!("guard" in flags)) throw new Error(flags.text);
+  const hub = { client: cluster.clientOf("webhook") };
+  const surroundings = { hub, namespace: "knfleet-system", environment: {}, log: silentLog };
+  const signal = AbortSignal.timeout(10_000);
+  await using opened = await openReviews(flags, surroundings, signal);
+  const { "/validate/anchor": review } = opened.reviews;
+  if (review === undefined) throw new Error("Nobody answers about anchors");
+  const letIn = async (hubId: string) => {
+    const users = ["a", "b", "c", "d", "e"];
+    const answers = await Promise.all(users.map((user) => review(creation(user, hubId), signal)));
+    return users.filter((_, at) => answers[at]?.violations.length === 0);
+  };
+  expect(await letIn(otherHub)).toEqual(["a", "b"]);
+  expect(await letIn(thisHub)).toEqual(["c", "d"]);
+});
