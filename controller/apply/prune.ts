@@ -77,9 +77,11 @@ async function removed(
   if (place === "absent") return undefined;
   if (place === "unknown") return { key, fate: "failed", message: unknownMessage };
   const ref = objectRefOf(key, place);
+  let isKnown = record !== undefined || entry.fingerprint !== undefined;
   try {
     const found = record ?? (await unwatched(ref, deps, signal));
     if (found === undefined) return undefined;
+    isKnown = true;
     if (found.deleting) return lingering(key, found.finalizers);
     const options = { propagationPolicy: "Background", uid: found.uid } as const;
     const removal = await client.remove(ref, options, signal);
@@ -87,7 +89,6 @@ async function removed(
     return { key, fate: "pruned", message: "" };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const isKnown = record !== undefined || entry.fingerprint !== undefined;
     return refused(error, key, isKnown);
   }
 }
@@ -95,10 +96,11 @@ async function removed(
 function refused(error: ApiError, key: ObjectKey, isKnown: boolean): Result | undefined {
   // Never accepted, not to be seen, and nobody may look: there is nothing of it.
   if (error.status === 403 && !isKnown) return undefined;
-  // Another uid: created again by somebody else since it was seen.
-  if (error.status === 409) return { key, fate: "pruned", message: "" };
+  const obstacle = obstacleIn(error.message);
+  // Another uid: created again by somebody else since it was seen. Webhooks and policies refuse with a status of their own choice, also with this one.
+  if (error.status === 409 && obstacle === undefined) return { key, fate: "pruned", message: "" };
   const right = missingRightIn(error.message);
-  const lack = right === undefined ? obstacleIn(error.message) : `the controller lacks ${right}`;
+  const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
   const why = lack === undefined ? "" : `: ${lack}`;
   const message = `Obsolete, but its deletion is refused with status ${error.status}${why}`;
   return { key, fate: "failed", message };

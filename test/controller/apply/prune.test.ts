@@ -143,6 +143,26 @@ describe("obsolete objects", () => {
       failed: [],
     });
   });
+
+  test("that a webhook does not let go stay obsolete, whatever status it refuses with", async () => {
+    const denied = refusal(409, 'admission webhook "a.b" denied the request: no');
+    expect(await prune(obsolete([role]), deps([seen(role)], denied), signal)).toMatchObject({
+      pruned: [],
+      failed: [{ key: role, message: expect.stringContaining("the admission webhook a.b denies") }],
+    });
+  });
+
+  test("that were found by name and may not be deleted are named, though nothing tells that they were ever accepted", async () => {
+    const forbidden = refusal(403, "is forbidden");
+    const there = ownedBy("one", belonging.ownerUid);
+    const found = deps([], forbidden, () => Promise.resolve(there));
+    const message = "Obsolete, but its deletion is refused with status 403";
+    expect(await prune(obsolete([configMap]), found, signal)).toMatchObject({
+      failed: [{ key: configMap, message }],
+    });
+    const unseen = deps([], refusal(500), forbidden);
+    expect(await prune(obsolete([configMap]), unseen, signal)).toMatchObject({ failed: [] });
+  });
 });
 
 function ownedBy(name: string, uid: string) {
