@@ -133,11 +133,12 @@ export class Neighbours {
 
   /**
    * Of objects that an installed component wants, those that another component of the hub has on the same cluster, by identity, each with words for whose it
-   * is: of those that are open what it has named, and of those that are fought over what it had accepted and was installed earlier for. Undefined where nobody may look.
+   * is: of those that are open what it has named, of those that are lost the same unless it is of the same kind, and of those that are fought over what it had
+   * accepted and was installed earlier for. Undefined where nobody may look.
    */
   async holders(
     { component, target }: Pick<Newcomer, "component" | "target">,
-    { open, fought, all }: OwnershipQuestion & { readonly all: () => Iterable<Component> },
+    { open, fought, lost, all }: OwnershipQuestion & { readonly all: () => Iterable<Component> },
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string> | undefined> {
     const roots = await this.#rootsOn(target.client, signal);
@@ -151,8 +152,10 @@ export class Neighbours {
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
       const words = `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
       const isEarlier = own !== undefined && isOlder(root, own);
+      const named = holder.kind === component.kind ? [open] : [open, lost];
       for (const [id, isAccepted] of entriesIn(root)) {
-        const isTheirs = open.has(id) || (fought.has(id) && isAccepted && isEarlier);
+        const isNamed = named.some((ids) => ids?.has(id) === true);
+        const isTheirs = isNamed || (fought.has(id) && isAccepted && isEarlier);
         if (isTheirs) theirs.set(id, words);
       }
     }

@@ -62,7 +62,8 @@ export async function install(
   if (await isIntact(whole, signal)) return untouched(desired, contestsOf(whole));
   const found = await foundOn(whole, signal);
   await withTwin(whole, signal);
-  const { work, left } = await withoutOthers(whole, signal);
+  const isRootLost = found.before === undefined && isLost(whole);
+  const { work, left } = await withoutOthers(whole, { isLost: isRootLost }, signal);
   return withLeft(await broughtAbout(work, found, signal), left);
 }
 

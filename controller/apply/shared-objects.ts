@@ -10,14 +10,24 @@ interface Own<W> {
   readonly left: readonly Trouble[];
 }
 
-/** Work without what was left to others the last time, as far as it is still theirs. Asks only where something was. */
-export async function withoutOthers(work: Work, signal: AbortSignal): Promise<Own<Work>> {
+/**
+ * Work without what was left to others the last time, as far as it is still theirs; where the root is lost nobody knows what that was, and it is without all that others have.
+ * Asks only where something was left or the root is lost.
+ */
+export async function withoutOthers(
+  work: Work,
+  { isLost }: { readonly isLost: boolean },
+  signal: AbortSignal,
+): Promise<Own<Work>> {
   const { desired, memory, deps } = work;
   const { sharing } = memory;
   const wanted = new Set(desired.objects.map(({ id }) => id));
   const left = new Map([...sharing.left].filter(([id]) => wanted.has(id)));
   const open = new Set(left.keys());
-  const theirs = left.size === 0 ? left : await deps.holders?.({ open, fought: new Set() }, signal);
+  const lost = idsOf(isLost ? desired.objects.filter(({ key }) => !outlives(key)) : []);
+  const isAsked = open.size + lost.size > 0;
+  const question = { open, lost, fought: new Set<string>() };
+  const theirs = isAsked ? await deps.holders?.(question, signal) : left;
   sharing.left = theirs ?? left;
   return ownOf(work, sharing.left);
 }

@@ -22,11 +22,11 @@ describe("of objects that an installed component comes to want", () => {
   const words = "Belongs to the installation of KnativeServing serving/knative-serving";
 
   function held(
-    { open = none, fought = none }: Partial<OwnershipQuestion>,
+    { open = none, fought = none, lost = none }: Partial<OwnershipQuestion>,
     { roots, all = [serve, second], ...rest }: Try,
   ): Promise<ReadonlyMap<string, string> | undefined> {
     const newcomer = { component: second, target: targetOf(second, { roots, ...rest }) };
-    return new Neighbours().holders(newcomer, { open, fought, all: () => all }, signal);
+    return new Neighbours().holders(newcomer, { open, fought, lost, all: () => all }, signal);
   }
 
   const theirs = (at: string, fingerprint?: string): readonly KubeObject[] => [
@@ -56,6 +56,17 @@ describe("of objects that an installed component comes to want", () => {
   ])("those that both have are $whose", async ({ at, fingerprint, size }) => {
     const roots = theirs(at, fingerprint);
     expect((await held({ fought: ids }, { roots }))?.size).toBe(size);
+  });
+
+  test("those of an installation that lost its root are another's, but nobody's of its own kind", async () => {
+    const [, root] = theirs("x");
+    const like = component("KnativeEventing", "like", "three");
+    const roots = [root, rootOf(like, [role])].filter((one) => one !== undefined);
+    expect(await held({ lost: ids }, { roots })).toEqual(
+      new Map([...ids].map((id) => [id, words])),
+    );
+    const all = [like, second];
+    expect(await held({ lost: ids }, { roots, all })).toEqual(new Map());
   });
 
   test("nothing is known where nobody may ask", async () => {

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { connectHub } from "../../../access/hub.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import type { Component, KnativeEventing, KnativeServing } from "../../../api/component.ts";
+import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import type { Root } from "../../../controller/apply/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
 import type { InstallDeps } from "../../../controller/apply/install-work.ts";
@@ -103,16 +104,25 @@ export class Installer implements AsyncDisposable {
         isAwaited,
         onUnblocked,
         assertFirst,
-        ...(all === undefined ? {} : this.#neighbourhood(all)),
+        ...(all === undefined ? {} : this.#neighbourhood(all, rendered)),
       },
       options.signal ?? AbortSignal.timeout(100_000),
     );
   }
 
-  #neighbourhood(all: readonly Component[]): Pick<InstallDeps, "holders"> {
+  #neighbourhood(
+    all: readonly Component[],
+    { manifests }: Rendered,
+  ): Pick<InstallDeps, "assertFirst" | "holders"> {
     const { component, target } = this;
     const newcomer = { component, target };
+    const isOurs = (one: Manifest): boolean =>
+      !this.#memory.sharing.left.has(identityOf(keyOf(one)));
     return {
+      assertFirst: (making, signal) => {
+        const wanted = { ...newcomer, manifests: manifests.filter(isOurs) };
+        return this.#neighbours.assertFirst(wanted, { making, all: () => all }, signal);
+      },
       holders: (question, signal) =>
         this.#neighbours.holders(newcomer, { ...question, all: () => all }, signal),
     };

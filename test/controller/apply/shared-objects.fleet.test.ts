@@ -4,6 +4,7 @@ import { componentUidLabel } from "../../../api/anchor.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import type { ChangeSet } from "../../../controller/apply/change-set.ts";
+import { rootKeyOf } from "../../../controller/apply/root-object.ts";
 import { finalize } from "../../../controller/finalize.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -122,6 +123,27 @@ describe("an object that another component of the hub has", () => {
     const ends = await Promise.all(both.map(whole));
     expect(ends.filter(({ failed }) => failed.length === 0)).toHaveLength(1);
     expect(await labelOf()).toBe(winner.component.metadata.uid);
+  });
+
+  test("does not keep one from being installed again of which nobody knows what it had left, only one that comes anew", async () => {
+    await using scene = await opened("lost");
+    const { spoke, first, second, role, less, whole, labelOf } = scene;
+    await whole(first);
+    await expect(whole(second)).rejects.toMatchObject({ reason: "AnchorConflict" });
+    await less(second);
+    await whole(second);
+    await spoke.admin.remove(rootKeyOf(second));
+    await second.restart();
+
+    const component = { ...second.component, status: { version: "1.23.0" } };
+    const rendered = renderedOf(config(second), role);
+    const all = [first.component, component];
+    expect(await second.install({ component, rendered, all })).toMatchObject({
+      applied: [keyOf(config(second))],
+      failed: leftTo(first, role),
+    });
+    expect(await namesIn(second)).toEqual(["own"]);
+    expect(await labelOf()).toBe(first.component.metadata.uid);
   });
 
   test("over which they have fought stays with the one that was installed first", async () => {

@@ -39,7 +39,18 @@ test("what was left to another one stays so while nobody may ask, and is taken w
   const id = identityOf({ apiVersion: role.apiVersion, kind: role.kind, name: "shared" });
   work.memory.sharing.left = new Map([[id, words]]);
   const left = [{ key: expect.objectContaining({ name: "shared" }), message: words }];
-  expect(await withoutOthers(work, signal)).toMatchObject({ left });
+  const isLost = false;
+  expect(await withoutOthers(work, { isLost }, signal)).toMatchObject({ left });
   answer = new Map();
-  expect(await withoutOthers(work, signal)).toMatchObject({ left: [], work });
+  expect(await withoutOthers(work, { isLost }, signal)).toMatchObject({ left: [], work });
+});
+
+test("what others have is left to them when the root is lost with all that was known, but not a definition", async () => {
+  const work = workOn([definition, role], ({ open, lost = open }) =>
+    Promise.resolve(new Map([...lost].map((id) => [id, words]))),
+  );
+  expect(await withoutOthers(work, { isLost: false }, signal)).toMatchObject({ left: [], work });
+  const { left } = await withoutOthers(work, { isLost: true }, signal);
+  expect(left.map(({ key }) => key.kind)).toEqual(["ClusterRole"]);
+  expect(work.memory.sharing.left.size).toBe(1);
 });
