@@ -11,6 +11,7 @@ import { targetIdOf } from "./duplicate.ts";
 import { hasFinalizer } from "./finalizer.ts";
 import { orphaningOf } from "./force-orphan.ts";
 import { greet, Greeting } from "./greeting.ts";
+import { heirsOf, type Holdings } from "./heirs.ts";
 import { Installation } from "./installation.ts";
 import { lastingLogFieldsOf } from "./log-fields.ts";
 import type { ObservedChange } from "./observe/observation.ts";
@@ -113,6 +114,7 @@ export class Dispatcher implements AsyncDisposable {
       const isTwin = other.kind === component.kind && targetIdOf(other) === targetIdOf(component);
       if (isTwin) this.#add(other);
     }
+    this.#wakeHeirs(component, { before: "all", after: { entries: [] } });
   }
 
   /** The state of a spoke, its ClusterProfile or the provider file changed. */
@@ -173,6 +175,14 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
+  /** Whoever left something to a component looks again when that has given it up, also while it backs off. */
+  #wakeHeirs(holder: Component, holdings: Holdings): void {
+    for (const key of heirsOf(holder, holdings, this.#installations)) {
+      const heir = this.#options.components.get(key);
+      if (heir !== undefined) this.#add(heir);
+    }
+  }
+
   #add(component: Component): void {
     this.#queue.add(keyTextOf(component), targetIdOf(component));
   }
@@ -202,6 +212,7 @@ export class Dispatcher implements AsyncDisposable {
     const component = newerOf(installation.latest, stored);
     const onChange = (of: Component, change: ObservedChange): void =>
       this.#targetChanged(of, change);
+    const before = installation.inventory;
     try {
       this.#auditIfDue(installation);
       const next = await installation.attempt(
@@ -213,6 +224,8 @@ export class Dispatcher implements AsyncDisposable {
       return next;
     } catch (error) {
       return this.#afterFailure(key, error);
+    } finally {
+      this.#wakeHeirs(component, { before, after: installation.inventory });
     }
   }
 

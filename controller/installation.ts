@@ -58,6 +58,13 @@ export class Installation implements AsyncDisposable {
     return this.#view?.memory.inventory ?? this.#inventory;
   }
 
+  /** Identities of what was left to whom such words are for; see neighbours.ts. */
+  leftTo(words: string): readonly string[] {
+    const left = this.#view?.memory.sharing.left;
+    if (left === undefined || left.size === 0) return [];
+    return [...left].filter(([, holder]) => holder === words).map(([id]) => id);
+  }
+
   /** The view that is open over a client, if any. */
   observationOver(client: KubeClient): Observation | undefined {
     return this.#view?.client === client ? this.#view.observation : undefined;

@@ -150,7 +150,7 @@ export class Neighbours {
     for (const root of roots) {
       const holder = known.find((one) => isRootOf(root, one));
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
-      const words = `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
+      const words = wordsFor(holder);
       const isEarlier = own !== undefined && isOlder(root, own);
       const named = holder.kind === component.kind ? [open] : [open, lost];
       for (const [id, isAccepted] of entriesIn(root)) {
@@ -188,6 +188,11 @@ export class Neighbours {
     if (namespace !== undefined) this.#identities.set(client, namespace.metadata.uid);
     return namespace?.metadata.uid;
   }
+}
+
+/** Whose an object is that is left to a component; no two components have the same words. */
+export function wordsFor(holder: Component): string {
+  return `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
 }
 
 function wantedOf(manifests: readonly Manifest[]): Wanted {

@@ -81,3 +81,19 @@ export const rules = [
     verbs: ["*"],
   },
 ];
+
+const labels = { app: "webhook" };
+
+/** All that a KnativeServing of manifests of its own has. */
+export const webhook: Manifest = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "webhook", namespace: "knative-serving" },
+  spec: {
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: { containers: [{ name: "webhook", image: "registry.example.com/webhook:1" }] },
+    },
+  },
+};

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { componentUidLabel } from "../../api/anchor.ts";
+import type { ComponentKind } from "../../api/component.ts";
 import { type KubeObject, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { definitionOf } from "../controller/hand-made-installation.ts";
 import { createAuthority } from "../fleet/certificates.ts";
@@ -15,7 +16,7 @@ import { portOf } from "../fleet/ports.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
-import { otherKinds, roof, rules, scopes } from "./additional-kinds.ts";
+import { otherKinds, roof, rules, scopes, webhook } from "./additional-kinds.ts";
 import {
   change,
   condition,
@@ -45,19 +46,6 @@ const extraConfig: Manifest = {
   metadata: { name: extra.name },
   data: { a: "b" },
 };
-const labels = { app: "webhook" };
-const webhook: Manifest = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "webhook", namespace: "knative-serving" },
-  spec: {
-    selector: { matchLabels: labels },
-    template: {
-      metadata: { labels },
-      spec: { containers: [{ name: "webhook", image: "registry.example.com/webhook:1" }] },
-    },
-  },
-};
 
 /** A kind to which the controller has no right. */
 const wall = definitionOf("example.com", "v1", { Wall: "walls" });
@@ -67,6 +55,7 @@ const walls: readonly Manifest[] = [
 ];
 
 function contentOf(path: string): readonly Manifest[] {
+  if (path.endsWith("/webhook.yaml")) return [webhook];
   if (path.endsWith("/walls.yaml")) return walls;
   if (path.endsWith("/own.yaml")) return [webhook, ...scopes];
   if (path.endsWith("/kinds.yaml")) return otherKinds;
@@ -250,6 +239,56 @@ test("D-56: TLS without cert-manager holds nothing else, comes with cert-manager
   });
   await ready(hub, kind);
 });
+
+test("what two components bring is the first one's, and the other one takes it as soon as that has given it up or is removed", async () => {
+  const { hub } = fleet();
+  const spoke = fleet().spoke(0);
+  const both = [{ URL: `${server}/ours/scopes.yaml` }];
+  await change(hub, kind, { additionalManifests: both });
+  await observed(hub, kind);
+  await ready(hub, kind);
+  const on = { namespace: "fleet", name: spoke.name };
+  const manifests = [{ URL: `${server}/ours/webhook.yaml` }];
+  const serving = await create(hub, {
+    kind: "KnativeServing",
+    on,
+    spec: { version: "1.24.0", manifests },
+  });
+  await ready(hub, "KnativeServing");
+  await change(hub, "KnativeServing", { additionalManifests: both });
+  await waitsLongFor(kind, "KnativeServing");
+  await change(hub, kind, { additionalManifests: [] });
+  await expect.poll(owner, { timeout: 60_000 }).toBe(serving.metadata.uid);
+  await ready(hub, "KnativeServing");
+
+  const { metadata } = await change(hub, kind, { additionalManifests: both });
+  await waitsLongFor("KnativeServing", kind);
+  await remove(hub, "KnativeServing");
+  await gone(hub, "KnativeServing");
+  await expect.poll(owner, { timeout: 60_000 }).toBe(metadata.uid);
+  await change(hub, kind, { additionalManifests: [] });
+  await observed(hub, kind);
+  await ready(hub, kind);
+
+  async function owner(): Promise<string | undefined> {
+    const [, , ingressClass] = scopes.map(keyOf);
+    const object = ingressClass && (await spoke.admin.get(ingressClass));
+    return object?.metadata.labels?.[componentUidLabel];
+  }
+
+  /** Back-off grows with every attempt, to far more than a test waits for. */
+  async function waitsLongFor(holder: ComponentKind, waiting: ComponentKind): Promise<void> {
+    const message = new RegExp(`scopes: Belongs to the installation of ${holder} `);
+    const left = await condition(hub, waiting, ["InstallSucceeded", { status: "False", message }]);
+    const since = new Date();
+    await waitFor("its back-off to have grown", async () => {
+      const annotations = { touched: String(Date.now()) };
+      await hub.admin.patch(keyOf(left), { metadata: { annotations } });
+      const lists = await spoke.auditLog.requests({ since, verb: ["list"] });
+      return lists.filter(({ uri }) => uri.includes("managed-by")).length > 18;
+    });
+  }
+}, 300_000);
 
 test("D-14: a component of manifests of its own, for which the bundle has no ingress, goes with all that it brought", async () => {
   const { hub } = fleet();
