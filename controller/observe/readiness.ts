@@ -140,23 +140,23 @@ export function turnOf(workload: KubeObject): string {
 }
 
 /**
- * Whether a workload runs what its newest generation says. Deployment: condition Available, StatefulSet and DaemonSet: as many available pods as
- * wanted; and no pod of an older template is left, which counts as available while a new one cannot start, unless it is to be left. Never while it is
+ * Whether a workload runs what its newest generation says. Deployment: condition Available and a pod, and all pods that are wanted until it has had them once;
+ * StatefulSet and DaemonSet: as many available pods as wanted; and no pod of an older template is left, which counts as available while a new one cannot start, unless it is to be left. Never while it is
  * being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
  */
 export function isAvailable(workload: KubeObject): boolean {
   if (workload.metadata.deletionTimestamp !== undefined) return false;
   const facts = factsOf(workload);
   if (facts.observedGeneration < (workload.metadata.generation ?? 0)) return false;
-  return hasEnough(facts) && facts.outdated === 0;
+  const isShort = facts.isStarting && facts.available < facts.wanted;
+  return hasEnough(facts) && !isShort && facts.outdated === 0;
 }
 
-/** Whether there are enough available pods, old or new. */
-function hasEnough(facts: WorkloadFacts): boolean {
-  const { condition, wanted, available, updated, isStarting } = facts;
+/** Whether there are enough available pods, old or new, to do the work. */
+function hasEnough({ condition, wanted, available }: WorkloadFacts): boolean {
   if (condition === undefined) return available >= wanted;
   // The condition is True with as many pods less as a Deployment may miss, which may be all of them.
-  return condition === "True" && available >= (isStarting ? updated : Math.min(1, updated));
+  return condition === "True" && available >= Math.min(1, wanted);
 }
 
 interface WorkloadFacts {

@@ -23,13 +23,14 @@ function deployment({ version, generation = 1, observed, replicas = 1, uid = "u"
   const fieldsV1 = { "f:spec": {} };
   const managedFields = [{ manager: "knfleet-hub", operation: "Apply", fieldsV1 }];
   const conditions = [{ type: "Available", status: "True" }];
+  const counts = { replicas, updatedReplicas: replicas, availableReplicas: replicas };
   const place = { namespace: "eventing", name: "controller", uid };
   const object: KubeObject = {
     apiVersion: "apps/v1",
     kind: "Deployment",
     metadata: { ...place, resourceVersion: String(version), generation, managedFields },
     spec: { replicas },
-    status: { observedGeneration: observed ?? generation, conditions },
+    status: { observedGeneration: observed ?? generation, ...counts, conditions },
   };
   return object;
 }

@@ -64,7 +64,13 @@ function deployment(version: number, available: "True" | "False", replicas = 1):
       ],
     },
     spec: { replicas },
-    status: { observedGeneration: 1, conditions: [{ type: "Available", status: available }] },
+    status: {
+      observedGeneration: 1,
+      replicas,
+      updatedReplicas: replicas,
+      ...(available === "True" ? { availableReplicas: replicas } : {}),
+      conditions: [{ type: "Available", status: available }],
+    },
   };
 }
 
