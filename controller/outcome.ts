@@ -59,6 +59,8 @@ type Progression =
         Partial<Pick<VisibleReadiness, "stuck" | "unseen">>;
       /** A sentence for each Job that failed, sorted. */
       readonly failedJobs?: readonly string[];
+      /** Of some Jobs it could not be found out whether they failed; nothing but another look tells. */
+      readonly hasUnsureJobs?: boolean;
       /** Milliseconds until it can be said whether contests that the status tells of are over; default 0. */
       readonly unsureMs?: number;
     }
@@ -119,12 +121,12 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
 }
 
 function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: number): Next {
-  const { changes, unsureMs = 0 } = outcome;
+  const { changes, unsureMs = 0, hasUnsureJobs = false } = outcome;
   if (changes.failed.length > 0) return { kind: "backoff" };
   const waitsMs = [
     ...(changes.contested ?? []).map(({ dueMs }) => dueMs),
     ...(unsureMs > 0 ? [unsureMs] : []),
-    ...(isComplete(outcome) ? [] : [pollMs]),
+    ...(isComplete(outcome) && !hasUnsureJobs ? [] : [pollMs]),
   ];
   return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms: Math.min(...waitsMs) };
 }

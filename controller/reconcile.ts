@@ -17,6 +17,7 @@ import type { View } from "./installation.ts";
 import { lastingLogFieldsOf, logFieldsOf } from "./log-fields.ts";
 import type { Log } from "./log.ts";
 import type { Newcomer } from "./neighbours.ts";
+import type { JobFindings, JobQuestion } from "./observe/failed-jobs.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
 import { type VisibleReadiness, visibleReadiness } from "./observe/visible-readiness.ts";
@@ -229,7 +230,8 @@ async function apply(
   tellChanges(changes, log, deps);
   const repairs = repairsOf(changes);
   if (repairs !== undefined) tell(repairs);
-  const asking = { ...view, client, clock: deps.clock, log };
+  const said = toldOf(component, "InstallSucceeded");
+  const asking = { ...view, client, clock: deps.clock, log, said };
   const found = await wellBeingOf(manifests.filter(isOurs).map(keyOf), asking, signal);
   const unsureMs = view.memory.contests.untilSureMs(deps.clock.now());
   return { kind: "applied", version, paths, changes, ...found, unsureMs };
@@ -238,20 +240,20 @@ async function apply(
 /** How the workloads and the Jobs of an installation are doing. */
 async function wellBeingOf(
   desired: readonly ObjectKey[],
-  asking: View & Pick<Target, "client"> & Pick<ReconcileDeps, "clock" | "log">,
+  asking: View & Omit<JobQuestion, "observed"> & Pick<Target, "client">,
   signal: AbortSignal,
-): Promise<{ readonly readiness: VisibleReadiness; readonly failedJobs: readonly string[] }> {
+): Promise<JobFindings & { readonly readiness: VisibleReadiness }> {
   const observed = asking.observation.objects();
-  const [readiness, failedJobs] = await Promise.all([
+  const [readiness, jobs] = await Promise.all([
     visibleReadiness(desired, asking, signal),
     asking.jobs.among(desired, { ...asking, observed }, signal),
   ]);
-  return { readiness, failedJobs };
+  return { readiness, ...jobs };
 }
 
-/** What the status says of contests; empty when there are none. */
-function toldContestsOf({ status }: Component): string {
-  return status?.conditions?.find(({ type }) => type === contestedCondition)?.message ?? "";
+/** What a condition of the status tells; empty when it is not there, or tells nothing. */
+function toldOf({ status }: Component, type: string): string {
+  return status?.conditions?.find((condition) => condition.type === type)?.message ?? "";
 }
 
 /** What is known of the target of a component, and what was told of it. */
@@ -266,7 +268,7 @@ async function viewOf(
     const log = deps.log.child(lastingLogFieldsOf(component));
     return observe({ client, componentUid, fieldManager, onChange, log });
   });
-  view.memory.resume(toldContestsOf(component), deps.clock.now());
+  view.memory.resume(toldOf(component, contestedCondition), deps.clock.now());
   return view;
 }
 

@@ -14,6 +14,19 @@ export interface JobDeps {
   readonly log: Log;
 }
 
+export interface JobQuestion extends JobDeps {
+  readonly observed: ReadonlyMap<string, ObservedObject>;
+  /** What the component says of Jobs already. */
+  readonly said: string;
+}
+
+export interface JobFindings {
+  /** A sentence for each Job that is there and has failed, in the order of names; of one that nobody can tell of now, the one that was said before. */
+  readonly failedJobs: readonly string[];
+  /** Of some it could not be found out now. */
+  readonly hasUnsureJobs: boolean;
+}
+
 interface Look {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -23,20 +36,21 @@ interface Look {
 
 const limitMs = 3_000;
 const reasonPattern = /^[A-Za-z]\w{0,60}$/;
+const noReason = "no reason given";
 
 /**
  * Finds out which Jobs have failed: of each that may have, by its metadata, one GET for each change of it until it is known to have failed, another one
- * when that was not answered, and none of others.
+ * with the next question when that was not answered, and none of others.
  */
 export class FailedJobs {
   readonly #looks = new Map<string, Look>();
 
-  /** A sentence for each of the desired Jobs that is there and has failed, in the order of names. Takes 3 s at most, and rejects with the reason of the signal only. */
+  /** Which of the desired Jobs have failed. Takes 3 s at most, and rejects with the reason of the signal only. */
   async among(
     desired: readonly ObjectKey[],
-    { observed, ...deps }: JobDeps & { readonly observed: ReadonlyMap<string, ObservedObject> },
+    { observed, said, ...deps }: JobQuestion,
     signal: AbortSignal,
-  ): Promise<readonly string[]> {
+  ): Promise<JobFindings> {
     const suspects = desired
       .filter(isJob)
       .flatMap((key) => observed.get(identityOf(key)) ?? [])
@@ -49,12 +63,13 @@ export class FailedJobs {
       await Promise.all(unknown.map((one) => this.#look(one, deps, bounded.signal)));
       signal.throwIfAborted();
     }
-    return suspects
-      .flatMap(({ key }) => {
-        const failure = this.#looks.get(identityOf(key))?.failure;
-        return failure === undefined ? [] : [`${describe(key)} failed: ${failure}`];
-      })
-      .toSorted();
+    const sentences = suspects.flatMap((one) => {
+      if (!this.#isKnown(one)) return sentenceIn(said, one.key) ?? [];
+      const failure = this.#looks.get(identityOf(one.key))?.failure;
+      return failure === undefined ? [] : [sentenceOf(one.key, failure)];
+    });
+    const hasUnsureJobs = suspects.some((one) => !this.#isKnown(one));
+    return { failedJobs: sentences.toSorted(), hasUnsureJobs };
   }
 
   /** A Job that failed does not run again. */
@@ -89,5 +104,15 @@ function failureOf(job: KubeObject): string | undefined {
   const failed = conditionOf(job, "Failed");
   if (failed?.["status"] !== "True") return undefined;
   const { reason } = failed;
-  return typeof reason === "string" && reasonPattern.test(reason) ? reason : "no reason given";
+  return typeof reason === "string" && reasonPattern.test(reason) ? reason : noReason;
+}
+
+function sentenceOf(key: ObjectKey, failure: string): string {
+  return `${describe(key)} failed: ${failure}`;
+}
+
+/** The sentence about one Job among all that is said. */
+function sentenceIn(said: string, key: ObjectKey): string | undefined {
+  const beginning = RegExp.escape(sentenceOf(key, ""));
+  return new RegExp(`${beginning}(?:${noReason}|\\w+)`).exec(said)?.[0];
 }

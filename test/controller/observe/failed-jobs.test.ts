@@ -37,15 +37,15 @@ function job(version: number, fields: readonly string[], options: JobOptions = {
   };
 }
 
-/** What looks at a cluster in a row tell of its Job, and how many requests each has cost. */
-function onlooker() {
+/** What looks at a cluster in a row tell of its Job, and how many requests each has cost; `before`: what was said of Jobs. */
+function onlooker(before = "") {
   const jobs = new FailedJobs();
   let requests = 0;
   return async (
     object: KubeObject,
     answer: () => KubeObject | undefined = () => object,
-  ): Promise<readonly [number, readonly string[]]> => {
-    const before = requests;
+  ): Promise<readonly [number, readonly string[], ..."unsure"[]]> => {
+    const earlier = requests;
     const get: KubeClient["get"] = () => {
       requests += 1;
       return new Promise((resolve) => {
@@ -55,9 +55,11 @@ function onlooker() {
     const record = sightingOf(object, "knfleet-hub");
     const observed = new Map([[identityOf(record.key), record]]);
     const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "eventing", name: "migrate" };
-    const asking = { client: { get }, clock: new FakeClock(), log: silentLog, observed };
-    const told = await jobs.among([config, keyOf(object)], asking, signal);
-    return [requests - before, told];
+    const deps = { client: { get }, clock: new FakeClock(), log: silentLog };
+    const asking = { ...deps, observed, said: before };
+    const found = await jobs.among([config, keyOf(object)], asking, signal);
+    const { failedJobs, hasUnsureJobs } = found;
+    return [requests - earlier, failedJobs, ...(hasUnsureJobs ? (["unsure"] as const) : [])];
   };
 }
 
@@ -108,8 +110,22 @@ function silent(): never {
 
 test("a Job of which nobody could tell anything is asked for again", async () => {
   const look = onlooker();
-  expect(await look(job(1, ended, { conditions: [failed] }), silent)).toEqual([1, []]);
+  expect(await look(job(1, ended, { conditions: [failed] }), silent)).toEqual([1, [], "unsure"]);
   expect(await look(job(1, ended, { conditions: [failed] }))).toEqual([1, [sentence]]);
+});
+
+test("what was said of a Job stands while nobody can tell", async () => {
+  const another = "Job eventing/another failed: DeadlineExceeded";
+  const look = onlooker(`150 of 150 objects applied; ${another}; ${sentence} (and 1 more)`);
+  expect(await look(job(1, ended), silent)).toEqual([1, [sentence], "unsure"]);
+  expect(await look(job(1, ended))).toEqual([1, []]);
+  expect(await look(job(2, ["f:active"]))).toEqual([0, []]);
+});
+
+test("a Job of which nobody could tell anything is looked at again soon, also when all else is well", () => {
+  const outcome: Outcome = { ...applied([]), hasUnsureJobs: true };
+  expect(nextOf(outcome, 5_000)).toEqual({ kind: "after", ms: 5_000 });
+  expect(statusOf(serving(), outcome, now)).toEqual(statusOf(serving(), applied([]), now));
 });
 
 test("a reason is a word, whatever the cluster says", async () => {
@@ -130,7 +146,7 @@ test("that a Job may have failed is reported, and that it has done its work is n
   await expect.poll(() => changes).toEqual(["workload"]);
 });
 
-function applied(failedJobs: readonly string[], isAvailable = true): Outcome {
+function applied(failedJobs: readonly string[], isAvailable = true) {
   return {
     kind: "applied",
     version: "1.23.0",
@@ -138,7 +154,7 @@ function applied(failedJobs: readonly string[], isAvailable = true): Outcome {
     changes: { applied: [], unchanged: 150, parked: [], failed: [] },
     readiness: { available: isAvailable, message: "" },
     failedJobs,
-  };
+  } as const satisfies Outcome;
 }
 
 /** What is said of the installation after outcomes in a row, with the Events about the last one. */
