@@ -36,6 +36,8 @@ export class Installation implements AsyncDisposable {
   sharedWith = "";
   /** What was told of a removal and is not told again when that is attempted again. */
   readonly told = new Set<string>();
+  /** Uids of the Jobs of which it was told that they failed. */
+  readonly toldJobs = new Set<string>();
   /** A connection to the target was had. */
   wasReached = false;
   /** Something has happened since the attempt began that only the next one looks at. */

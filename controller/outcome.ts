@@ -276,7 +276,7 @@ function installOf(
   const waiting = [...parked, ...lingering];
   if (waiting.length > 0) return [installing(`${progress}: ${sumOf(waiting)}`)];
   const before = current.find(({ type }) => type === "InstallSucceeded");
-  const failure = failedJobsMessage(outcome);
+  const failure = failedJobsMessage(outcome.failedJobs);
   const succeeded: Entry = {
     ...isTrue("InstallSucceeded"),
     ...(failure === undefined ? {} : { message: failure }),
@@ -296,9 +296,8 @@ function installOf(
 
 const maxJobsNamed = 3;
 
-/** What `InstallSucceeded` says of Jobs that failed, whatever its status is; undefined: none did. */
-export function failedJobsMessage(outcome: Outcome): string | undefined {
-  const failed = outcome.kind === "applied" ? (outcome.failedJobs ?? []) : [];
+/** The first of the sentences about Jobs that failed, and how many more there are; undefined: none did. */
+export function failedJobsMessage(failed: readonly string[] = []): string | undefined {
   if (failed.length === 0) return undefined;
   const more = failed.length - maxJobsNamed;
   const named = failed.slice(0, maxJobsNamed).join("; ");

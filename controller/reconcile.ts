@@ -17,7 +17,7 @@ import type { View } from "./installation.ts";
 import { lastingLogFieldsOf, logFieldsOf } from "./log-fields.ts";
 import type { Log } from "./log.ts";
 import type { Newcomer } from "./neighbours.ts";
-import type { JobFindings, JobQuestion } from "./observe/failed-jobs.ts";
+import { type JobFindings, type JobQuestion, newsOf } from "./observe/failed-jobs.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
 import { type VisibleReadiness, visibleReadiness } from "./observe/visible-readiness.ts";
@@ -30,7 +30,14 @@ import { render, type Rendered } from "./render/render.ts";
 import { conclude, openReport } from "./report.ts";
 import { acquaintanceWith, type Resolved, resolvedSoFar, resolveTarget } from "./resolve.ts";
 import type { StatusReport } from "./status-report.ts";
-import { adopted, anchorLost, type Happening, repairsOf, webhookUnblocked } from "./transitions.ts";
+import {
+  adopted,
+  anchorLost,
+  type Happening,
+  jobsFailed,
+  repairsOf,
+  webhookUnblocked,
+} from "./transitions.ts";
 import { uninstall } from "./uninstall.ts";
 
 /**
@@ -231,23 +238,33 @@ async function apply(
   const repairs = repairsOf(changes);
   if (repairs !== undefined) tell(repairs);
   const said = toldOf(component, "InstallSucceeded");
-  const asking = { ...view, client, clock: deps.clock, log, said };
+  const telling = { tell, toldJobs: installation.toldJobs };
+  const asking = { ...view, client, clock: deps.clock, log, said, ...telling };
   const found = await wellBeingOf(manifests.filter(isOurs).map(keyOf), asking, signal);
   const unsureMs = view.memory.contests.untilSureMs(deps.clock.now());
   return { kind: "applied", version, paths, changes, ...found, unsureMs };
 }
 
-/** How the workloads and the Jobs of an installation are doing. */
+interface Asking extends View, Omit<JobQuestion, "observed" | "client">, Pick<Target, "client"> {
+  readonly tell: (happening: Happening) => void;
+  readonly toldJobs: Set<string>;
+}
+
+type WellBeing = Omit<JobFindings, "failures"> & { readonly readiness: VisibleReadiness };
+
+/** How the workloads and the Jobs of an installation are doing; tells of Jobs of which nobody was told yet that they failed. */
 async function wellBeingOf(
   desired: readonly ObjectKey[],
-  asking: View & Omit<JobQuestion, "observed"> & Pick<Target, "client">,
+  { tell, toldJobs, ...asking }: Asking,
   signal: AbortSignal,
-): Promise<JobFindings & { readonly readiness: VisibleReadiness }> {
+): Promise<WellBeing> {
   const observed = asking.observation.objects();
-  const [readiness, jobs] = await Promise.all([
+  const [readiness, { failures, ...jobs }] = await Promise.all([
     visibleReadiness(desired, asking, signal),
     asking.jobs.among(desired, { ...asking, observed }, signal),
   ]);
+  const failure = jobsFailed(newsOf(failures, toldJobs));
+  if (failure !== undefined) tell(failure);
   return { readiness, ...jobs };
 }
 

@@ -32,24 +32,9 @@ export function happeningsOf(
     ...installedOf(before, after),
     ...recoveriesOf(before, after),
     ...failures.map((condition) => warningOf(condition, outcome)),
-    ...failedJobsOf(before, after, outcome),
     ...peaceOf(before, after),
     ...readinessOf(before, after),
   ];
-}
-
-/** A Job that failed is told once, and no condition turns False for it. */
-function failedJobsOf(
-  before: ComponentStatus | undefined,
-  after: ComponentStatus | undefined,
-  outcome: Outcome,
-): readonly Happening[] {
-  const message = failedJobsMessage(outcome);
-  if (message === undefined) return [];
-  const [was, is] = [before, after].map(
-    (status) => conditionOf(status, "InstallSucceeded")?.message?.includes(message) === true,
-  );
-  return is === true && was !== true ? [{ type: "Warning", reason: "JobFailed", message }] : [];
 }
 
 function peaceOf(
@@ -76,6 +61,12 @@ export function repairsOf({
   const named = names.slice(0, maxNamed).join(", ");
   const message = `Put right what was deleted or changed: ${named}${more}`;
   return { type: "Normal", reason: "Repaired", message };
+}
+
+/** What is worth an Event of Jobs that failed; `news` has a sentence for each of which nobody was told yet. Undefined: nothing. */
+export function jobsFailed(news: readonly string[]): Happening | undefined {
+  const message = failedJobsMessage(news);
+  return message === undefined ? undefined : { type: "Warning", reason: "JobFailed", message };
 }
 
 /** The anchor of an installation is gone, and with it what it owned. */

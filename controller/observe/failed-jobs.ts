@@ -23,6 +23,8 @@ export interface JobQuestion extends JobDeps {
 export interface JobFindings {
   /** A sentence for each Job that is there and has failed, in the order of names; of one that nobody can tell of now, the one that was said before. */
   readonly failedJobs: readonly string[];
+  /** The sentences that are known to be true now, by the uid of the Job. */
+  readonly failures: ReadonlyMap<string, string>;
   /** Of some it could not be found out now. */
   readonly hasUnsureJobs: boolean;
 }
@@ -35,6 +37,7 @@ interface Look {
 }
 
 const limitMs = 3_000;
+const mostTold = 1_000;
 const reasonPattern = /^[A-Za-z]\w{0,60}$/;
 const noReason = "no reason given";
 
@@ -63,13 +66,16 @@ export class FailedJobs {
       await Promise.all(unknown.map((one) => this.#look(one, deps, bounded.signal)));
       signal.throwIfAborted();
     }
-    const sentences = suspects.flatMap((one) => {
-      if (!this.#isKnown(one)) return sentenceIn(said, one.key) ?? [];
-      const failure = this.#looks.get(identityOf(one.key))?.failure;
-      return failure === undefined ? [] : [sentenceOf(one.key, failure)];
-    });
-    const hasUnsureJobs = suspects.some((one) => !this.#isKnown(one));
-    return { failedJobs: sentences.toSorted(), hasUnsureJobs };
+    const unsure = suspects.filter((one) => !this.#isKnown(one));
+    const failures = new Map(suspects.flatMap((one) => this.#failureOf(one)));
+    const kept = unsure.flatMap(({ key }) => sentenceIn(said, key) ?? []);
+    const failedJobs = [...failures.values(), ...kept].toSorted();
+    return { failedJobs, failures, hasUnsureJobs: unsure.length > 0 };
+  }
+
+  #failureOf(one: ObservedObject): readonly (readonly [uid: string, sentence: string])[] {
+    const failure = this.#isKnown(one) ? this.#looks.get(identityOf(one.key))?.failure : undefined;
+    return failure === undefined ? [] : [[one.uid, sentenceOf(one.key, failure)]];
   }
 
   /** A Job that failed does not run again. */
@@ -98,6 +104,14 @@ export class FailedJobs {
       log.debug({ job: describe(key), err }, "Could not ask whether a Job failed");
     }
   }
+}
+
+/** Those of the failures of which nobody was told yet, sorted; they count as told from now on. `told` has uids, and so many at most. */
+export function newsOf(failures: JobFindings["failures"], told: Set<string>): readonly string[] {
+  const news = [...failures].filter(([uid]) => !told.has(uid));
+  for (const [uid] of news) told.add(uid);
+  for (const uid of [...told].slice(0, -mostTold)) told.delete(uid);
+  return news.map(([, sentence]) => sentence).toSorted();
 }
 
 function failureOf(job: KubeObject): string | undefined {

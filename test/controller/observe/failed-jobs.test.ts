@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { FailedJobs } from "../../../controller/observe/failed-jobs.ts";
+import { FailedJobs, newsOf } from "../../../controller/observe/failed-jobs.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
 import { nextOf, type Outcome, statusOf } from "../../../controller/outcome.ts";
-import { happeningsOf } from "../../../controller/transitions.ts";
+import { jobsFailed } from "../../../controller/transitions.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -37,14 +37,11 @@ function job(version: number, fields: readonly string[], options: JobOptions = {
   };
 }
 
-/** What looks at a cluster in a row tell of its Job, and how many requests each has cost; `before`: what was said of Jobs. */
-function onlooker(before = "") {
+/** Looks at a cluster in a row, and counts the requests of each; `before`: what was said of Jobs. */
+function looker(before: string) {
   const jobs = new FailedJobs();
   let requests = 0;
-  return async (
-    object: KubeObject,
-    answer: () => KubeObject | undefined = () => object,
-  ): Promise<readonly [number, readonly string[], ..."unsure"[]]> => {
+  return async (object: KubeObject, answer: () => KubeObject | undefined = () => object) => {
     const earlier = requests;
     const get: KubeClient["get"] = () => {
       requests += 1;
@@ -58,8 +55,16 @@ function onlooker(before = "") {
     const deps = { client: { get }, clock: new FakeClock(), log: silentLog };
     const asking = { ...deps, observed, said: before };
     const found = await jobs.among([config, keyOf(object)], asking, signal);
-    const { failedJobs, hasUnsureJobs } = found;
-    return [requests - earlier, failedJobs, ...(hasUnsureJobs ? (["unsure"] as const) : [])];
+    return { ...found, requests: requests - earlier };
+  };
+}
+
+/** What looks in a row have cost, and what they tell of a Job. */
+function onlooker(before = "") {
+  const look = looker(before);
+  return async (...question: Parameters<typeof look>): Promise<readonly unknown[]> => {
+    const { requests, failedJobs, hasUnsureJobs } = await look(...question);
+    return [requests, failedJobs, ...(hasUnsureJobs ? ["unsure"] : [])];
   };
 }
 
@@ -157,28 +162,22 @@ function applied(failedJobs: readonly string[], isAvailable = true) {
   } as const satisfies Outcome;
 }
 
-/** What is said of the installation after outcomes in a row, with the Events about the last one. */
+/** What is said of an installation after outcomes in a row. */
 function said(...outcomes: readonly Outcome[]): readonly unknown[] {
-  let before = statusOf(serving(), applied([]), now);
-  let result: readonly unknown[] = [];
-  for (const outcome of outcomes) {
-    const after = statusOf(serving({ status: before }), outcome, now);
-    const { status, message } = after.conditions?.find(isInstall) ?? {};
-    const events = happeningsOf(before, after, outcome).map(({ reason }) => reason);
-    result = [status, message, events];
-    before = after;
-  }
-  return result;
+  let status = statusOf(serving(), applied([]), now);
+  for (const outcome of outcomes) status = statusOf(serving({ status }), outcome, now);
+  const { status: value, message } = status.conditions?.find(isInstall) ?? {};
+  return [value, message];
 }
 
 function isInstall({ type }: { readonly type: string }): boolean {
   return type === "InstallSucceeded";
 }
 
-test("a Job that failed is told once, and in the condition as long as it is there", () => {
-  expect(said(applied([sentence]))).toEqual(["True", sentence, ["JobFailed"]]);
-  expect(said(applied([sentence]), applied([sentence]))).toEqual(["True", sentence, []]);
-  expect(said(applied([sentence]), applied([]))).toEqual(["True", undefined, []]);
+test("a Job that failed is told in the condition as long as it is there", () => {
+  expect(said(applied([sentence]))).toEqual(["True", sentence]);
+  expect(said(applied([sentence]), applied([sentence]))).toEqual(["True", sentence]);
+  expect(said(applied([sentence]), applied([]))).toEqual(["True", undefined]);
   expect(nextOf(applied([sentence]), 600_000)).toEqual({ kind: "done" });
 });
 
@@ -187,11 +186,47 @@ test("a Job that fails while an installation begins is named beside the progress
   expect(status.conditions?.find(isInstall)?.message).toBe(
     `150 of 150 objects applied; ${sentence}`,
   );
-  const reasons = happeningsOf(undefined, status, applied([sentence], false));
-  expect(reasons.map(({ reason }) => reason)).toEqual(["JobFailed"]);
+});
+
+test("a Job that failed is told once in an Event, whatever is said or asked in between", async () => {
+  const told = new Set<string>();
+  const failure = job(1, ended, { conditions: [failed] });
+  const news = async (answer?: () => never): Promise<readonly string[]> => {
+    // With every connection it is found out anew.
+    const { failures } = await looker(sentence)(failure, answer);
+    return newsOf(failures, told);
+  };
+  expect(await news(silent)).toEqual([]);
+  expect(await news()).toEqual([sentence]);
+  expect(await news(silent)).toEqual([]);
+  expect(await news()).toEqual([]);
+  expect(newsOf(new Map([["another", sentence]]), told)).toEqual([sentence]);
+});
+
+test("Jobs are remembered as told only so many", () => {
+  const told = new Set(Array.from({ length: 1_000 }, (_, index) => String(index)));
+  expect(
+    newsOf(
+      new Map([
+        ["new", "b"],
+        ["newer", "a"],
+        ["999", "c"],
+      ]),
+      told,
+    ),
+  ).toEqual(["a", "b"]);
+  expect([told.size, told.has("1"), told.has("2"), told.has("newer")]).toEqual([
+    1_000,
+    false,
+    true,
+    true,
+  ]);
 });
 
 test("three Jobs are named at most", () => {
   const four = ["a", "b", "c", "d"].map((name) => `Job ns/${name} failed: x`);
-  expect(said(applied(four))[1]).toBe(`${four.slice(0, 3).join("; ")} (and 1 more)`);
+  const message = `${four.slice(0, 3).join("; ")} (and 1 more)`;
+  expect(said(applied(four))[1]).toBe(message);
+  expect(jobsFailed(four)).toEqual({ type: "Warning", reason: "JobFailed", message });
+  expect(jobsFailed([])).toBeUndefined();
 });
