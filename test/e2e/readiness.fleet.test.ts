@@ -68,6 +68,25 @@ function messageOf(why: string): RegExp {
   return new RegExp(`^1 of \\d+ not available: ${name} \\(${RegExp.escape(why)}\\)$`);
 }
 
+/** Lets no further pod into the namespace. */
+async function forbidPods(): Promise<void> {
+  const hard = { pods: "0" };
+  await put({
+    apiVersion: "v1",
+    kind: "ResourceQuota",
+    metadata: { namespace, name: "tight" },
+    spec: { hard },
+  });
+  await waitFor("the quota to count", async () => {
+    const key = { apiVersion: "v1", kind: "ResourceQuota", namespace, name: "tight" };
+    return valueAt(await admin().get(key), "status", "hard", "pods") === "0";
+  });
+}
+
+function strategyOf(maxUnavailable: string): Readonly<Record<string, unknown>> {
+  return { spec: { strategy: { rollingUpdate: { maxUnavailable } } } };
+}
+
 describe("a Deployment that can never become ready is named with the cause:", () => {
   test("an image that cannot be pulled", async () => {
     const [pod] = await pods();
@@ -87,20 +106,23 @@ describe("a Deployment that can never become ready is named with the cause:", ()
   });
 
   test("a quota", async () => {
-    const hard = { pods: "0" };
-    await put({
-      apiVersion: "v1",
-      kind: "ResourceQuota",
-      metadata: { namespace, name: "tight" },
-      spec: { hard },
-    });
-    await waitFor("the quota to count", async () => {
-      const key = { apiVersion: "v1", kind: "ResourceQuota", namespace, name: "tight" };
-      return valueAt(await admin().get(key), "status", "hard", "pods") === "0";
-    });
+    await forbidPods();
     await restart();
     const why = "quota tight is exhausted";
     expect(await said(why)).toMatch(messageOf(why));
+  });
+
+  test("a quota, of a Deployment that may miss all its pods", async () => {
+    await admin().patch(deployment, strategyOf("100%"));
+    try {
+      await forbidPods();
+      await restart();
+      const why = "quota tight is exhausted";
+      expect(await said(why)).toMatch(messageOf(why));
+      expect(conditionOf(await admin().get(deployment), "Available")?.status).toBe("True");
+    } finally {
+      await admin().patch(deployment, strategyOf("25%"));
+    }
   });
 
   test("a webhook that lets no pod pass", async () => {
