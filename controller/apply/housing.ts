@@ -28,7 +28,9 @@ export interface Housing extends Namespaces {
   readonly isDrift: boolean;
   /** The root when somebody took marks off it since we saw or made them. */
   readonly stripped: Root | undefined;
-  /** That happens again and again, and it is left alone for a while: it is written only where it is to say something else. */
+  /** That happens again and again; the contest is told of, and not each repair. */
+  readonly isRootContested: boolean;
+  /** The same, and it is left alone for a while: it is written only where it is to say something else. */
   readonly isRootHeld: boolean;
 }
 
@@ -60,10 +62,11 @@ export function unheld(
   const root = stripped === undefined ? [] : [idOf(stripped.object)];
   const held = memory.groundContests.heldAmong(new Set([...wrong, ...root]), deps.clock.now());
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
+  const isRootContested = root.some((id) => held.has(id));
   // What endangers everything under the root does not wait.
   const mayWait = stripped !== undefined && !isEndangered(stripped.object, work);
-  const isRootHeld = mayWait && held.has(idOf(stripped.object));
-  return { ...namespaces, outdated, isDrift, stripped, isRootHeld };
+  const isRootHeld = isRootContested && mayWait;
+  return { ...namespaces, outdated, isDrift, stripped, isRootContested, isRootHeld };
 }
 
 /**
@@ -72,7 +75,7 @@ export function unheld(
  */
 export async function settled(work: Work, housing: Housing, signal: AbortSignal): Promise<Housed> {
   const { target, memory, observation } = work;
-  const { stripped, isRootHeld } = housing;
+  const { stripped, isRootContested } = housing;
   const [created, changes] = await Promise.all([
     createMissing(target, housing.missing, signal),
     Promise.all(housing.outdated.map((one) => changed(one, { work, housing }, signal))),
@@ -85,7 +88,7 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
     refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
   return {
     repaired: [
-      ...(stripped === undefined || isRootHeld ? [] : [keyOf(stripped.object)]),
+      ...(stripped === undefined || isRootContested ? [] : [keyOf(stripped.object)]),
       ...(housing.isDrift ? written.map(keyOf) : []),
     ],
     parked: having(false),
