@@ -5,7 +5,7 @@ import { FleetError } from "../api/errors.ts";
 import { describe, type ObjectKey } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { readRoot, type Root } from "./apply/anchor.ts";
-import { withObstacle } from "./apply/apply-error.ts";
+import { obstacleIn, withObstacle } from "./apply/apply-error.ts";
 import type { Target } from "./apply/target.ts";
 import type { Patience } from "./finalize-patience.ts";
 import { leftMessage } from "./finalize-plan.ts";
@@ -64,8 +64,8 @@ async function removeOnce(root: Root, target: Target, signal: AbortSignal): Prom
     return removal === "gone" || removal === "absent";
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Another uid by now: what stands there is looked at next.
-    if (error.status === 409) return false;
+    // Another uid by now: what stands there is looked at next. Webhooks and policies refuse with a status of their own choice, also with this one.
+    if (error.status === 409 && obstacleIn(error.message) === undefined) return false;
     throw refused("Deleting", root.key, error);
   }
 }

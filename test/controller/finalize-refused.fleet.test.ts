@@ -186,6 +186,7 @@ describe("D-06: a webhook that lets one object not be deleted", () => {
       says: "is not allowed on the target cluster",
     },
     { what: "otherwise", word: "root-denied", code: "", says: "was not possible" },
+    { what: "in conflict", word: "root-conflict", code: "409", says: "was not possible" },
   ])("and is the root is named, $what", async ({ word, code, says }) => {
     const installed = await crowded(word);
     const { key } = installed.root;
