@@ -263,7 +263,7 @@ async function wellBeingOf(
     visibleReadiness(desired, asking, signal),
     asking.jobs.among(desired, { ...asking, observed }, signal),
   ]);
-  const failure = jobsFailed(newsOf(failures, toldJobs));
+  const failure = jobsFailed(newsOf(failures, { told: toldJobs, said: asking.said }));
   if (failure !== undefined) tell(failure);
   return { readiness, ...jobs };
 }

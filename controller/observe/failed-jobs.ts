@@ -106,12 +106,19 @@ export class FailedJobs {
   }
 }
 
-/** Those of the failures of which nobody was told yet, sorted; they count as told from now on. `told` has uids, and so many at most. */
-export function newsOf(failures: JobFindings["failures"], told: Set<string>): readonly string[] {
-  const news = [...failures].filter(([uid]) => !told.has(uid));
-  for (const [uid] of news) told.add(uid);
+/**
+ * Those of the failures of which nobody was told yet, sorted; they count as told from now on. `told` has uids, and so many at most; `said` is what the component
+ * says of Jobs, which is all that is known of what an earlier process told.
+ */
+export function newsOf(
+  failures: JobFindings["failures"],
+  { told, said }: { readonly told: Set<string>; readonly said: string },
+): readonly string[] {
+  const untold = [...failures].filter(([uid]) => !told.has(uid));
+  for (const [uid] of untold) told.add(uid);
   for (const uid of [...told].slice(0, -mostTold)) told.delete(uid);
-  return news.map(([, sentence]) => sentence).toSorted();
+  const sentences = untold.map(([, sentence]) => sentence);
+  return sentences.filter((sentence) => !said.includes(sentence)).toSorted();
 }
 
 function failureOf(job: KubeObject): string | undefined {

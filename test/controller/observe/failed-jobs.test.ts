@@ -194,13 +194,24 @@ test("a Job that failed is told once in an Event, whatever is said or asked in b
   const news = async (answer?: () => never): Promise<readonly string[]> => {
     // With every connection it is found out anew.
     const { failures } = await looker(sentence)(failure, answer);
-    return newsOf(failures, told);
+    return newsOf(failures, { told, said: "" });
   };
   expect(await news(silent)).toEqual([]);
   expect(await news()).toEqual([sentence]);
   expect(await news(silent)).toEqual([]);
   expect(await news()).toEqual([]);
-  expect(newsOf(new Map([["another", sentence]]), told)).toEqual([sentence]);
+  expect(newsOf(new Map([["another", sentence]]), { told, said: "" })).toEqual([sentence]);
+});
+
+test("after a restart no Job is told again that the component names", () => {
+  const failures = new Map([
+    ["a", sentence],
+    ["b", "Job eventing/new failed: x"],
+  ]);
+  const told = new Set<string>();
+  const message = `0 of 1 objects applied; ${sentence}`;
+  expect(newsOf(failures, { told, said: message })).toEqual(["Job eventing/new failed: x"]);
+  expect(newsOf(failures, { told, said: "" })).toEqual([]);
 });
 
 test("Jobs are remembered as told only so many", () => {
@@ -212,7 +223,7 @@ test("Jobs are remembered as told only so many", () => {
         ["newer", "a"],
         ["999", "c"],
       ]),
-      told,
+      { told, said: "" },
     ),
   ).toEqual(["a", "b"]);
   expect([told.size, told.has("1"), told.has("2"), told.has("newer")]).toEqual([
