@@ -60,6 +60,13 @@ export class Installation implements AsyncDisposable {
     return this.#view?.memory.inventory ?? this.#inventory;
   }
 
+  /** Something was installed when somebody last looked, or before its root was lost. */
+  get wasInstalled(): boolean {
+    const { memory } = this.#view ?? {};
+    const isLost = memory?.wasRooted === true && !memory.isRooted;
+    return this.inventory !== undefined || isLost;
+  }
+
   /** Identities of what was left to whom such words are for; see neighbours.ts. */
   leftTo(words: string): readonly string[] {
     const left = this.#view?.memory.sharing.left;

@@ -167,7 +167,7 @@ async function suitability(
   signal: AbortSignal,
 ): Promise<SeenRoot> {
   const either = AbortSignal.any([signal, connection.signal]);
-  const isNew = component.status?.version === undefined && installation.inventory === undefined;
+  const isNew = component.status?.version === undefined && !installation.wasInstalled;
   const newcomer = { component, target, manifests };
   const room = isNew && deps.neighbours.assertRoom(newcomer, () => deps.components.all(), either);
   // Awaited below.

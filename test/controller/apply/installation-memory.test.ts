@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { identityOf } from "../../../api/kubernetes.ts";
-import type { Root } from "../../../controller/apply/anchor.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import { encodeInventory, type Inventory } from "../../../controller/apply/inventory.ts";
+import type { Inventory } from "../../../controller/apply/inventory.ts";
 import { prepare } from "../../../controller/apply/prepare.ts";
 import { manifestOf } from "./prepared.ts";
+import { rootWith } from "./stored-root.ts";
 
 const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };
 const manifests = [manifestOf("v1 ConfigMap knative/a")];
@@ -16,15 +16,6 @@ const before: Inventory = {
   entries: [{ ...config, hash: "old" }],
 };
 const accepted = { ...config, hash: "new", fingerprint: "f" };
-
-function rootWith(inventory: Inventory, uid = "root-uid"): Root {
-  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "root" };
-  const metadata = { namespace: "knative", name: "root", uid, resourceVersion: "1" };
-  const data = { inventory: encodeInventory(inventory) };
-  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid };
-  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
-  return { key, uid, resourceVersion: "1", inventory, owner, object, isMarked: true };
-}
 
 function remembering(): InstallationMemory {
   const memory = new InstallationMemory();
