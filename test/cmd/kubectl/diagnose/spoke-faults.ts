@@ -48,6 +48,16 @@ async function unguard(world: World): Promise<void> {
   }
 }
 
+/** Does something as soon as the API server, which reads each kind of policies anew once a second, lets it be done. */
+async function onceUnguarded(act: () => Promise<unknown>): Promise<void> {
+  await waitFor("the guard to be gone", () =>
+    act().then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
 async function hubIdOf({ fleet }: World): Promise<string> {
   const system = await fleet.hub.admin.get({
     apiVersion: "v1",
@@ -132,14 +142,7 @@ export const spokeFaults: readonly Fault[] = [
     make: async (world) => {
       const key = anchorKey("foreign");
       const change = { metadata: { annotations: { "operator.knative.dev/cr-uid": "of-another" } } };
-      await waitFor("the guard to be gone", async () =>
-        spokeOf(world)
-          .admin.patch(key, change)
-          .then(
-            () => true,
-            () => false,
-          ),
-      );
+      await onceUnguarded(() => spokeOf(world).admin.patch(key, change));
       return { args: eventing("foreign") };
     },
   },
@@ -229,7 +232,8 @@ export const spokeFaults: readonly Fault[] = [
     make: async (world) => {
       const { admin } = spokeOf(world);
       await admin.patch(anchorKey("ending"), { metadata: { finalizers: ["example.test/hold"] } });
-      await admin.remove({ apiVersion: "v1", kind: "Namespace", name: "ending" });
+      const namespace = { apiVersion: "v1", kind: "Namespace", name: "ending" };
+      await onceUnguarded(() => admin.remove(namespace));
       return {
         args: eventing("ending"),
         undo: () => admin.patch(anchorKey("ending"), { metadata: { finalizers: null } }),
