@@ -135,19 +135,16 @@ export class ClusterGuard {
   }
 
   /**
-   * An installation is gone: without another one the guard ends, and the bindings and then the policies go. Others' anchors, also those that this
-   * process does not know, keep them.
+   * An installation is gone: without another one the bindings and then the policies go. Others' anchors, also those that this process does not
+   * know, keep them; whoever looks after those takes the policies away one day, and nobody puts them back then.
    */
   async retire({ metadata }: Component, signal: AbortSignal): Promise<void> {
     this.#wards.delete(metadata.uid);
     const { hubId, log } = this.#options;
     if (!this.isAtWork || this.#wards.size > 0) return;
     const { client } = this.#way;
-    const others = await anchorsOf(client, { hubId }, signal);
-    if (this.#wards.size > 0) return;
+    if ((await anchorsOf(client, { hubId }, signal)).length > 0 || this.#wards.size > 0) return;
     this.#stop("The guard is not needed any more");
-    // Whoever looks after those takes the policies away one day, and nobody may put them back then.
-    if (others.length > 0) return;
     const removal = this.#running.then(() => removePolicies(client, hubId, signal));
     // Whoever comes meanwhile begins when this is over.
     this.#running = removal.catch(() => undefined);
@@ -176,6 +173,9 @@ export class ClusterGuard {
   async #run(signal: AbortSignal): Promise<void> {
     const isOver = (): boolean => signal.aborted;
     for (let failures = 0; !isOver(); failures += 1) {
+      // It stays in force for whoever comes next; but nothing is put right for nobody.
+      if (this.#wards.size === 0) this.#stop("The guard protects nothing any more");
+      if (isOver()) return;
       try {
         using _watch = await this.#established(signal);
         failures = 0;

@@ -183,8 +183,12 @@ test("the guard of a connection that protects nothing any more leaves the polici
   await a.guard.retire(a.component, signal);
   expect(await writesIn(clock, spoke)).toBe(0);
   expect(spoke.policy).toContain(both);
+  // An installation that comes now is protected without another proof.
+  expect(a.guard.isAtWork).toBe(true);
+  await a.guard.ready(signal);
   spoke.objects.drop("ConfigMap", name);
   await b.guard.retire(b.component, signal);
   expect(await writesIn(clock, spoke)).toBe(0);
   expect(spoke.policy).toBe('""');
+  expect(a.guard.isAtWork).toBe(false);
 });
