@@ -8,7 +8,7 @@ import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
 import { logStream } from "./log-stream.ts";
 import { nextPage, type PageQuery } from "./next-page.ts";
-import type { Requester } from "./requester.ts";
+import { type Requester, writeTimeoutMs } from "./requester.ts";
 import { unlessStandIn } from "./stand-in.ts";
 import { watchStream } from "./watch-stream.ts";
 
@@ -17,8 +17,6 @@ const pageSize = 500;
 const maxPages = 2_000;
 const maxListCharacters = 256 * 1024 * 1024;
 const readTimeoutMs = 10_000;
-// A server gives a write 34 s, of which a webhook may take 30, and then says what kept it: who gives up before knows only that there was no answer.
-const writeTimeoutMs = 40_000;
 
 const json = "application/json";
 const metadataOf = (kind: string): string => `${json};as=${kind};g=meta.k8s.io;v=v1`;

@@ -40,8 +40,8 @@ export interface RequesterOptions extends Omit<TransportOptions, "certificate" |
   readonly onRequest?: RequestObserver;
 }
 
-// As long as a write may take.
-const drainMs = 40_000;
+/** How long a write may take, in ms. A server gives it 34 s, of which a webhook may take 30, and then says what kept it: who gives up before knows only that there was no answer. */
+export const writeTimeoutMs = 40_000;
 
 /**
  * The way to one API server: the current credential on each request, one refresh and one repetition after 401, bounded
@@ -200,7 +200,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
 
   async #drain(transport: Transport): Promise<void> {
     this.#draining.add(transport);
-    await transport.drain(drainMs);
+    await transport.drain(writeTimeoutMs);
     this.#draining.delete(transport);
   }
 }
