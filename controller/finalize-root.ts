@@ -3,8 +3,7 @@ import { anchorAnnotations } from "../api/anchor.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe, type ObjectKey } from "../api/kubernetes.ts";
-import { knownResource } from "../api/resources.ts";
-import { readRoot, type Root } from "./apply/anchor.ts";
+import { readRoot, type Root, rootRefOf } from "./apply/anchor.ts";
 import { obstacleIn, withObstacle } from "./apply/apply-error.ts";
 import type { Target } from "./apply/target.ts";
 import type { Patience } from "./finalize-patience.ts";
@@ -19,9 +18,10 @@ interface Removal {
 /** Writes on the root that its installation is being removed, once. A root that went meanwhile is no error. */
 export async function markFinalizing(
   root: Root,
-  { component, target }: Pick<Removal, "component" | "target">,
+  owner: Pick<Removal, "component" | "target">,
   signal: AbortSignal,
 ): Promise<void> {
+  const { component, target } = owner;
   const { uid } = component.metadata;
   if (root.object.metadata.annotations?.[anchorAnnotations.finalizing] === uid) return;
   const annotations = { [anchorAnnotations.finalizing]: uid };
@@ -29,7 +29,7 @@ export async function markFinalizing(
   const patch = { metadata: { uid: root.uid, annotations } };
   const options = { fieldManager: target.fieldManager, metadataOnly: true };
   try {
-    await target.client.patch(refOf(root.key), patch, options, signal);
+    await target.client.patch(rootRefOf(owner), patch, options, signal);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 404) return;
@@ -44,7 +44,7 @@ export async function markFinalizing(
 export async function removeRoot(root: Root, removal: Removal, signal: AbortSignal): Promise<void> {
   const { component, target, patience } = removal;
   let current = root;
-  while (!(await removeOnce(current, target, signal))) {
+  while (!(await removeOnce(current, removal, signal))) {
     const left = await readRoot(component, target, signal);
     if (left === undefined) return;
     current = left;
@@ -56,11 +56,15 @@ export async function removeRoot(root: Root, removal: Removal, signal: AbortSign
 }
 
 /** Asks for the deletion, once; true when the answer says that nothing is left. */
-async function removeOnce(root: Root, target: Target, signal: AbortSignal): Promise<boolean> {
+async function removeOnce(
+  root: Root,
+  owner: Pick<Removal, "component" | "target">,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (root.object.metadata.deletionTimestamp !== undefined) return false;
   const options = { propagationPolicy: "Background", uid: root.uid } as const;
   try {
-    const removal = await target.client.remove(refOf(root.key), options, signal);
+    const removal = await owner.target.client.remove(rootRefOf(owner), options, signal);
     return removal === "gone" || removal === "absent";
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -68,11 +72,6 @@ async function removeOnce(root: Root, target: Target, signal: AbortSignal): Prom
     if (error.status === 409 && obstacleIn(error.message) === undefined) return false;
     throw refused("Deleting", root.key, error);
   }
-}
-
-function refOf({ namespace, name }: ObjectKey) {
-  const resource = knownResource("v1", "ConfigMap");
-  return namespace === undefined ? { resource, name } : { resource, namespace, name };
 }
 
 function refused(verb: string, key: ObjectKey, cause: ApiError): FleetError {

@@ -127,6 +127,11 @@ function denierIn(text: string): string | undefined {
   return policy === undefined ? undefined : `the ValidatingAdmissionPolicy ${policy}`;
 }
 
+/** The webhook that the API server could not ask. */
+function silentWebhookIn(text: string): string | undefined {
+  return /failed calling webhook "([\w.-]{1,100})"/.exec(text)?.[1];
+}
+
 const tooLarge = "is larger than the cluster can store";
 
 /** Texts of etcd, of its client in the API server, and of what the API server checks for ConfigMaps and Secrets. */
@@ -143,7 +148,7 @@ export function obstacleIn(text: string): string | undefined {
   if (isTooLarge(text)) return `it ${tooLarge}`;
   const quota = /exceeded quota: ([\w.-]{1,100})/.exec(text)?.[1];
   if (quota !== undefined) return `the quota ${quota} is exhausted`;
-  const webhook = /failed calling webhook "([\w.-]{1,100})"/.exec(text)?.[1];
+  const webhook = silentWebhookIn(text);
   return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
 }
 
@@ -203,7 +208,7 @@ function internal(error: Facts): Refusal {
     };
   }
   if (isTooLarge(error.message)) return { kind: "permanent", message: `It ${tooLarge}` };
-  const webhook = /failed calling webhook "([\w.-]{1,100})"/.exec(error.message)?.[1];
+  const webhook = silentWebhookIn(error.message);
   if (webhook !== undefined) return { kind: "parked", message: `${waitingForWebhook}${webhook}` };
   if (/conversion webhook for/.test(error.message)) {
     return { kind: "parked", message: "Waiting for a conversion webhook" };

@@ -46,6 +46,11 @@ export async function carriedOut(
   return withLeft(await carriedOutAlone(plan, work, signal), others);
 }
 
+/** What is to be sent because it is not as we had sent it. */
+function driftedOf({ apply: objects, drifted }: ApplyPlan): readonly Prepared[] {
+  return objects.filter(({ id }) => drifted.has(id));
+}
+
 /** Counts repairs, and leaves out what another component has. What is not come to is no repair. */
 async function ownOf(whole: ApplyPlan, begun: Begun, signal: AbortSignal): Promise<OwnPlan> {
   try {
@@ -54,8 +59,7 @@ async function ownOf(whole: ApplyPlan, begun: Begun, signal: AbortSignal): Promi
     );
     return await ownPlan({ plan: whole, fought }, begun, signal);
   } catch (error) {
-    const wrong = whole.apply.filter(({ id }) => whole.drifted.has(id));
-    for (const { key } of wrong) begun.memory.contests.notRepaired(key);
+    for (const { key } of driftedOf(whole)) begun.memory.contests.notRepaired(key);
     throw error;
   }
 }
@@ -161,8 +165,7 @@ async function reckoned(
   ask: (object: Prepared) => Promise<readonly Contestant[]>,
 ): Promise<readonly Prepared[]> {
   const now = deps.clock.now();
-  const wrong = plan.apply.filter(({ id }) => plan.drifted.has(id));
-  const contested = wrong.filter(({ key }) => memory.contests.repairing(key, now));
+  const contested = driftedOf(plan).filter(({ key }) => memory.contests.repairing(key, now));
   // Also of what is not seen any more: somebody may have put an object there that lacks our label.
   const unnamed = await Promise.all(
     contested.map(async (one) => {
@@ -176,13 +179,11 @@ async function reckoned(
 
 /** A write that is refused or never sent is no repair: an object that cannot be written must not look like one that is fought over. */
 async function repairing(
-  { apply: objects, drifted }: ApplyPlan,
+  plan: ApplyPlan,
   { memory: { contests } }: Begun,
   work: () => Promise<Applied>,
 ): Promise<Applied> {
-  const announced = new Map(
-    objects.filter(({ id }) => drifted.has(id)).map(({ id, key }) => [id, key]),
-  );
+  const announced = new Map(driftedOf(plan).map(({ id, key }) => [id, key]));
   try {
     const sent = await work();
     for (const key of sent.applied) announced.delete(identityOf(key));
