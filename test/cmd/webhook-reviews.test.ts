@@ -6,25 +6,15 @@ import { openReviews } from "../../cmd/webhook-reviews.ts";
 import type { AdmissionRequest } from "../../webhook/review.ts";
 import { MemorySpoke } from "../controller/guard/memory-spoke.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { anchorRequest } from "../webhook/anchor-request.ts";
 
 const otherHub = "0d8b0b0e-6a9e-4f0e-9d4b-1f3f5b7c9a11";
 
 /** The request of a user who makes an anchor of a hub. */
 function creation(username: string, hubId: string): AdmissionRequest {
   const annotations = { [anchorAnnotations.protected]: "true", [anchorAnnotations.hubId]: hubId };
-  return {
-    uid: "1",
-    kind: { group: "", version: "v1", kind: "ConfigMap" },
-    resource: { group: "", version: "v1", resource: "configmaps" },
-    subResource: undefined,
-    name: "anchor",
-    namespace: "guarded",
-    operation: "CREATE",
-    userInfo: { username, groups: [], extra: {} },
-    object: { metadata: { name: "anchor", annotations } },
-    oldObject: undefined,
-    dryRun: false,
-  };
+  const object = { metadata: { name: "anchor", annotations } };
+  return anchorRequest(username, { operation: "CREATE", object, oldObject: undefined });
 }
 
 test("every user that the flags name for a hub may make its anchors, and no other user", async () => {

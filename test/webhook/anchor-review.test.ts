@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anchorAnnotations, guardAnnotations, guardLabels } from "../../api/anchor.ts";
 import type { GuardOwner } from "../../api/guard/guard-request.ts";
 import { anchorReview } from "../../webhook/anchor-review.ts";
-import type { AdmissionRequest } from "../../webhook/review.ts";
+import { anchorRequest, type Asked } from "./anchor-request.ts";
 
 const hubA = "11111111-2222-3333-4444-555555555555";
 const hubB = "66666666-7777-8888-9999-000000000000";
@@ -22,9 +22,6 @@ const live = {
   metadata: { name: "guarded", uid: "n", resourceVersion: "1" },
 };
 
-type Asked = Pick<AdmissionRequest, "operation" | "object" | "oldObject"> &
-  Partial<Pick<AdmissionRequest, "resource" | "dryRun">>;
-
 /** What the webhook says to a user who wants something; undefined: nothing against it. */
 async function refusalOf(username: string, asked: Asked): Promise<string | undefined> {
   const review = anchorReview({
@@ -32,17 +29,7 @@ async function refusalOf(username: string, asked: Asked): Promise<string | undef
     accessReviews: { may: async () => false },
     owners,
   });
-  const request: AdmissionRequest = {
-    uid: "1",
-    kind: { group: "", version: "v1", kind: "ConfigMap" },
-    resource: { group: "", version: "v1", resource: "configmaps" },
-    subResource: undefined,
-    name: "anchor",
-    namespace: "guarded",
-    userInfo: { username, groups: [], extra: {} },
-    dryRun: false,
-    ...asked,
-  };
+  const request = anchorRequest(username, asked);
   const { violations } = await review(request, AbortSignal.timeout(10_000));
   expect(violations.length).toBeLessThanOrEqual(1);
   return violations[0]?.message;

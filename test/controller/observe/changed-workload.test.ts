@@ -5,9 +5,7 @@ import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { readinessOf } from "../../../controller/observe/readiness.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
-import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
-
-const { signal } = new AbortController();
+import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 interface Look {
   readonly version: number;
@@ -42,12 +40,10 @@ let changes: ObservedChange[];
 let observation: Observation;
 
 beforeEach(async () => {
-  watches = new ScriptedWatches();
-  changes = [];
-  observation = observeScripted(watches, (one) => changes.push(one));
-  observation.watch([knownResource("apps/v1", "Deployment")]);
-  watches.listed("Deployment", [deployment({ version: 90 })]);
-  await observation.synced(signal);
+  const scene = await beginWith(knownResource("apps/v1", "Deployment"), [
+    deployment({ version: 90 }),
+  ]);
+  ({ watches, changes, observation } = scene);
   changes.length = 0;
 });
 

@@ -2,25 +2,20 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import type { Observation } from "../../../controller/observe/observation.ts";
+import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
-import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
-const { signal } = new AbortController();
 const running = ["f:active", "f:startTime"];
 const id = identityOf(keyOf(job(1, running)));
 
 let watches: ScriptedWatches;
-let changes: number;
+let changes: ObservedChange[];
 let observation: Observation;
 
 beforeEach(async () => {
-  watches = new ScriptedWatches();
-  changes = 0;
-  observation = observeScripted(watches, () => void (changes += 1));
-  observation.watch([knownResource("batch/v1", "Job")]);
-  watches.listed("Job", [job(1, running)]);
-  await observation.synced(signal);
+  const scene = await beginWith(knownResource("batch/v1", "Job"), [job(1, running)]);
+  ({ watches, changes, observation } = scene);
 });
 
 afterEach(async () => {
@@ -48,7 +43,7 @@ function sends(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void
 }
 
 async function reported(count: number): Promise<void> {
-  await vi.waitFor(() => expect(changes).toBeGreaterThanOrEqual(count), 30_000);
+  await vi.waitFor(() => expect(changes.length).toBeGreaterThanOrEqual(count), 30_000);
 }
 
 describe("a Job is cut short", () => {

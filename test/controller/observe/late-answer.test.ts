@@ -2,23 +2,17 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import type { Observation } from "../../../controller/observe/observation.ts";
+import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
-import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
-
-const { signal } = new AbortController();
+import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 let watches: ScriptedWatches;
-let changes: number;
+let changes: ObservedChange[];
 let observation: Observation;
 
 beforeEach(async () => {
-  watches = new ScriptedWatches();
-  changes = 0;
-  observation = observeScripted(watches, () => void (changes += 1));
-  observation.watch([knownResource("v1", "ConfigMap")]);
-  watches.listed("ConfigMap", [configMap(90)]);
-  await observation.synced(signal);
+  const scene = await beginWith(knownResource("v1", "ConfigMap"), [configMap(90)]);
+  ({ watches, changes, observation } = scene);
 });
 
 afterEach(async () => {
@@ -43,7 +37,7 @@ function answered(object: KubeObject): void {
 }
 
 async function reported(): Promise<void> {
-  await vi.waitFor(() => expect(changes).toBeGreaterThan(0), 30_000);
+  await vi.waitFor(() => expect(changes.length).toBeGreaterThan(0), 30_000);
 }
 
 describe("an answer that comes when its object is gone", () => {

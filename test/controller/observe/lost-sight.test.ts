@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ConnectionError } from "../../../access/api-error.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
+import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();
 const configMaps = knownResource("v1", "ConfigMap");
@@ -15,12 +15,8 @@ let changes: ObservedChange[];
 let observation: Observation;
 
 beforeEach(async () => {
-  watches = new ScriptedWatches();
-  changes = [];
-  observation = observeScripted(watches, (change) => changes.push(change));
-  observation.watch([configMaps]);
-  watches.listed("ConfigMap", []);
-  await observation.synced(signal);
+  const scene = await beginWith(configMaps, []);
+  ({ watches, changes, observation } = scene);
 });
 
 afterEach(async () => {

@@ -6,6 +6,7 @@ import type {
   WatchOptions,
 } from "../../../access/kube-client.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import type { ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -97,6 +98,28 @@ export function apiError(status: number, message: string): ApiError {
 }
 
 /** An observation of them, for the hub `knfleet-hub`. */
+/** What is observed over scripted watches. */
+export interface ScriptedScene {
+  readonly watches: ScriptedWatches;
+  readonly observation: Observation;
+  /** What was told of it. */
+  readonly changes: ObservedChange[];
+}
+
+/** An observation of one kind that has listed these objects. */
+export async function beginWith(
+  resource: ResourceType,
+  objects: readonly KubeObject[],
+): Promise<ScriptedScene> {
+  const watches = new ScriptedWatches();
+  const changes: ObservedChange[] = [];
+  const observation = observeScripted(watches, (change) => changes.push(change));
+  observation.watch([resource]);
+  watches.listed(resource.kind, objects);
+  await observation.synced(AbortSignal.timeout(10_000));
+  return { watches, observation, changes };
+}
+
 export function observeScripted(
   client: ScriptedWatches,
   onChange: (change: ObservedChange) => unknown = () => undefined,
