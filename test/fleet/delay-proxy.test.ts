@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
@@ -103,6 +104,24 @@ describe("a delay proxy", () => {
     socket.destroy();
   });
 
+  test("lets go of a connection that it resets while it passes the end on", async () => {
+    await expect.poll(openSockets).toBe(0);
+    await using other = await startDelayProxy(portOf(echo.address()));
+    const socket = connect(other.port, "127.0.0.1");
+    socket.write("hello");
+    await once(socket, "data");
+    await other.setMode("blackhole");
+    socket.end();
+    await new Promise((resolve) => socket.once("finish", resolve));
+    await setTimeout(100);
+    await other.setMode("open");
+    await new Promise((resolve) => process.nextTick(resolve));
+    const reset = errorOf(socket);
+    await other.setMode("refuse");
+    expect(await reset).toBe("ECONNRESET");
+    await expect.poll(openSockets).toBe(0);
+  });
+
   test("passes a server's refusal on as a reset", async () => {
     const gone = createServer();
     gone.listen(0, "127.0.0.1");
@@ -122,6 +141,10 @@ async function ask(text: string): Promise<{ readonly socket: Socket; readonly to
   const [answer] = await once(socket, "data");
   expect(String(answer)).toBe(text);
   return { socket, tookMs: performance.now() - startedAt };
+}
+
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 }
 
 async function errorOf(socket: Socket): Promise<unknown> {

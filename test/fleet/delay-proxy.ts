@@ -123,7 +123,7 @@ function accept(downstream: Socket, state: State): void {
   state.counts.connections += 1;
   downstream.on("error", () => undefined);
   if (state.mode === "reset" || state.mode === "refuse") {
-    downstream.resetAndDestroy();
+    reset(downstream);
     return;
   }
   const upstream = connect({ host: "127.0.0.1", port: state.targetPort, allowHalfOpen: true });
@@ -139,8 +139,8 @@ function accept(downstream: Socket, state: State): void {
   });
   const link: Link = {
     reset() {
-      downstream.resetAndDestroy();
-      upstream.resetAndDestroy();
+      reset(downstream);
+      reset(upstream);
     },
     hold(held) {
       up.hold(held);
@@ -149,7 +149,7 @@ function accept(downstream: Socket, state: State): void {
   };
   state.links.add(link);
   if (state.mode === "blackhole") link.hold(true);
-  upstream.on("error", () => downstream.resetAndDestroy());
+  upstream.on("error", () => reset(downstream));
   downstream.on("close", () => {
     upstream.destroy();
     up.stop();
@@ -157,6 +157,12 @@ function accept(downstream: Socket, state: State): void {
     state.links.delete(link);
     state.abandoned.delete(link);
   });
+}
+
+/** A socket that is just telling its end cannot be reset: it would stay open, and a process that ends would spin for ever at its handle. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 function noCounts(): State["counts"] {
