@@ -10,6 +10,7 @@ import { type Goal, goalTable } from "./goals.ts";
 import { installGoals } from "./install-goals.ts";
 import { measureFirstOnSpoke, measureInstall, type InstallResult } from "./install-part.ts";
 import { type LostSpokeResult, lostSpokeGoals, measureLostSpoke } from "./lost-part.ts";
+import { measureMemory, memoryGoals, type MemoryResult } from "./memory-part.ts";
 import { measureRender, type RenderResult } from "./render-part.ts";
 import { measureRepairs, type Repair, repairGoals, repairReport } from "./repair-part.ts";
 import {
@@ -25,13 +26,13 @@ import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part
 import { startWorkbench } from "./workbench.ts";
 
 const fleetParts = ["eventing", "serving", "repair", "lost", "steady"] as const;
-const parts = [...fleetParts, "render", "access", "fleet", "webhook", "cli"] as const;
+const parts = [...fleetParts, "render", "access", "fleet", "memory", "webhook", "cli"] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost, the steady state,
-                rendering (without any cluster), the way to spokes, ten spokes at once, the admission webhook, or
-                kubectl knfleet with 200 spokes
+                rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
+                webhook, or kubectl knfleet with 200 spokes
   --json FILE   write all figures to FILE too
   --runs N      installations per figure, of which the median counts (default 5)
   --quick       the webhook for 10 s instead of 60 s, with a tenth of the certificates
@@ -83,6 +84,7 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
     renders: isWanted("render", only) ? await measureRender(runs, say) : [],
     access: isWanted("access", only) ? await measureAccess(say) : null,
     fleet: isWanted("fleet", only) ? await measureFleetOfTen(runs, say) : null,
+    memory: isWanted("memory", only) ? await measureMemory(runs, say) : null,
     webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
     cli: isWanted("cli", only) ? await measureCli(say) : null,
     ...(fleetParts.some((part) => isWanted(part, only))
@@ -102,6 +104,7 @@ interface Results extends FleetResult {
   readonly renders: readonly RenderResult[];
   readonly access: AccessResult | null;
   readonly fleet: FleetOfTen | null;
+  readonly memory: MemoryResult | null;
   readonly webhook: WebhookResult | null;
   readonly cli: CliResult | null;
 }
@@ -111,6 +114,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...renderGoals(results.renders),
     ...(results.access === null ? [] : accessGoals(results.access)),
     ...(results.fleet === null ? [] : fleetGoals(results.fleet)),
+    ...(results.memory === null ? [] : memoryGoals(results.memory)),
     ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
     ...(results.cli === null ? [] : cliGoals(results.cli)),
     ...installGoals(results.installs),

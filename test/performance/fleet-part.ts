@@ -3,21 +3,20 @@ import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ComponentKind } from "../../api/component.ts";
-import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { buildDist } from "../build/dist-folder.ts";
-import { componentOf } from "../e2e/installation.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
 import { requestsTo } from "../e2e/requests.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { type Cluster, type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { medianOf, megabytes, seconds } from "./figures.ts";
+import { allAre, componentsOn, createAll, removeAll } from "./fleet-components.ts";
 import type { Goal } from "./goals.ts";
 import { keepGuard } from "./kept-guard.ts";
 import { runKubectl } from "./kubectl-install.ts";
-import { usageOf } from "./process-usage.ts";
+import { type Usage, usageOf } from "./process-usage.ts";
 import { wipe } from "./wipe.ts";
 import { manifestsOf, scratch } from "./workbench.ts";
 
@@ -39,6 +38,7 @@ export interface FleetOfTen {
    */
   readonly healthyMs: number;
   readonly healthyBesideHungMs: number;
+  /** Of the controller's process with all of them installed, after it has installed and removed them several times. */
   readonly residentBytes: number;
   /** From SIGTERM to the other replica's start of work: median. */
   readonly handoverMs: number;
@@ -48,6 +48,7 @@ const spokes = 10;
 const hung = 2;
 const rttMs = 50;
 const handovers = 5;
+const restMs = 20_000;
 const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
 
 interface Stage {
@@ -55,7 +56,7 @@ interface Stage {
   readonly profiles: readonly Profile[];
   readonly manifests: readonly Manifest[];
   /** Of the controller's process until now. */
-  readonly cpuMs: () => Promise<number>;
+  readonly usage: () => Promise<Usage>;
 }
 
 /** Starts a hub and ten spokes, and measures installs of a fleet, each `runs` times in turns, memory, and the change of the leader. */
@@ -84,20 +85,18 @@ export async function measureFleetOfTen(
   };
   const sets = await Promise.all(kinds.map((kind) => manifestsOf(kind, options.releaseDir)));
   await using controller = await startControllerProcess(options);
-  const cpuMs = async (): Promise<number> => (await usageOf(controller.pid)).cpuMs;
-  const stage: Stage = { fleet, profiles, manifests: sets.flat(), cpuMs };
+  const usage = (): Promise<Usage> => usageOf(controller.pid);
+  const stage: Stage = { fleet, profiles, manifests: sets.flat(), usage };
   say("Fleet: the guard of every spoke");
   await round(stage, { profiles, kinds: kinds.slice(0, 1) });
   const turns: Turn[] = [];
   for (let run = 1; run <= runs; run += 1) {
     turns.push(await turn(stage, (line) => say(`Fleet, run ${run} of ${runs}: ${line}`)));
   }
-  say("Fleet: memory of 20 components at rest");
-  const wanted = wantedOnAll({ profiles, kinds });
-  await Promise.all(wanted.map((component) => fleet.hub.admin.create(component)));
+  // What the next leaders find to work on.
+  const wanted = componentsOn(profiles, kinds);
+  await createAll(fleet.hub, wanted);
   await installed(fleet.hub, wanted);
-  await delay(20_000);
-  const { residentBytes } = await usageOf(controller.pid);
   await controller.stop();
   say("Fleet: changes of the leader");
   const leaders: number[] = [];
@@ -111,16 +110,16 @@ export async function measureFleetOfTen(
     kubectlMs: median("kubectlMs"),
     healthyMs: median("healthyMs"),
     healthyBesideHungMs: median("healthyBesideHungMs"),
-    residentBytes,
+    residentBytes: median("residentBytes"),
     handoverMs: medianOf(leaders),
   };
 }
 
-type Turn = Omit<FleetOfTen, "residentBytes" | "handoverMs">;
+type Turn = Omit<FleetOfTen, "handoverMs">;
 
 /** Everything once, on empty clusters before and after. */
 async function turn(stage: Stage, say: (line: string) => void): Promise<Turn> {
-  const { fleet, profiles } = stage;
+  const { fleet, profiles, usage } = stage;
   say("one component on one spoke");
   const one = await round(stage, { profiles: profiles.slice(0, 1), kinds: kinds.slice(0, 1) });
   say("20 components on 10 spokes");
@@ -135,9 +134,11 @@ async function turn(stage: Stage, say: (line: string) => void): Promise<Turn> {
   say(`all while ${hung} spokes hang`);
   const beside = await round(stage, { profiles, kinds, awaited: healthy });
   for (const { spoke } of hanging) spoke.resume();
-  const wanted = wantedOnAll({ profiles, kinds });
+  const wanted = componentsOn(profiles, kinds);
   await installed(fleet.hub, wanted);
-  await removed(fleet.hub, wanted.map(keyOf));
+  await delay(restMs);
+  const { residentBytes } = await usage();
+  await removeAll(fleet.hub, wanted);
   await wipeAll(profiles, stage.manifests);
   return {
     oneMs: Math.max(...one.tookMs),
@@ -147,6 +148,7 @@ async function turn(stage: Stage, say: (line: string) => void): Promise<Turn> {
     kubectlMs,
     healthyMs: Math.max(...alone.tookMs),
     healthyBesideHungMs: Math.max(...beside.tookMs),
+    residentBytes,
   };
 }
 
@@ -155,13 +157,6 @@ interface Round {
   readonly kinds: readonly ComponentKind[];
   /** Whose components are waited for; default: all. */
   readonly awaited?: readonly Profile[];
-}
-
-function wantedOnAll({
-  profiles,
-  kinds: some,
-}: Pick<Round, "profiles" | "kinds">): readonly Manifest[] {
-  return profiles.flatMap((profile) => some.map((kind) => wantedOn(profile, kind)));
 }
 
 interface RoundTimes {
@@ -177,22 +172,18 @@ interface RoundTimes {
  * Creates the components at once on empty clusters and waits until all is applied. A round that waits for all removes everything again.
  */
 async function round(
-  { fleet, manifests, cpuMs: usedMs }: Stage,
+  { fleet, manifests, usage }: Stage,
   { profiles, kinds: wantedKinds, awaited = profiles }: Round,
 ): Promise<RoundTimes> {
   const { hub } = fleet;
-  const wanted = wantedOnAll({ profiles, kinds: wantedKinds });
-  for (const { metadata } of wanted) {
-    const name = metadata.namespace ?? "";
-    await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  }
+  const wanted = componentsOn(profiles, wantedKinds);
   const since = new Date();
-  const before = await usedMs();
+  const before = await usage();
   const spokesBefore = await spokesCpuMs(fleet);
-  await Promise.all(wanted.map((component) => hub.admin.create(component)));
-  await installed(hub, wantedOnAll({ profiles: awaited, kinds: wantedKinds }));
+  await createAll(hub, wanted);
+  await installed(hub, componentsOn(awaited, wantedKinds));
   const used = {
-    cpuMs: (await usedMs()) - before,
+    cpuMs: (await usage()).cpuMs - before.cpuMs,
     spokesCpuMs: (await spokesCpuMs(fleet)) - spokesBefore,
   };
   const created = await hub.auditLog.requests({ verb: "create", since });
@@ -205,7 +196,7 @@ async function round(
     awaited.map(async ({ spoke }) => (await lastWrite(spoke, since)) - startedAt),
   );
   if (awaited === profiles) {
-    await removed(hub, wanted.map(keyOf));
+    await removeAll(hub, wanted);
     await wipeAll(profiles, manifests);
   }
   return { tookMs, ...used };
@@ -249,33 +240,13 @@ async function wipeAll(
   for (const { spoke } of profiles) spoke.proxy.setRtt(rttMs);
 }
 
-/** Components of one kind share a namespace on the hub, and each has its usual one on its spoke. */
-function wantedOn({ namespace, name }: Profile, kind: ComponentKind): Manifest {
-  const component = componentOf({ kind, on: { namespace, name } });
-  return { ...component, metadata: { ...component.metadata, name } };
-}
-
 /** Waits until everything of them is applied: then their Deployments are spoken of. */
-async function installed(hub: Cluster, components: readonly Manifest[]): Promise<void> {
-  const isInstalled = async (component: Manifest): Promise<boolean> => {
-    const status = (await hub.admin.get(keyOf(component)))?.["status"];
-    return JSON.stringify(valueAt(status, "manifests") ?? "") !== '""';
-  };
-  await waitFor(
-    `${components.length} components to be installed`,
-    async () => (await Promise.all(components.map(isInstalled))).every(Boolean),
-    { timeoutMs: 300_000 },
-  );
+function installed(hub: Cluster, components: readonly Manifest[]): Promise<void> {
+  return allAre(hub, components, ["installed", hasManifests]);
 }
 
-async function removed(hub: Cluster, keys: readonly ObjectKey[]): Promise<void> {
-  await Promise.all(keys.map((key) => hub.admin.remove(key)));
-  await waitFor(
-    "all components to be gone",
-    async () =>
-      (await Promise.all(keys.map((key) => hub.admin.get(key)))).every((one) => one === undefined),
-    { timeoutMs: 300_000 },
-  );
+function hasManifests(component: KubeObject | undefined): boolean {
+  return JSON.stringify(valueAt(component?.["status"], "manifests") ?? "") !== '""';
 }
 
 async function lastWrite(spoke: Cluster, since: Date): Promise<number> {
@@ -335,7 +306,7 @@ export function fleetGoals(result: FleetOfTen): readonly Goal[] {
       show: ratio,
     },
     {
-      text: "Resident memory with 10 spokes and 20 components",
+      text: "Resident memory with 10 spokes and 20 components, after several installs",
       value: residentBytes,
       limit: 150_000_000,
       show: megabytes,

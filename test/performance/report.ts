@@ -161,7 +161,7 @@ export function accessGoals(result: AccessResult): readonly Goal[] {
     { text: "Round trips when cold", value: result.coldRoundTrips, limit: 4 },
     { text: `${spokes} spokes from cold`, value: result.engagedMs, limit: 6_000, show: seconds },
     {
-      text: "Memory of an idle spoke",
+      text: "Memory of a connection to a spoke without components",
       value: result.bytesPerSpoke,
       limit: 750_000,
       show: kilobytes,
