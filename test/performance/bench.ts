@@ -9,7 +9,7 @@ import { fleetGoals, type FleetOfTen, measureFleetOfTen } from "./fleet-part.ts"
 import { type Goal, goalTable } from "./goals.ts";
 import { installGoals } from "./install-goals.ts";
 import { measureFirstOnSpoke, measureInstall, type InstallResult } from "./install-part.ts";
-import { type LostSpokeResult, lostSpokeGoals, measureLostSpoke } from "./lost-part.ts";
+import { type LostSpoke, lostSpokeGoals, lostSpokeReport, measureLostSpoke } from "./lost-part.ts";
 import { measureMemory, memoryGoals, type MemoryResult } from "./memory-part.ts";
 import { measureRender, type RenderResult } from "./render-part.ts";
 import { measureRepairs, type Repair, repairGoals, repairReport } from "./repair-part.ts";
@@ -30,7 +30,7 @@ const parts = [...fleetParts, "render", "access", "fleet", "memory", "webhook", 
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
-  --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost, the steady state,
+  --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
                 webhook, or kubectl knfleet with 200 spokes
   --json FILE   write all figures to FILE too
@@ -120,7 +120,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...installGoals(results.installs),
     ...(results.steady === null ? [] : steadyGoals(results.steady)),
     ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
-    ...(results.lost === null ? [] : lostSpokeGoals(results.lost)),
+    ...(results.lost.length === 0 ? [] : lostSpokeGoals(results.lost)),
   ];
 }
 
@@ -132,10 +132,10 @@ interface FleetResult {
   readonly installs: readonly InstallResult[];
   readonly steady: SteadyResult | null;
   readonly repairs: readonly Repair[];
-  readonly lost: LostSpokeResult | null;
+  readonly lost: readonly LostSpoke[];
 }
 
-const noFleet: FleetResult = { installs: [], steady: null, repairs: [], lost: null };
+const noFleet: FleetResult = { installs: [], steady: null, repairs: [], lost: [] };
 
 async function measureFleet(
   { only, runs, rtts }: Omit<Options, "json" | "quick">,
@@ -154,7 +154,7 @@ async function measureFleet(
   return {
     installs,
     repairs: isWanted("repair", only) ? await measureRepairs(workbench, say) : [],
-    lost: isWanted("lost", only) ? await measureLostSpoke(workbench, say) : null,
+    lost: isWanted("lost", only) ? await measureLostSpoke(workbench, say) : [],
     // Last: it leaves everything installed.
     steady: isWanted("steady", only) ? await measureSteady(workbench, say) : null,
   };
@@ -165,11 +165,13 @@ function tablesOf({
   installs,
   steady,
   repairs,
+  lost,
 }: FleetResult & { readonly renders: readonly RenderResult[] }): readonly string[] {
   return [
     ...(renders.length === 0 ? [] : [renderReport(renders)]),
     ...(installs.length === 0 ? [] : [installReport(installs)]),
     ...(repairs.length === 0 ? [] : [repairReport(repairs)]),
+    ...(lost.length === 0 ? [] : [lostSpokeReport(lost)]),
     ...(steady === null ? [] : [steadyReport(steady)]),
   ];
 }
