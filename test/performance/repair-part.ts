@@ -9,7 +9,7 @@ import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { seconds, tableOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
-import type { Workbench } from "./workbench.ts";
+import type { Subject, Workbench } from "./workbench.ts";
 
 /** How long it took until one object was as it should be again, from the answer to the damage to the answer to the repair. */
 export interface Repair {
@@ -22,34 +22,65 @@ const rttMs = 50;
 const wantedRepairs = 48;
 const pauseMs = 1_500;
 const goalMs = 1_000;
-const spared = ["Namespace", "CustomResourceDefinition", "Job"];
+const spared = ["Namespace", "Job"];
 
-/** Installs Eventing and damages one object after the other, of every kind in turn, each another one, and those of a kind by deletion and by change in turn. */
+/**
+ * Installs Eventing and damages one object after the other, of every kind in turn, each another one, and those of a kind by deletion and by change in
+ * turn; then Serving, of whose own kinds each object is damaged in both ways.
+ */
 export async function measureRepairs(
-  { fleet: { hub }, subjects }: Workbench,
+  workbench: Workbench,
   say: (line: string) => void,
 ): Promise<readonly Repair[]> {
-  const [subject] = subjects;
-  if (subject === undefined) throw new Error("There is nothing to install");
-  const { kind, profile, spoke, manifests } = subject;
-  say("Repairs: installing Eventing");
+  const [first, ...others] = workbench.subjects;
+  if (first === undefined) throw new Error("There is nothing to install");
+  const victims = victimsOf(first.manifests).slice(0, wantedRepairs);
+  const repairs = [...(await repairsOf(workbench, { subject: first, victims }, say))];
+  const seen = new Set(first.manifests.map(({ kind }) => kind));
+  for (const subject of others) {
+    const own = victimsOf(subject.manifests.filter(({ kind }) => !seen.has(kind)));
+    repairs.push(...(await repairsOf(workbench, { subject, victims: [...own, ...own] }, say)));
+  }
+  return repairs;
+}
+
+interface Damages {
+  readonly subject: Subject;
+  readonly victims: readonly Manifest[];
+}
+
+async function repairsOf(
+  { fleet: { hub } }: Pick<Workbench, "fleet">,
+  { subject: { title, kind, profile, spoke }, victims }: Damages,
+  say: (line: string) => void,
+): Promise<readonly Repair[]> {
+  say(`Repairs: installing ${title}`);
   await create(hub, { kind, on: profile });
   await ready(hub, kind);
   spoke.proxy.setRtt(rttMs);
-  const victims = inTurn(manifests.filter((manifest) => !spared.includes(manifest.kind)));
   const repairs: Repair[] = [];
-  say(`Repairs: damaging ${wantedRepairs} objects at RTT ${rttMs} ms`);
-  for (const victim of victims.slice(0, wantedRepairs)) {
+  say(`Repairs: damaging ${victims.length} objects at RTT ${rttMs} ms`);
+  for (const victim of victims) {
     // One after the other: what comes all at once is repaired together.
     await delay(pauseMs);
-    const last = repairs.findLast((repair) => repair.kind === victim.kind) ?? repairs.at(-1);
-    const damage = last?.damage === "deleted" ? "changed" : "deleted";
-    repairs.push(await repairOf(spoke, victim, damage));
+    repairs.push(await repairOf(spoke, victim, nextDamage(victim, repairs)));
   }
   spoke.proxy.setRtt(0);
   await remove(hub, kind);
   await gone(hub, kind);
   return repairs;
+}
+
+/** The objects of each kind in turn. */
+function victimsOf(manifests: readonly Manifest[]): readonly Manifest[] {
+  return inTurn(manifests.filter(({ kind }) => !spared.includes(kind)));
+}
+
+function nextDamage({ kind }: Manifest, repairs: readonly Repair[]): Repair["damage"] {
+  // With a definition the objects of its kind would go.
+  if (kind === "CustomResourceDefinition") return "changed";
+  const last = repairs.findLast((repair) => repair.kind === kind) ?? repairs.at(-1);
+  return last?.damage === "deleted" ? "changed" : "deleted";
 }
 
 /** The nearest rank: the value that so many of a hundred values are at or below. */
@@ -122,6 +153,7 @@ function changeOf(manifest: Manifest): Record<string, unknown> {
   }
   const [entry] = Object.keys(Object(valueAt(manifest, "data")));
   if (kind === "ConfigMap" && entry !== undefined) return { data: { [entry]: "wrong" } };
+  if (kind === "CustomResourceDefinition") return { spec: { names: { categories: ["wrong"] } } };
   if (listAt(manifest, "rules").length > 0) return { rules: [] };
   const [label = componentUidLabel] = Object.keys(metadata.labels ?? {});
   return { metadata: { labels: { [label]: "wrong" } } };
