@@ -7,6 +7,7 @@ import { waitFor } from "../../fleet/wait-for.ts";
 import { conflict, everyNth, failure, isWrite, tooManyRequests, type Rule } from "../fault.ts";
 import { goneOnce, oldServer } from "../rules.ts";
 import type { FaultCase, Trial } from "../trial.ts";
+import { otherServed } from "./other-spoke.ts";
 
 const bootstrapRoles = {
   apiVersion: "rbac.authorization.k8s.io/v1",
@@ -27,6 +28,19 @@ export const answerCases: readonly FaultCase[] = [
     fault: "429 with Retry-After: 20 for every third write at first sight",
     isQuick: false,
     harm: (trial) => busy(trial, 20),
+  },
+  {
+    id: "C11",
+    fault: "429 with Retry-After: 1 for every write; the other spoke is served",
+    isQuick: false,
+    async harm(trial) {
+      const { proxy } = trial.target;
+      using undo = new DisposableStack();
+      await otherServed(trial, () => {
+        undo.use(proxy.inject((request) => (isWrite(request) ? tooManyRequests(1) : undefined)));
+        return trial.create();
+      });
+    },
   },
   {
     id: "C12",

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { condition, create, gone, read, ready, remove } from "../../e2e/installation.ts";
+import { condition, read } from "../../e2e/installation.ts";
 import type { ProxyMode } from "../../fleet/delay-proxy.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { medianOf } from "../../performance/figures.ts";
 import { isWrite, someOf } from "../fault.ts";
 import type { FaultCase, Trial } from "../trial.ts";
+import { otherServed } from "./other-spoke.ts";
 
 const breaks: readonly { readonly mode: ProxyMode; readonly does: string }[] = [
   { mode: "blackhole", does: "swallows every byte" },
@@ -33,12 +33,12 @@ export const networkCases: readonly FaultCase[] = [
       const { bench, target } = trial;
       const { hub, eventing } = bench;
       await trial.installed();
-      const without = await installOthers(trial);
-      target.spoke.pause();
-      // The proxy would go on answering pings; a frozen server accepts connections and says nothing.
-      await target.proxy.line.setMode("blackhole");
       try {
-        trial.figure("install on the other spoke", await installOthers(trial), without * 1.2);
+        await otherServed(trial, () => {
+          target.spoke.pause();
+          // The proxy would go on answering pings; a frozen server accepts connections and says nothing.
+          return target.proxy.line.setMode("blackhole");
+        });
         const lost = { status: "Unknown", reason: "SpokeUnreachable" };
         await condition(hub, "KnativeServing", ["Ready", lost]);
       } finally {
@@ -111,6 +111,36 @@ export const networkCases: readonly FaultCase[] = [
     harm: replaced,
   },
   {
+    id: "C9",
+    fault: "the line to the spoke refuses every connection; the other spoke is served",
+    isQuick: false,
+    convergesWithinMs: healedWithinMs,
+    async harm(trial) {
+      const { line } = trial.target.proxy;
+      try {
+        await otherServed(trial, async () => {
+          await trial.create();
+          await trial.writesToSpoke(20);
+          await line.setMode("refuse");
+        });
+      } finally {
+        await line.setMode("open");
+      }
+    },
+  },
+  {
+    id: "C10",
+    fault: "every answer takes 5 s; the other spoke is served",
+    isQuick: false,
+    async harm(trial) {
+      using undo = new DisposableStack();
+      await otherServed(trial, () => {
+        undo.use(trial.target.proxy.inject(() => ({ kind: "pass", delayMs: 5_000 })));
+        return trial.create();
+      });
+    },
+  },
+  {
     id: "C10",
     fault: "every answer takes 5 s and 1 % of the requests lose their connection",
     isQuick: false,
@@ -152,24 +182,6 @@ async function slow(trial: Trial, delayMs: number): Promise<void> {
   await trial.ready(240_000);
   trial.note(`at most ${target.proxy.mostInFlight} requests in flight`);
   if (target.proxy.mostInFlight > 64) throw new Error("More than 64 requests in flight");
-}
-
-/** The median of five, in ms. */
-async function installOthers(trial: Trial): Promise<number> {
-  const times: number[] = [];
-  for (let round = 0; round < 5; round += 1) times.push(await installOther(trial));
-  return medianOf(times);
-}
-
-async function installOther({ bench }: Trial): Promise<number> {
-  const { hub, eventing } = bench;
-  const startedAt = performance.now();
-  await create(hub, { kind: "KnativeEventing", on: eventing.profile });
-  await ready(hub, "KnativeEventing");
-  const took = Math.round(performance.now() - startedAt);
-  await remove(hub, "KnativeEventing");
-  await gone(hub, "KnativeEventing");
-  return took;
 }
 
 /** Only the controller can bring it back: the harm lasts until it has noticed that its watches are dead. */
