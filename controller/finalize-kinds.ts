@@ -1,5 +1,6 @@
 import { ApiError } from "../access/api-error.ts";
 import type { KubeClient } from "../access/kube-client.ts";
+import { FleetError } from "../api/errors.ts";
 import { isRecord } from "../api/fields.ts";
 import type { Manifest, ObjectKey } from "../api/kubernetes.ts";
 import { guessFinder, knownResource, tableResource, type ResourceType } from "../api/resources.ts";
@@ -37,6 +38,11 @@ export const customReleaseKinds: readonly ResourceType[] = [
   customKind("projectcontour.io/v1", "TLSCertificateDelegation", "tlscertificatedelegations"),
 ];
 
+// All are far above what a cluster serves; one that names more and more must neither be asked without end nor fill our memory. Security: T-54.
+const maxVersions = 2_000;
+const maxKinds = 10_000;
+const longestName = 63;
+
 /** Namespaces and CRDs stay: others' objects and instances depend on them. Spec: knative-operator.md 5.2. */
 export function staysBehind({ kind }: Pick<ObjectKey, "kind">): boolean {
   return kind === "Namespace" || kind === "CustomResourceDefinition";
@@ -50,7 +56,7 @@ export function kindKeyOf({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "
 /**
  * Resources of the kinds of some objects, by `kindKeyOf`, without those that stay behind. Kinds that are not built in are
  * looked up in the API of the cluster, one request a group version; one that is not served has no instances and is left out, and so is one that nobody
- * answers for at present and of which nothing was ever accepted.
+ * answers for at present and of which nothing was ever accepted. Throws FleetError `ApplyFailed` where there would be too many to ask for.
  */
 export async function servedKinds(
   client: Pick<KubeClient, "request">,
@@ -67,9 +73,9 @@ export async function servedKinds(
   const proven = new Set(
     keys.flatMap(({ apiVersion, fingerprint }) => (fingerprint === undefined ? [] : [apiVersion])),
   );
-  const lookUp = async (version: string): Promise<readonly ResourceType[]> => {
+  const lookUp: LookUp = async (version, either) => {
     try {
-      return await resourcesOf(client, version, signal);
+      return await resourcesOf(client, version, either);
     } catch (error) {
       const isAway = error instanceof ApiError && error.status >= 500;
       if (isAway && !proven.has(version)) return [];
@@ -77,9 +83,7 @@ export async function servedKinds(
     }
   };
   const served = new Map(
-    (await Promise.all(versions.map(lookUp)))
-      .flat()
-      .map((resource) => [kindKeyOf(resource), resource]),
+    (await lookedUp(versions, lookUp, signal)).map((resource) => [kindKeyOf(resource), resource]),
   );
   const found = [...wanted].map(([id, { apiVersion, kind }]) => ({
     id,
@@ -92,7 +96,7 @@ export async function servedKinds(
 
 /**
  * Every kind of the cluster that can be listed and deleted, without those that stay behind: once each, in the version that its group prefers if it is served in that.
- * What nobody answers for at present is left out.
+ * What nobody answers for at present is left out. Throws FleetError `ApplyFailed` for a cluster that says it has more kinds than any has.
  */
 export async function deletableKinds(
   client: Pick<KubeClient, "request">,
@@ -101,22 +105,21 @@ export async function deletableKinds(
   const answer = await client.request("GET", "/apis", undefined, signal);
   const groups: unknown = isRecord(answer) ? answer["groups"] : undefined;
   const versions = ["v1", ...(Array.isArray(groups) ? groups : []).flatMap(versionsOf)];
-  const served = await Promise.all(
-    versions.map(async (version) => {
-      try {
-        return await resourcesOf(client, version, signal, isDeletable);
-      } catch (error) {
-        if (error instanceof ApiError && error.status >= 500) return [];
-        throw error;
-      }
-    }),
-  );
-  return onceEach(served.flat().filter((kind) => !staysBehind(kind)));
+  const lookUp: LookUp = async (version, either) => {
+    try {
+      return await resourcesOf(client, version, either, isDeletable);
+    } catch (error) {
+      if (error instanceof ApiError && error.status >= 500) return [];
+      throw error;
+    }
+  };
+  const served = await lookedUp(versions, lookUp, signal);
+  return onceEach(served.filter((kind) => !staysBehind(kind)));
 }
 
 /**
  * Every kind of a group, once each, in the version that the group prefers if it is served in that: a preferred version need not have
- * all of them. None for a group that is not there.
+ * all of them. None for a group that is not there. Throws FleetError `ApplyFailed` for one that says it has more than any has.
  */
 export async function kindsOfGroup(
   client: Pick<KubeClient, "request">,
@@ -124,8 +127,8 @@ export async function kindsOfGroup(
   signal: AbortSignal,
 ): Promise<readonly ResourceType[]> {
   const answer = await answerTo(client, `/apis/${group}`, signal);
-  const versions = versionsOf(answer).map((version) => resourcesOf(client, version, signal));
-  return onceEach((await Promise.all(versions)).flat());
+  const lookUp: LookUp = (version, either) => resourcesOf(client, version, either);
+  return onceEach(await lookedUp(versionsOf(answer), lookUp, signal));
 }
 
 /** The first of each kind, whatever its version. */
@@ -142,6 +145,36 @@ function versionsOf(group: unknown): readonly string[] {
   const all: readonly unknown[] = [preferred, ...(Array.isArray(versions) ? versions : [])];
   const names = all.map((one) => (isRecord(one) ? one["groupVersion"] : undefined));
   return [...new Set(names)].filter((name) => typeof name === "string");
+}
+
+type LookUp = (version: string, signal: AbortSignal) => Promise<readonly ResourceType[]>;
+
+/** What is served in some versions, in their order. Asks for nothing when they are too many, and for no more when their kinds are. */
+async function lookedUp(
+  versions: readonly string[],
+  lookUp: LookUp,
+  signal: AbortSignal,
+): Promise<readonly ResourceType[]> {
+  if (versions.length > maxVersions) throw tooMany("versions of API groups", maxVersions);
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  let room = maxKinds;
+  const counted = async (version: string): Promise<readonly ResourceType[]> => {
+    const kinds = await lookUp(version, either);
+    room -= kinds.length;
+    if (room < 0) throw tooMany("kinds", maxKinds);
+    return kinds;
+  };
+  try {
+    return (await Promise.all(versions.map(counted))).flat();
+  } finally {
+    stop.abort();
+  }
+}
+
+function tooMany(what: string, most: number): FleetError {
+  const message = `The target cluster names more than ${most} ${what}, which are too many to look through for what was installed`;
+  return new FleetError("ApplyFailed", message);
 }
 
 function isDeletable({ verbs }: Readonly<Record<string, unknown>>): boolean {
@@ -200,6 +233,10 @@ function resourceOf(
   apiVersion: string,
 ): readonly ResourceType[] {
   // A slash is a subresource.
-  if (typeof name !== "string" || typeof kind !== "string" || name.includes("/")) return [];
+  if (!isName(name) || !isName(kind) || name.includes("/")) return [];
   return [{ apiVersion, kind, plural: name, namespaced: namespaced === true }];
+}
+
+function isName(text: unknown): text is string {
+  return typeof text === "string" && text.length <= longestName;
 }
