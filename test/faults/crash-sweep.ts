@@ -8,7 +8,12 @@ import type { SpokeDump } from "../support/spoke-dump.ts";
 import { blindDeletes } from "./blind-deletes.ts";
 import { cleanUp, contentsOf } from "./clean-up.ts";
 import { startController, type FaultBench, type Target } from "./fault-bench.ts";
-import { differencesFrom, releaseComponent, steadyDump } from "./final-state.ts";
+import {
+  differencesFrom,
+  releaseComponent,
+  spokeAndComponentOf,
+  steadyDump,
+} from "./final-state.ts";
 import type { KillPoint, Write } from "./write-log.ts";
 
 /** The three parts of an installation's life that are swept. */
@@ -60,13 +65,14 @@ const settleLimitMs = 120_000;
 /** Installs, upgrades and uninstalls once without a fault and writes down what that took and made. */
 export async function undisturbed(bench: FaultBench, target: Target): Promise<Reference> {
   const contentsBefore = await contentsOf(target.spoke);
+  const look = spokeAndComponentOf(bench, target);
   await using stage = await Stage.open(bench, target);
   const writes = { install: 0, upgrade: 0, uninstall: 0 };
   const states: Record<Phase, SpokeDump> = { install: {}, upgrade: {}, uninstall: {} };
   for (const phase of phases) {
     await stage.run(phase, []);
     writes[phase] = bench.log.writes.length;
-    states[phase] = await steadyDump(target);
+    states[phase] = await steadyDump(look);
   }
   await cleanUp(target.spoke, contentsBefore);
   return { writes, states, contentsBefore };
@@ -78,6 +84,7 @@ export async function live(
   { target, reference }: { readonly target: Target; readonly reference: Reference },
   life: Life,
 ): Promise<readonly CrashResult[]> {
+  const look = spokeAndComponentOf(bench, target);
   const results: CrashResult[] = [];
   let current: Phase = "install";
   let stage: Stage | undefined;
@@ -87,7 +94,7 @@ export async function live(
       current = phase;
       const convergeMs = await stage.run(phase, life[phase] ?? []);
       const differences = [
-        ...(await differencesFrom(target, reference.states[phase])),
+        ...(await differencesFrom(look, reference.states[phase])),
         ...stage.blindDeletes(),
       ];
       results.push({ phase, deaths: stage.deaths, convergeMs, differences });

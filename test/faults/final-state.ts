@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gone, read, remove } from "../e2e/installation.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { differencesOf, dumpOfCluster, type SpokeDump } from "../support/spoke-dump.ts";
+import { componentDumpOf } from "./component-dump.ts";
 import type { FaultBench, Target } from "./fault-bench.ts";
 
 /** What a case may do to what it is compared with. */
@@ -11,9 +12,25 @@ export interface Leave {
   readonly mayLoseJobs?: true;
 }
 
+/** One look at what has to come out the same. */
+export type Look = () => Promise<SpokeDump>;
+
+/** At all that is on a spoke. */
+export function spokeOf({ spoke }: Target): Look {
+  return () => dumpOfCluster(spoke);
+}
+
+/** At all that is on a spoke, and at what the hub says of the component that is installed on it. */
+export function spokeAndComponentOf({ hub }: FaultBench, { kind, spoke }: Target): Look {
+  return async () => ({
+    ...(await dumpOfCluster(spoke)),
+    ...componentDumpOf(await read(hub, kind)),
+  });
+}
+
 /** What differs from the wanted state when nothing moves any more. */
 export async function differencesFrom(
-  target: Target,
+  look: Look,
   wanted: SpokeDump,
   leave: Leave = {},
 ): Promise<readonly string[]> {
@@ -22,7 +39,7 @@ export async function differencesFrom(
     await waitFor(
       "the wanted state",
       async () => {
-        differences = differencesBetween(wanted, await dumpOfCluster(target.spoke), leave);
+        differences = differencesBetween(wanted, await look(), leave);
         return differences.length === 0;
       },
       { timeoutMs: 90_000 },
@@ -48,14 +65,14 @@ export function differencesBetween(
   return differencesOf(wanted, { ...found, ...Object.fromEntries(lost) });
 }
 
-/** The state of a spoke as soon as two looks in a row show the same: its own controllers follow ours a moment later. */
-export async function steadyDump({ spoke }: Target): Promise<SpokeDump> {
+/** What is seen as soon as two looks in a row show the same: a spoke's own controllers follow ours a moment later. */
+export async function steadyDump(look: Look): Promise<SpokeDump> {
   let last: SpokeDump | undefined;
   return waitFor(
-    `${spoke.name} to stand still`,
+    "all to stand still",
     async () => {
       const before = last;
-      last = await dumpOfCluster(spoke);
+      last = await look();
       if (before === undefined) await delay(500);
       return before !== undefined && differencesOf(before, last).length === 0 && last;
     },

@@ -8,7 +8,13 @@ import type { SpokeDump } from "../support/spoke-dump.ts";
 import { blindDeletes } from "./blind-deletes.ts";
 import { cleanUp, contentsOf } from "./clean-up.ts";
 import { startController, type FaultBench, type Target } from "./fault-bench.ts";
-import { differencesFrom, type Leave, releaseComponent, steadyDump } from "./final-state.ts";
+import {
+  differencesFrom,
+  type Leave,
+  releaseComponent,
+  spokeOf,
+  steadyDump,
+} from "./final-state.ts";
 
 /** Of the controller's container in the chart. */
 export const memoryLimitBytes = 512 * 1024 * 1024;
@@ -239,14 +245,14 @@ export async function tryFault(
       await one.harm(trial);
       const healedAt = performance.now();
       await trial.ready();
-      complain(await differencesFrom(trial.target, expected.installed, one));
+      complain(await differencesFrom(spokeOf(trial.target), expected.installed, one));
       convergeMs = performance.now() - healedAt;
       const { convergesWithinMs: limitMs } = one;
       if (limitMs !== undefined) trial.figure("converged in", convergeMs, limitMs);
       await one.afterwards?.(trial);
       await remove(bench.hub, "KnativeServing");
       await gone(bench.hub, "KnativeServing", 120_000);
-      complain(await differencesFrom(trial.target, expected.removed));
+      complain(await differencesFrom(spokeOf(trial.target), expected.removed));
       complain(blindDeletes(bench.log));
       if (one.mayEnd !== true) trial.assertAlive();
     } catch (error) {
@@ -274,10 +280,10 @@ export async function expectedOf(
   await using trial = await Trial.open(bench, like.isGuarded === true ? { isGuarded: true } : {});
   try {
     await trial.installed();
-    const installed = await steadyDump(trial.target);
+    const installed = await steadyDump(spokeOf(trial.target));
     await remove(bench.hub, "KnativeServing");
     await gone(bench.hub, "KnativeServing", 120_000);
-    return { installed, removed: await steadyDump(trial.target), contentsBefore };
+    return { installed, removed: await steadyDump(spokeOf(trial.target)), contentsBefore };
   } catch (error) {
     throw new Error([textOf(error), ...trial.lastWords()].join("\n"), { cause: error });
   }
