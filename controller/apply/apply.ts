@@ -26,6 +26,8 @@ export interface ApplyDeps {
   readonly requests: ApplyRequests;
   readonly clock: Clock;
   readonly installNamespace: string;
+  /** 0 to 1, for the jitter of what is tried again; default `Math.random`. */
+  readonly random?: () => number;
   /** Told of each answer at once, before the next object is sent. */
   readonly onApplied?: (object: Prepared, answer: KubeObject) => void;
   readonly onRefused?: (object: Prepared, error: ApiError) => void;
@@ -203,7 +205,10 @@ class ApplyRun {
     // How soon a new kind is served depends on the server's pace, which the time of this run so far tells.
     const paceMs = gated.isOfNewKind ? (this.#deps.clock.now() - this.#began) / 2 : 0;
     const requestedMs = Math.min(longestRequestedMs, retryAfterMs ?? 0);
-    await delay(this.#deps.clock, Math.max(requestedMs, backoffMs, paceMs), this.#signal);
+    const { clock, random = Math.random } = this.#deps;
+    // What was refused at the same moment does not come back at the same moment. Spec: security.md C11, C12.
+    const jitter = 1 + random() / 4;
+    await delay(clock, Math.max(requestedMs, backoffMs, paceMs) * jitter, this.#signal);
     this.#putBack(gated);
   }
 

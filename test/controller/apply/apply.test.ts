@@ -14,7 +14,8 @@ const busy = { status: 503 };
 function start(manifests: readonly Manifest[], server: Server, extra: Partial<ApplyDeps> = {}) {
   const clock = new FakeClock();
   const stop = new AbortController();
-  const deps: ApplyDeps = { requests: server, clock, installNamespace: "knative", ...extra };
+  const usual = { requests: server, clock, installNamespace: "knative", random: () => 0 };
+  const deps: ApplyDeps = { ...usual, ...extra };
   const result = apply(gated(preparedOf(manifests)), deps, stop.signal);
   result.catch(() => undefined);
   return { result, clock, stop };
