@@ -21,7 +21,7 @@ import {
   remove,
 } from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
-import { requestsTo, writesTo } from "./requests.ts";
+import { guardWritesTo, requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 const scene = useScene({ spokes: 2 });
@@ -153,7 +153,9 @@ describe("two components on two spokes", () => {
     await scene().controller[Symbol.asyncDispose]();
     scene().controller = await scene().startController();
     await reconcileAgain("1.23");
-    const writes = await Promise.all(fleet.spokes.map((spoke) => writesTo(spoke, since)));
+    const writes = await Promise.all(
+      fleet.spokes.flatMap((spoke) => [writesTo(spoke, since), guardWritesTo(spoke, since)]),
+    );
     expect(writes.flat().map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
   });
 

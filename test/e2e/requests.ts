@@ -16,7 +16,7 @@ export async function requestsTo(
   return all.filter((request) => !isOfGuard(request) && !isQuestion(request));
 }
 
-/** What the controller wrote to a cluster; without what the guard of the anchor needs. */
+/** What the controller wrote to a cluster; without what the guard of the anchor needs, which `guardWritesTo` tells. */
 export async function writesTo(cluster: Cluster, since?: Date): Promise<readonly AuditedRequest[]> {
   const requests = await requestsTo(cluster, since);
   return requests.filter(({ verb }) => writing.includes(verb));
@@ -28,6 +28,15 @@ export async function guardRequestsTo(
   since?: Date,
 ): Promise<readonly AuditedRequest[]> {
   return (await allTo(cluster, since)).filter(isOfGuard);
+}
+
+/** What the controller wrote to a cluster to guard anchors; without dry runs, which write nothing. */
+export async function guardWritesTo(
+  cluster: Cluster,
+  since?: Date,
+): Promise<readonly AuditedRequest[]> {
+  const requests = await guardRequestsTo(cluster, since);
+  return requests.filter((request) => isOfPolicies(request) && writing.includes(request.verb));
 }
 
 /** How often the controller asked a cluster how it is. */
@@ -44,11 +53,21 @@ function isQuestion({ uri }: AuditedRequest): boolean {
 }
 
 /** Policies and bindings, who we are, whether policies are served, and probes, which are dry runs. */
-function isOfGuard({ resource, uri }: AuditedRequest): boolean {
+function isOfGuard(request: AuditedRequest): boolean {
+  const { resource, uri } = request;
   return (
-    resource.startsWith("validatingadmissionpolic") ||
+    isOfPolicies(request) ||
+    isDryRun(request) ||
     resource === "selfsubjectreviews" ||
-    uri === "/apis/admissionregistration.k8s.io/v1" ||
-    /[?&]dryRun=All\b/.test(uri)
+    uri === "/apis/admissionregistration.k8s.io/v1"
   );
+}
+
+/** Policies and bindings; a dry run of them is none. */
+function isOfPolicies(request: AuditedRequest): boolean {
+  return request.resource.startsWith("validatingadmissionpolic") && !isDryRun(request);
+}
+
+function isDryRun({ uri }: AuditedRequest): boolean {
+  return /[?&]dryRun=All\b/.test(uri);
 }

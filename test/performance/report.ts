@@ -109,6 +109,11 @@ export function steadyGoals(result: SteadyResult): readonly Goal[] {
       limit: 0,
     },
     {
+      text: "Steady minute: writes of the anchors' guard",
+      value: result.guardWrites,
+      limit: 0,
+    },
+    {
       text: "Steady minute: resident memory with two spokes",
       value: result.residentBytes,
       limit: maxResidentBytes,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { create, ready } from "../e2e/installation.ts";
-import { questionsTo, requestsTo } from "../e2e/requests.ts";
+import { guardWritesTo, questionsTo, requestsTo } from "../e2e/requests.ts";
 import { usageOf } from "./process-usage.ts";
 import type { Workbench } from "./workbench.ts";
 
@@ -12,6 +12,8 @@ export interface SteadyResult {
   readonly requests: number;
   /** The same to the hub, of a controller without leader election. */
   readonly hubRequests: number;
+  /** Policies of the guard of the anchors that were written, on the hub and both spokes. */
+  readonly guardWrites: number;
   readonly watches: number;
   /** How often a spoke that said nothing for a while was asked how it is, with `GET /readyz`. */
   readonly questions: number;
@@ -45,11 +47,14 @@ export async function measureSteady(
   ).flat();
   const toHub = await requestsTo(fleet.hub, since);
   const questions = await Promise.all(subjects.map(({ spoke }) => questionsTo(spoke, since)));
+  const clusters = [fleet.hub, ...subjects.map(({ spoke }) => spoke)];
+  const guardWrites = await Promise.all(clusters.map((cluster) => guardWritesTo(cluster, since)));
   const watches = requests.filter(({ verb }) => verb === "watch").length;
   return {
     minuteMs,
     requests: requests.length - watches,
     hubRequests: toHub.filter(({ verb }) => verb !== "watch").length,
+    guardWrites: guardWrites.flat().length,
     watches,
     questions: questions.reduce((sum, count) => sum + count, 0),
     sentBytes: counts.reduce((sum, { bytesUp }) => sum + bytesUp, 0),
