@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { anchorNameOf } from "../../api/anchor.ts";
 import { type ComponentKind, componentKinds } from "../../api/component.ts";
-import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
@@ -26,6 +26,12 @@ const scene = useScene({ spokes: 2 }, ["--log-level=debug"]);
 const policyBindings = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingAdmissionPolicyBinding",
+};
+
+/** What users make of the kinds that an installation defines. */
+const customs = {
+  KnativeServing: { apiVersion: "serving.knative.dev/v1", kind: "Configuration", spec: {} },
+  KnativeEventing: { apiVersion: "eventing.knative.dev/v1", kind: "Broker", spec: {} },
 };
 
 function anchorOf(kind: ComponentKind): ObjectKey {
@@ -72,9 +78,11 @@ describe("two components on one spoke", () => {
         create(hub, { kind: staying, on: profiles[0] }),
       ]);
       await Promise.all([ready(hub, leaving), ready(hub, staying)]);
-      const user = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "of-a-user" } };
-      const namespace = componentKinds[leaving].label;
-      await spoke.admin.apply({ ...user, metadata: { ...user.metadata, namespace } });
+      const metadata = { namespace: componentKinds[leaving].label, name: "of-a-user" };
+      const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata };
+      const users = await Promise.all(
+        [configMap, { ...customs[leaving], metadata }].map((one) => spoke.admin.create(one)),
+      );
       const before = await dumpOfComponent(spoke, kept.metadata.uid);
       const uids = await uidsOf(spoke, kept.metadata.uid);
       const since = new Date();
@@ -89,10 +97,8 @@ describe("two components on one spoke", () => {
       expect(await spoke.admin.get(anchorOf(leaving))).toBeUndefined();
       expect(differencesOf(before, await dumpOfComponent(spoke, kept.metadata.uid))).toEqual([]);
       expect(await uidsOf(spoke, kept.metadata.uid)).toEqual(uids);
-      const { apiVersion, kind } = user;
-      expect(
-        await spoke.admin.get({ apiVersion, kind, namespace, name: "of-a-user" }),
-      ).toBeDefined();
+      const stayed = await Promise.all(users.map((one) => spoke.admin.get(keyOf(one))));
+      expect(stayed).toEqual(users);
       const definitions = await spoke.admin.list({
         apiVersion: "apiextensions.k8s.io/v1",
         kind: "CustomResourceDefinition",
