@@ -20,10 +20,11 @@ import { nextPage, type PageQuery } from "../../access/next-page.ts";
 import { Reflector } from "../../access/reflector.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { forgetVersions } from "../fleet/forget-versions.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { portOf } from "../fleet/ports.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
-import { apiServerOf, forgetVersions, startSecondServer } from "./second-server.ts";
+import { apiServerOf, startSecondServer } from "./second-server.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }], hub: { kwok: false } });
 const resource = knownResource("v1", "ConfigMap");

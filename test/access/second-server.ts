@@ -1,13 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { request } from "node:http";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
 
 import { onTestFinished } from "vitest";
 
 import type { Cluster } from "../fleet/fleet.ts";
-import { valueAt } from "../fleet/json-record.ts";
 import { freePort } from "../fleet/ports.ts";
 
 /** Starts a second API server on the store of a cluster, until the end of the test; returns its port before it is ready. */
@@ -43,24 +39,4 @@ function argumentsOf(pid: number): readonly string[] {
     encoding: "utf8",
   });
   return stdout.trim().split(" ");
-}
-
-/** Makes the store of a cluster forget all versions but the newest, as it does of those that are five minutes old. */
-export async function forgetVersions(cluster: Cluster): Promise<void> {
-  const found: unknown = JSON.parse(await askStore(cluster, "range", { key: "Lw==" }));
-  const revision = valueAt(found, "header", "revision");
-  await askStore(cluster, "compaction", { revision, physical: true });
-}
-
-function askStore({ folder }: Cluster, what: string, body: object): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const options = {
-      socketPath: join(folder, "etcd.sock:0"),
-      path: `/v3/kv/${what}`,
-      method: "POST",
-    };
-    const asked = request(options, (answer) => resolve(text(answer)));
-    asked.on("error", reject);
-    asked.end(JSON.stringify(body));
-  });
 }

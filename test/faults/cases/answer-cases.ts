@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { keyOf } from "../../../api/kubernetes.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { olderServers } from "../../fleet/binary-catalogue.ts";
+import { forgetVersions } from "../../fleet/forget-versions.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { conflict, everyNth, failure, isWrite, tooManyRequests, type Rule } from "../fault.ts";
 import { goneOnce, oldServer } from "../rules.ts";
@@ -79,19 +80,27 @@ export const answerCases: readonly FaultCase[] = [
     fault: "410 for every watch that goes on, and a Deployment is deleted unseen",
     isQuick: true,
     async harm(trial) {
-      const { proxy } = trial.target;
       await trial.installed();
-      using _ = proxy.inject(goneOnce());
-      proxy.resetCounts();
-      await proxy.line.setMode("refuse");
-      await trial.deleteDeployment();
-      await proxy.line.setMode("open");
-      await delay(3_000);
-      const lists = proxy.requests.filter(({ path }) => path.includes("sendInitialEvents=true"));
-      const kinds = new Set(lists.map(({ path }) => path.split("?")[0]));
-      trial.note(`${lists.length} lists of ${kinds.size} kinds`);
-      if (kinds.size === 0) throw new Error("No watch was told that it is too old");
-      if (lists.length > kinds.size * 2) throw new Error(`${lists.length} lists: a storm`);
+      using _ = trial.target.proxy.inject(goneOnce());
+      await listedAnew(trial, { most: 2, unseen: () => trial.deleteDeployment() });
+    },
+  },
+  {
+    id: "C13",
+    fault: "a spoke forgets all versions while it is away, and a Deployment is deleted unseen",
+    isQuick: true,
+    async harm(trial) {
+      const { spoke } = trial.target;
+      await trial.installed();
+      const unseen = async (): Promise<void> => {
+        await trial.deleteDeployment();
+        await forgetVersions(spoke);
+        // Its memory goes back further than its store.
+        await spoke.stop("SIGKILL");
+        await spoke.start();
+      };
+      // The connection to a spoke that is away for seconds is replaced, and what follows it over the next one lists as well.
+      await listedAnew(trial, { most: 3, unseen });
     },
   },
   {
@@ -162,6 +171,24 @@ export const answerCases: readonly FaultCase[] = [
     },
   },
 ];
+
+/** Does something while the spoke cannot be reached, after which its collections have to be listed anew, on the average `most` times at most. */
+async function listedAnew(
+  trial: Trial,
+  { most, unseen }: { readonly most: number; readonly unseen: () => Promise<void> },
+): Promise<void> {
+  const { proxy } = trial.target;
+  proxy.resetCounts();
+  await proxy.line.setMode("refuse");
+  await unseen();
+  await proxy.line.setMode("open");
+  await delay(3_000);
+  const lists = proxy.requests.filter(({ path }) => path.includes("sendInitialEvents=true"));
+  const kinds = new Set(lists.map(({ path }) => path.split("?")[0]));
+  trial.note(`${lists.length} lists of ${kinds.size} kinds`);
+  if (kinds.size === 0) throw new Error("No watch was told that it is too old");
+  if (lists.length > kinds.size * most) throw new Error(`${lists.length} lists: a storm`);
+}
 
 /** Each write that is refused once is not to come again before its time, and no more often than needed. */
 async function busy(trial: Trial, retryAfterS: number): Promise<void> {
