@@ -4,7 +4,7 @@ import { anchorNameOf } from "../../api/anchor.ts";
 import { type ComponentKind, componentKinds } from "../../api/component.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
-import type { Cluster } from "../fleet/fleet.ts";
+import type { Cluster, Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { documentedCommands, runAsAdmin } from "../support/documented-commands.ts";
@@ -253,30 +253,39 @@ describe("knfleet.dev/force-orphan", () => {
   });
 });
 
-test("D-01: a vanished ClusterProfile uninstalls nothing, and its component keeps its finalizer until the profile is back, also over a restart", async () => {
-  const { hub, fleet, profiles } = scene();
-  const spoke = fleet.spoke(0);
-  const { metadata } = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
-  await ready(hub, "KnativeEventing");
-  const before = await dumpOfComponent(spoke, metadata.uid);
-  await profiles[0]?.remove();
-  await condition(hub, "KnativeEventing", [
-    "TargetClusterResolved",
-    { reason: "ClusterProfileNotFound" },
-  ]);
-  await remove(hub, "KnativeEventing");
-  await condition(hub, "KnativeEventing", [
-    "TargetClusterResolved",
-    { status: "False", reason: "ClusterProfileNotFound", message: /force-orphan=/ },
-  ]);
-  await scene().controller.kill();
-  scene().controller = await scene().startController();
-  await scene().controller.logged({ msg: "Reconciling" });
-  expect(differencesOf(before, await dumpOfComponent(spoke, metadata.uid))).toEqual([]);
-  await fleet.addProfile(spoke, { plugin: "secretreader" });
-  await gone(hub, "KnativeEventing");
-  expect(await installed(spoke, metadata.uid)).toEqual([]);
-});
+test.each([
+  { what: "gone", reason: "ClusterProfileNotFound", lose: (one: Profile) => one.remove() },
+  {
+    what: "not ready",
+    reason: "ClusterProfileNotReady",
+    lose: (one: Profile) => one.update({ healthy: false }),
+  },
+])(
+  "D-01: a ClusterProfile that is $what uninstalls nothing, and its component keeps its finalizer until the profile is back, also over a restart",
+  async ({ reason, lose }) => {
+    const { hub, fleet, profiles } = scene();
+    const spoke = fleet.spoke(0);
+    const [profile] = profiles;
+    if (profile === undefined) throw new Error("There is no profile");
+    const { metadata } = await create(hub, { kind: "KnativeEventing", on: profile });
+    await ready(hub, "KnativeEventing");
+    const before = await dumpOfComponent(spoke, metadata.uid);
+    await lose(profile);
+    await condition(hub, "KnativeEventing", ["TargetClusterResolved", { reason }]);
+    await remove(hub, "KnativeEventing");
+    await condition(hub, "KnativeEventing", [
+      "TargetClusterResolved",
+      { status: "False", reason, message: /force-orphan=/ },
+    ]);
+    await scene().controller.kill();
+    scene().controller = await scene().startController();
+    await scene().controller.logged({ msg: "Reconcile failed again", uid: metadata.uid });
+    expect(differencesOf(before, await dumpOfComponent(spoke, metadata.uid))).toEqual([]);
+    await fleet.addProfile(spoke, { plugin: "secretreader" });
+    await gone(hub, "KnativeEventing");
+    expect(await installed(spoke, metadata.uid)).toEqual([]);
+  },
+);
 
 test("a component whose namespace on the hub is deleted goes with its installation, although nothing can be written there any more", async () => {
   const { hub, fleet, profiles } = scene();
