@@ -1,6 +1,7 @@
 import { isRecord } from "../api/fields.ts";
 import { apiErrorOf, emptyError, statusError } from "./api-answer.ts";
 import { ApiError, ConnectionError } from "./api-error.ts";
+import { Follower } from "./follower.ts";
 import { parseJson } from "./json.ts";
 import { storedObject } from "./kube-answer.ts";
 import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
@@ -37,14 +38,13 @@ export async function* watchStream(
     metadataOnly === true
       ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
       : "application/json";
-  const abort = new AbortController();
-  const stop = AbortSignal.any([signal, abort.signal]);
+  using end = new Follower(signal);
   const request = { method: "GET", path, verb: "watch", headers: { accept } } as const;
   const description = `GET ${path.split("?", 1)[0] ?? path}`;
   using answer = await requester.stream(
     { ...request, timeoutMs: headersTimeoutMs },
     silenceMs,
-    stop,
+    end.signal,
   );
   try {
     if (answer.status !== 200) {
@@ -57,7 +57,7 @@ export async function* watchStream(
     }
   } finally {
     // Also when the consumer stops in the middle: the stream must not stay open.
-    abort.abort();
+    end.abort(undefined);
   }
 }
 
