@@ -11,7 +11,7 @@ import type { Log } from "../controller/log.ts";
 import { openReleases } from "../controller/render/release.ts";
 import { standForLease } from "./candidacy.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
-import { collectWhenIdle } from "./idle-memory.ts";
+import { collectWhenIdle, keepSlabsSmall } from "./idle-memory.ts";
 import { referenceSettings } from "./reference-flags.ts";
 import { Resources } from "./resources.ts";
 import type { Service } from "./run.ts";
@@ -40,6 +40,7 @@ export async function startControllerService(
   log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
   const releases = await openReleases(flags.releaseDir);
   await using opened = new Resources();
+  keepSlabsSmall();
   opened.use("the collector", collectWhenIdle());
   const counters = new RequestCounters();
   const path = new PathMetrics();
