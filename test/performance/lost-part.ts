@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { condition, create, gone, ready, remove } from "../e2e/installation.ts";
 import { startFaultProxy } from "../faults/fault-proxy.ts";
 import type { Answer } from "../faults/fault.ts";
@@ -27,6 +29,7 @@ interface Loss {
 type Restore = () => Promise<unknown> | void;
 
 const noticedLimitMs = 30_000;
+const settledMs = 5_000;
 const badGateway: Answer = {
   kind: "answer",
   status: 502,
@@ -123,6 +126,8 @@ async function lostBehindBalancer(
   });
   const isFollowed = (): boolean => balancer.requests.some(({ isWatch }) => isWatch);
   await waitFor("the spoke to be followed through the load balancer", isFollowed);
+  // Until everything is listed anew.
+  await delay(settledMs);
   await ready(hub, kind);
   const found = await lost(
     hub,
