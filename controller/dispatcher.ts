@@ -117,11 +117,15 @@ export class Dispatcher implements AsyncDisposable {
     this.#wakeHeirs(component, { before: "all", after: { entries: [] } });
   }
 
-  /** The state of a spoke, its ClusterProfile or the provider file changed. */
+  /** The state of a spoke, its ClusterProfile or the provider file changed. What runs on a spoke that is lost ends at once. */
   spokeChanged(ref: ClusterProfileRef): void {
     const target = `${ref.namespace}/${ref.name}`;
+    const isLost = this.#work?.deps.spokes.state(ref)?.kind === "lost";
     for (const component of this.#options.components.all()) {
-      if (targetIdOf(component) === target) this.#add(component);
+      if (targetIdOf(component) !== target) continue;
+      // It may wait for the first lists of watches, which now wait for the spoke.
+      if (isLost) this.#installations.get(keyTextOf(component))?.interrupt();
+      this.#add(component);
     }
   }
 

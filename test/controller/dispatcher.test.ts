@@ -2,8 +2,10 @@ import { expect, test } from "vitest";
 
 import { abortable } from "../../access/abortable.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
+import type { SpokeState } from "../../access/spokes.ts";
 import type { Component } from "../../api/component.ts";
 import { componentKinds } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
 import { Preparations } from "../../controller/apply/prepare.ts";
 import { ClusterVersions } from "../../controller/cluster-versions.ts";
 import { keyTextOf } from "../../controller/component-key.ts";
@@ -196,6 +198,46 @@ test("a removal that is running ends as soon as its component may go without, an
   expect(told.map(({ happening }) => happening.reason)).toContain("Orphaned");
   expect(stored().metadata["finalizers"]).toEqual([]);
   expect(signals).toHaveLength(1);
+});
+
+test("work on a spoke that was lost meanwhile ends at once, and the loss is told", async () => {
+  const memory = new MemoryHub();
+  const hub = hubWithNone({ memory, patch: (...args) => memory.patch(...args) });
+  const { clock, told, dispatcher, stored, deps } = hub;
+  await using _dispatcher = dispatcher;
+  const signals: AbortSignal[] = [];
+  const error = new FleetError("RemoteClientCreationFailed", "Away", { code: "Unreachable" });
+  let state: SpokeState = { kind: "connecting" };
+  // As a reconcile is that waits for the first lists of its watches: for a minute.
+  const acquire = (_ref: unknown, signal: AbortSignal): Promise<never> => {
+    signals.push(signal);
+    if (state.kind === "lost") return Promise.reject(error);
+    return abortable(new Promise<never>(() => undefined), signal);
+  };
+  const spokes = { acquire, state: () => state };
+  dispatcher.start({ deps: { ...deps, spokes }, mayWrite: () => true });
+  const { finalizer } = componentKinds.KnativeServing;
+  const clusterProfileRef = { namespace: "knative-serving", name: "c" };
+  const metadata = { deletionTimestamp: "2026-01-02T00:00:00Z", finalizers: [finalizer] };
+  memory.edit(kind, name, serving({ metadata, spec: { clusterProfileRef } }));
+  dispatcher.componentChanged(stored(), undefined);
+  await clock.advance(0);
+  dispatcher.spokeChanged(clusterProfileRef);
+  await clock.advance(0);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  const profile = { ...clusterProfileRef, uid: "d" };
+  const { signal } = new AbortController();
+  const connection = { client: deps.hub, profile, provider: "p", fingerprint: "f", signal };
+  state = { kind: "lost", connection, error };
+  dispatcher.spokeChanged(clusterProfileRef);
+  await clock.advance(1_000);
+  for (const { taken } of told) taken();
+  await clock.advance(1_000);
+  expect(signals.map(({ aborted }) => aborted)[0]).toBe(true);
+  const resolved = stored().status?.conditions?.find(
+    ({ type }) => type === "TargetClusterResolved",
+  );
+  expect(resolved).toMatchObject({ status: "Unknown", reason: "SpokeUnreachable" });
 });
 
 test("a component that went without us is guarded no longer", async () => {
