@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../access/create-kube-client.ts";
+import { anchorAnnotations } from "../../../api/anchor.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import { rootManifest } from "../../../controller/apply/root-object.ts";
 import type { Target } from "../../../controller/apply/target.ts";
+import { mayBeUpstreams } from "../../../controller/apply/upstream-objects.ts";
 import { patienceOf } from "../../../controller/finalize-patience.ts";
 import { removeRoot } from "../../../controller/finalize-root.ts";
 import {
@@ -46,6 +48,8 @@ function json(body: object, status = 200): StubAnswer {
 
 describe("T-52: an anchor that is there already", () => {
   const plain = rootManifest({ component, target: ours }, "{}");
+  const upstreams = { ...plain.metadata, annotations: {}, uid: "u", resourceVersion: "7" };
+  const elsewhere = { [anchorAnnotations.hubId]: "hub-b" };
   const nobody = { ...plain.metadata, annotations: {}, labels: {}, uid: "u", resourceVersion: "7" };
   test.each([
     {
@@ -57,12 +61,23 @@ describe("T-52: an anchor that is there already", () => {
       root: stored("u", { component: theirs, target: ours }),
     },
     { name: "and says nothing of us", root: { ...plain, metadata: nobody } },
+    {
+      name: "and is upstream's, but was annotated with another hub",
+      root: { ...plain, metadata: { ...upstreams, annotations: elsewhere } },
+    },
   ])("$name is a conflict, and nothing is written", async ({ root }) => {
     const { target, api } = await sceneOf(() => json(root));
     await expect(readRoot(component, target, signal)).rejects.toMatchObject({
       reason: "AnchorConflict",
     });
     expect(api.requests.map(({ method }) => method)).toEqual(["GET"]);
+  });
+
+  test("and is upstream's is taken over, without a word in the component", async () => {
+    const { target } = await sceneOf(() => json({ ...plain, metadata: upstreams }));
+    const root = await readRoot(component, target, signal);
+    expect(root).toMatchObject({ uid: "u", isMarked: false });
+    expect(mayBeUpstreams({ component, target }, root)).toBe(true);
   });
 });
 
