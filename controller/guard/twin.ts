@@ -10,6 +10,7 @@ import { FleetError } from "../../api/errors.ts";
 import {
   describe,
   type KubeObject,
+  type Manifest,
   type ObjectKey,
   type OwnerReference,
 } from "../../api/kubernetes.ts";
@@ -36,24 +37,43 @@ export function twinKeyOf({ kind, metadata }: Component): ObjectKey {
 }
 
 /**
- * The second owner of an installation, made when it is missing. It carries the label of the installation, by which it goes with it. Throws FleetError
- * `AnchorConflict` when it is another component's. Spec: anchor-guard.md 9.
+ * The second owner of an installation, made when it is missing. It carries the label of the installation, by which it goes with it, and gets it back when
+ * somebody took it off. Throws FleetError `AnchorConflict` when it is another component's. Spec: anchor-guard.md 9.
  */
 export async function ensureTwin(
   { client, fieldManager, hubId, component }: TwinWork,
   signal: AbortSignal,
 ): Promise<{ readonly owner: OwnerReference; readonly isNew: boolean }> {
   const key = twinKeyOf(component);
-  const { uid, namespace, name } = component.metadata;
   const ref = { resource, name: key.name };
   const live = await client.get(ref, { metadataOnly: true }, signal);
-  if (live !== undefined && live.metadata.labels?.[componentUidLabel] !== uid) {
+  if (live !== undefined && !isOurs(live, hubId, component)) {
     throw new FleetError("AnchorConflict", `${describe(key)} exists and is another component's`);
   }
-  if (live !== undefined && live.metadata.deletionTimestamp === undefined) {
+  const isMarked = live?.metadata.labels?.[componentUidLabel] !== undefined;
+  if (live !== undefined && isMarked && live.metadata.deletionTimestamp === undefined) {
     return { owner: ownerOf(live), isNew: false };
   }
-  const manifest = {
+  const options = { fieldManager, force: true, metadataOnly: true };
+  const stored = await client.apply(ref, manifestOf(component, hubId), options, signal);
+  return { owner: ownerOf(stored), isNew: stored.metadata.uid !== live?.metadata.uid };
+}
+
+/** Known by its label, or without one by its annotations. */
+function isOurs({ metadata }: KubeObject, hubId: string, component: Component): boolean {
+  const { labels = {}, annotations = {} } = metadata;
+  const { uid } = component.metadata;
+  const label = labels[componentUidLabel];
+  if (label !== undefined) return label === uid;
+  const { componentUid, hubId: hub } = anchorAnnotations;
+  return annotations[componentUid] === uid && annotations[hub] === hubId;
+}
+
+function manifestOf(component: Component, hubId: string): Manifest {
+  const { kind, metadata } = component;
+  const { uid, namespace, name } = metadata;
+  const key = twinKeyOf(component);
+  return {
     apiVersion: key.apiVersion,
     kind: key.kind,
     metadata: {
@@ -62,13 +82,11 @@ export async function ensureTwin(
       annotations: {
         [anchorAnnotations.componentUid]: uid,
         [anchorAnnotations.hubId]: hubId,
-        [anchorAnnotations.description]: `Second owner of everything that ${component.kind} ${namespace}/${name} installed, so that it outlives its anchor; grants nothing.`,
+        [anchorAnnotations.description]: `Second owner of everything that ${kind} ${namespace}/${name} installed, so that it outlives its anchor; grants nothing.`,
       },
     },
     rules: [],
   };
-  const options = { fieldManager, force: true, metadataOnly: true };
-  return { owner: ownerOf(await client.apply(ref, manifest, options, signal)), isNew: true };
 }
 
 /** Neither controller nor blocking: the anchor is both. */

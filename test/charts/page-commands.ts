@@ -72,13 +72,13 @@ export const notRun: readonly NotRun[] = [
     page: "docs/migrate.md",
     begins: "hub=$(",
     why: "needs what upstream's operator made",
-    by: "test/controller/apply/migrate.fleet.test.ts",
+    by: "test/controller/apply/way-back.fleet.test.ts",
   },
   {
     page: "docs/migrate.md",
     begins: "namespace=knative-eventing",
     why: "the same",
-    by: "test/controller/apply/migrate.fleet.test.ts",
+    by: "test/controller/apply/way-back.fleet.test.ts",
   },
   {
     page: "docs/security.md",

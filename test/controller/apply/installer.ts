@@ -7,7 +7,7 @@ import type { Component, KnativeEventing, KnativeServing } from "../../../api/co
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import type { Root } from "../../../controller/apply/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
-import type { InstallDeps } from "../../../controller/apply/install-work.ts";
+import type { AnchorGate, InstallDeps } from "../../../controller/apply/install-work.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { Preparations } from "../../../controller/apply/prepare.ts";
@@ -90,7 +90,7 @@ export class Installer implements AsyncDisposable {
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
     const { onProgress, onUnblocked, onAdopted, suited, assertFirst, isAwaited } = options;
-    const { isNew = false, all } = options;
+    const { isNew = false, all, gate } = options;
     const known = { observation: this.#observation, memory: this.#memory };
     return install(
       { component, rendered, target, ...known, isNew },
@@ -101,6 +101,7 @@ export class Installer implements AsyncDisposable {
         onProgress,
         onAdopted,
         suited,
+        gate,
         isAwaited,
         onUnblocked,
         assertFirst,
@@ -186,6 +187,8 @@ export interface InstallOptions {
   readonly onUnblocked?: (unblocked: Unblocked) => void;
   readonly onAdopted?: (count: number) => void;
   readonly suited?: Promise<void>;
+  /** Absent: anchors are not protected. */
+  readonly gate?: AnchorGate;
   readonly isAwaited?: () => boolean;
   readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
   readonly isNew?: boolean;

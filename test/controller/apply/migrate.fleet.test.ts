@@ -8,32 +8,17 @@ import type { Rendered } from "../../../controller/render/render.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { documentedCommands, runAsAdmin } from "../../support/documented-commands.ts";
 import { type Death, dyingClient } from "./dying-client.ts";
 import { eventing, type Installer, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
-import { renderedOf, serviceOf, workload } from "./small-set.ts";
+import { config, named, renderedOf, setOf, workload } from "./small-set.ts";
 import { liveObjects, outlives } from "./spoke-view.ts";
 import { UpstreamOperator } from "./upstream-operator.ts";
 
 const fleet = useFleet({ spokes: [{ kwok: false }] });
 
-/** The manifest with the label that every rendered object carries. */
-function named(manifest: Manifest, fields: object = {}): Manifest {
-  const labels = { "app.kubernetes.io/name": "knative-eventing" };
-  return { ...manifest, ...fields, metadata: { ...manifest.metadata, labels } };
-}
-
-function config(namespace: string, data: object, name = "config"): Manifest {
-  return named(manifestOf(`v1 ConfigMap ${namespace}/${name}`), { data });
-}
-
 function roleOf(name: string): Manifest {
   return named(manifestOf(`rbac.authorization.k8s.io/v1 ClusterRole ${name}`), { rules: [] });
-}
-
-function setOf(namespace: string, ...others: Manifest[]): Rendered {
-  return renderedOf(named(workload(namespace)), named(serviceOf(namespace)), ...others);
 }
 
 function managersOf(object: KubeObject | undefined): readonly (string | undefined)[] {
@@ -223,55 +208,5 @@ describe("a component of the hub itself that upstream installed", () => {
     expect(after?.metadata.ownerReferences).toMatchObject([{ uid: metadata.uid }]);
     await installer.restart();
     expect((await installer.install({ rendered })).applied).toEqual([]);
-  });
-});
-
-describe("the way back (docs/migrate.md)", () => {
-  test("upstream takes over again, changes and removes fields, and we can come once more", async () => {
-    const spoke = fleet().spoke(0);
-    const namespace = "back";
-    const component = eventing({}, { namespace });
-    const upstream = new UpstreamOperator(spoke.admin, component);
-    const rendered = setOf(namespace, config(namespace, { a: "1", b: "2" }));
-    await upstream.reconcile(rendered);
-    const anchorKey = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      namespace,
-      name: "knativeeventing-knative-eventing-root-owner",
-    };
-    const anchor = await spoke.admin.get(anchorKey);
-    {
-      await using opened = await openInstaller(spoke, { component });
-      await opened.installer.install({ rendered });
-    }
-    const ours = await spoke.admin.get(keyOf(workload(namespace)));
-
-    const blocks = await documentedCommands("docs/migrate.md", "## Back");
-    expect(blocks).toHaveLength(2);
-    const left = blocks.join("");
-    const commands = left.replace("namespace=knative-eventing", `namespace=${namespace}`);
-    await runAsAdmin(spoke, commands, { HUB_KUBECONFIG: fleet().hub.adminKubeconfigPath });
-    // Upstream's operator begins, in two passes until it is quiet.
-    await upstream.reconcile(rendered);
-    await upstream.reconcile(rendered);
-    expect(await upstream.reconcile(rendered)).toBe(0);
-    const theirs = await spoke.admin.get(keyOf(workload(namespace)));
-    expect(valueAt(theirs, "spec", "template")).toEqual(valueAt(ours, "spec", "template"));
-    expect((await spoke.admin.get(anchorKey))?.metadata.uid).toBe(anchor?.metadata.uid);
-
-    // It changes and removes what it wants.
-    const next = setOf(namespace, config(namespace, { a: "3" }));
-    await upstream.reconcile(next);
-    const changed = await spoke.admin.get(keyOf(config(namespace, {})));
-    expect(valueAt(changed, "data")).toEqual({ a: "3" });
-    expect(changed !== undefined && isUpstreams(changed)).toBe(true);
-
-    await using again = await openInstaller(spoke, { component });
-    const changes = await again.installer.install({ rendered: setOf(namespace) });
-    expect(changes).toMatchObject({ parked: [], failed: [], pruned: [{ name: "config" }] });
-    expect(managersOf(await spoke.admin.get(keyOf(workload(namespace))))).not.toContain(
-      "manifestival",
-    );
   });
 });

@@ -37,3 +37,19 @@ export function serviceOf(namespace: string): Manifest {
     spec: { selector: { app: "main" }, ports: [{ name: "http", port: 80, targetPort: 80 }] },
   });
 }
+
+/** The manifest with the label that every rendered object carries. */
+export function named(manifest: Manifest, fields: object = {}): Manifest {
+  const labels = { "app.kubernetes.io/name": "knative-eventing" };
+  return { ...manifest, ...fields, metadata: { ...manifest.metadata, labels } };
+}
+
+/** A ConfigMap with the label. */
+export function config(namespace: string, data: object, name = "config"): Manifest {
+  return named(manifestOf(`v1 ConfigMap ${namespace}/${name}`), { data });
+}
+
+/** The workload, its Service and others, each with the label. */
+export function setOf(namespace: string, ...others: Manifest[]): Rendered {
+  return renderedOf(named(workload(namespace)), named(serviceOf(namespace)), ...others);
+}
