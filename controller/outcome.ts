@@ -1,7 +1,7 @@
 import type { Component, ComponentStatus } from "../api/component.ts";
 import { readyOf, withCondition } from "../api/conditions.ts";
 import type { FleetError } from "../api/errors.ts";
-import { describe, type Condition } from "../api/kubernetes.ts";
+import type { Condition } from "../api/kubernetes.ts";
 import {
   conditionTypes,
   contestedCondition,
@@ -10,7 +10,7 @@ import {
   type ConditionType,
   type Reason,
 } from "../api/reasons.ts";
-import { type ChangeSet, type Progress, type Trouble, waitingFor } from "./apply/change-set.ts";
+import { type ChangeSet, type Progress, waitingFor } from "./apply/change-set.ts";
 import { contestMessage } from "./apply/contests.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { type Protection, protectionCondition } from "./guard/protection.ts";
@@ -21,6 +21,8 @@ import {
   progressMessage,
   type Remaining,
   removalMessage,
+  troublesMessage,
+  waitingMessage,
 } from "./progress.ts";
 import type { Next } from "./queue.ts";
 
@@ -270,11 +272,11 @@ function installOf(
   current: readonly Condition[],
   outcome: Extract<Outcome, { kind: "applied" }>,
 ): readonly Entry[] {
-  const { failed, parked, lingering = [] } = outcome.changes;
-  if (failed.length > 0) return [failedAt("Install", sumOf(failed))];
+  const { failed } = outcome.changes;
+  if (failed.length > 0) return [failedAt("Install", troublesMessage(failed))];
   const progress = progressMessage(progressAfter(outcome.changes));
-  const waiting = [...parked, ...lingering];
-  if (waiting.length > 0) return [installing(`${progress}: ${sumOf(waiting)}`)];
+  const waiting = waitingMessage(outcome.changes);
+  if (waiting !== undefined) return [installing(`${progress}: ${waiting}`)];
   const before = current.find(({ type }) => type === "InstallSucceeded");
   const failure = failedJobsMessage(outcome.failedJobs);
   const succeeded: Entry = {
@@ -344,13 +346,6 @@ function failedAt(work: Work, text: string): Entry {
 
 function installing(message: string): Entry {
   return { type: "InstallSucceeded", status: "Unknown", reason: "Installing", message };
-}
-
-/** The first object in the order of names, and how many more there are. */
-function sumOf(troubles: readonly Trouble[]): string {
-  const texts = troubles.map(({ key, message }) => `${describe(key)}: ${message}`).toSorted();
-  const more = texts.length - 1;
-  return more === 0 ? `${texts[0]}` : `${texts[0]} (and ${more} more)`;
 }
 
 function isTrue(type: ConditionType): Entry {

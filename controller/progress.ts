@@ -1,6 +1,6 @@
-import type { Condition } from "../api/kubernetes.ts";
+import { type Condition, describe } from "../api/kubernetes.ts";
 import type { ConditionType } from "../api/reasons.ts";
-import type { Progress, Waiting } from "./apply/change-set.ts";
+import type { ChangeSet, Progress, Trouble, Waiting } from "./apply/change-set.ts";
 
 /** How much of an installation is still to be removed. */
 export interface Remaining {
@@ -27,6 +27,22 @@ export function progressMessage({ done, total, waiting, failed }: Progress): str
     ...(others === 0 ? [] : [`${others} waiting for something else`]),
     ...(failed === 0 ? [] : [`${failed} refused`]),
   ].join(", ");
+}
+
+/** What an apply waits for, with the name of an object; undefined: for nothing but Deployments. */
+export function waitingMessage({
+  parked,
+  lingering = [],
+}: Pick<ChangeSet, "parked"> & Partial<Pick<ChangeSet, "lingering">>): string | undefined {
+  const waiting = [...parked, ...lingering];
+  return waiting.length === 0 ? undefined : troublesMessage(waiting);
+}
+
+/** The first object in the order of names, and how many more there are. */
+export function troublesMessage(troubles: readonly Trouble[]): string {
+  const texts = troubles.map(({ key, message }) => `${describe(key)}: ${message}`).toSorted();
+  const more = texts.length - 1;
+  return more === 0 ? `${texts[0]}` : `${texts[0]} (and ${more} more)`;
 }
 
 /** `Removing from ClusterProfile fleet/a: 34 of 150 objects left`. */

@@ -2,7 +2,9 @@ import type { ComponentStatus } from "../api/component.ts";
 import { type Condition, describe, type ObjectKey } from "../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../api/reasons.ts";
 import type { Unblocked } from "./apply/unblock.ts";
+import { beginning } from "./guard/protection.ts";
 import { failedJobsMessage, type Outcome } from "./outcome.ts";
+import { waitingMessage } from "./progress.ts";
 
 /** One thing worth an Event on a component. */
 export interface Happening {
@@ -15,7 +17,7 @@ export interface Happening {
 
 /**
  * What changed between two statuses, for the people who look at a component's Events: a version was installed, it became
- * ready, a condition turned False. Nothing for two equal statuses.
+ * ready, a condition turned False, it waits for its cluster. Nothing for two equal statuses.
  */
 export function happeningsOf(
   before: ComponentStatus | undefined,
@@ -24,7 +26,7 @@ export function happeningsOf(
 ): readonly Happening[] {
   const failures = (after?.conditions ?? []).filter((condition) =>
     condition.type === "DeploymentsAvailable"
-      ? isNewlyUnavailable(before, after, outcome)
+      ? isNewlyUnseen(before, condition) || isNewlyUnavailable(before, after, outcome)
       : isNewFailure(conditionOf(before, condition.type), condition),
   );
   return [
@@ -93,14 +95,44 @@ function beginningsOf(
   after: ComponentStatus | undefined,
   outcome: Outcome,
 ): readonly Happening[] {
+  if (outcome.kind === "failed") return [];
+  if (outcome.kind === "applied") return turnsOf(before, after, outcome);
   const is = conditionOf(after, "InstallSucceeded");
   if (is?.status !== "Unknown" || wentOn(before, is)) return [];
+  if (outcome.kind === "working") return [beginningOf(before, outcome.version)];
   const { reason = "", message = "" } = is;
   // Without the number of objects, which changes.
-  const words = message.split(": ", 1)[0] ?? message;
-  if (outcome.kind === "removing") return [{ type: "Normal", reason, message: words }];
-  if (outcome.kind !== "working") return [];
-  return [{ type: "Normal", reason, message: beginningMessage(before?.version, outcome.version) }];
+  return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
+}
+
+/**
+ * What an apply turned that did not make the component ready: it was over before anybody was told that it began, an installation that was complete
+ * waits for its cluster, or what kept the objects from being applied is over. An installation that was not complete yet says in its condition alone what it waits for.
+ */
+function turnsOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Extract<Outcome, { kind: "applied" }>,
+): readonly Happening[] {
+  const [was, is] = [before, after].map((status) => conditionOf(status, "InstallSucceeded"));
+  if (is === undefined || is.status === "False" || isInstalling(was) || isReady(after)) return [];
+  if (isBegun(before, after, outcome.version)) return [beginningOf(before, outcome.version)];
+  if (is.status !== "Unknown") return [];
+  const message = waitingMessage(outcome.changes);
+  return message === undefined
+    ? [{ type: "Normal", reason: "Recovered", message: "The objects are applied now" }]
+    : [{ type: "Warning", reason: "Waiting", message }];
+}
+
+/** Whether what was applied is new, and not another try, so that it began without a word. */
+function isBegun(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  version: string,
+): boolean {
+  if (before?.observedGeneration !== after?.observedGeneration) return true;
+  const was = conditionOf(before, "InstallSucceeded")?.status ?? "Unknown";
+  return was === "Unknown" || (before?.version !== version && isReady(before));
 }
 
 /** Whether the same work was going on before. A removal says it in a second condition still when an attempt at it failed. */
@@ -108,6 +140,15 @@ function wentOn(before: ComponentStatus | undefined, { reason }: Condition): boo
   const was = conditionOf(before, "InstallSucceeded");
   if (was?.status === "Unknown" && was.reason === reason) return true;
   return reason === "Finalizing" && conditionOf(before, "DeploymentsAvailable")?.reason === reason;
+}
+
+function isInstalling(condition: Condition | undefined): boolean {
+  return condition?.status === "Unknown" && condition.reason === "Installing";
+}
+
+function beginningOf(before: ComponentStatus | undefined, version: string | undefined): Happening {
+  const message = beginningMessage(before?.version, version);
+  return { type: "Normal", reason: "Installing", message };
 }
 
 function beginningMessage(previous: string | undefined, version: string | undefined): string {
@@ -128,10 +169,14 @@ function recoveriesOf(
   after: ComponentStatus | undefined,
 ): readonly Happening[] {
   return Object.entries(recoveries).flatMap(([type, message]): Happening[] => {
-    const was = conditionOf(before, type);
+    const [was, is] = [before, after].map((status) => conditionOf(status, type));
     const failed = was?.status === "False" || isLoss(was) || isUnguarded(was);
-    const isOver = failed && conditionOf(after, type)?.status === "True";
-    return isOver ? [{ type: "Normal", reason: "Recovered", message }] : [];
+    if (!failed || is === undefined) return [];
+    if (is.status === "True") return [{ type: "Normal", reason: "Recovered", message }];
+    // Nobody has tried to reach it yet.
+    const mayBeUsed = is.status === "Unknown" && is.reason === "Connecting";
+    const words = "The target cluster may be used again";
+    return mayBeUsed ? [{ type: "Normal", reason: "Recovered", message: words }] : [];
   });
 }
 
@@ -153,9 +198,12 @@ function readinessOf(
   before: ComponentStatus | undefined,
   after: ComponentStatus | undefined,
 ): readonly Happening[] {
-  const isReady = conditionOf(after, "Ready")?.status === "True";
-  if (!isReady || conditionOf(before, "Ready")?.status === "True") return [];
+  if (!isReady(after) || isReady(before)) return [];
   return [{ type: "Normal", reason: "Ready", message: "All Deployments are available" }];
+}
+
+function isReady(status: ComponentStatus | undefined): boolean {
+  return conditionOf(status, "Ready")?.status === "True";
 }
 
 function isNewFailure(before: Condition | undefined, after: Condition): boolean {
@@ -165,7 +213,7 @@ function isNewFailure(before: Condition | undefined, after: Condition): boolean 
 /** Undefined for a condition of which only False is trouble. */
 function isNewTrouble(before: Condition | undefined, after: Condition): boolean | undefined {
   if (after.type === contestedCondition) return before?.message !== after.message;
-  if (isUnguarded(after)) return !isUnguarded(before);
+  if (isUnguarded(after)) return isNewlyUnguarded(before, after);
   if (isLoss(after)) return !isLoss(before) && after.type === "TargetClusterResolved";
   return undefined;
 }
@@ -175,6 +223,11 @@ function isNewlyFalse(before: Condition | undefined, after: Condition): boolean 
   return (
     before?.status !== "False" || before.reason !== after.reason || before.message !== after.message
   );
+}
+
+/** Nothing is known of Deployments any more that may not be watched. */
+function isNewlyUnseen(before: ComponentStatus | undefined, { type, reason }: Condition): boolean {
+  return reason === "NotWatched" && conditionOf(before, type)?.reason !== reason;
 }
 
 /** Deployments are down, or it became known why they do not come up. */
@@ -208,7 +261,14 @@ function isLoss(condition: Condition | undefined): boolean {
 
 /** The status is Unknown then: nobody says that the anchor can be deleted, only that nothing was seen to keep anybody from it. */
 function isUnguarded(condition: Condition | undefined): boolean {
-  return condition?.type === protectedCondition && condition.reason === "NotEnforced";
+  if (condition?.type !== protectedCondition || condition.status !== "Unknown") return false;
+  return condition.message !== beginning.message;
+}
+
+/** That what was lost is being proven anew is no news. */
+function isNewlyUnguarded(before: Condition | undefined, { reason }: Condition): boolean {
+  if (reason === "NotEnforced") return before?.reason !== reason;
+  return !isUnguarded(before) && before?.reason !== "BindingMissing";
 }
 
 function warningOf({ type, reason = type, message = "" }: Condition, outcome: Outcome): Happening {

@@ -14,7 +14,7 @@ import type { HubUsers } from "./hub-users.ts";
 import { removePolicies } from "./policy-objects.ts";
 import { PolicyWatch } from "./policy-watch.ts";
 import { Prober } from "./prober.ts";
-import type { AnchorProtection, Protection } from "./protection.ts";
+import { type AnchorProtection, beginning, type Protection } from "./protection.ts";
 import { isUnguarded } from "./recheck.ts";
 
 /** The way to the cluster that is guarded. */
@@ -50,8 +50,6 @@ export interface Ward {
 
 const configMaps = knownResource("v1", "ConfigMap");
 const namespaces = knownResource("v1", "Namespace");
-/** Nothing is known yet: what was known before, also to another process, may still be so. */
-export const beginning: Protection = { reason: "Probing", message: "The guard is being installed" };
 const usualRecheckMs = 600_000;
 const refusedRetryMs = 600_000;
 const unprovenRetryMs = 5_000;

@@ -9,10 +9,10 @@ import { targetIdOf } from "../duplicate.ts";
 import { lastingLogFieldsOf } from "../log-fields.ts";
 import type { Log } from "../log.ts";
 import type { Happening } from "../transitions.ts";
-import { beginning, ClusterGuard } from "./cluster-guard.ts";
+import { ClusterGuard } from "./cluster-guard.ts";
 import { HubUsers } from "./hub-users.ts";
 import { isGuardInstalled } from "./policy-objects.ts";
-import type { AnchorProtection, Protection } from "./protection.ts";
+import { type AnchorProtection, beginning, type Protection } from "./protection.ts";
 
 export interface GuardsOptions {
   readonly clock: Clock;

@@ -11,6 +11,9 @@ export interface Protection {
   readonly message: string;
 }
 
+/** Nothing is known yet: what was known before, also to another process, may still be so. */
+export const beginning: Protection = { reason: "Probing", message: "The guard is being installed" };
+
 /** The condition `AnchorProtected` that says so. */
 export function protectionCondition({
   reason,

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Condition } from "../../api/kubernetes.ts";
+import { beginning } from "../../controller/guard/protection.ts";
 import { statusOf, type Outcome } from "../../controller/outcome.ts";
 import {
   adopted,
@@ -11,6 +12,7 @@ import {
   webhookUnblocked,
 } from "../../controller/transitions.ts";
 import { serving } from "../support/component.ts";
+import { eventsAfter } from "../support/events-after.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");
 const steps = { eligible: true, resolved: true };
@@ -46,19 +48,6 @@ function blocked(version: string, ...causes: readonly string[]): Outcome {
 
 function removing(left: number): Outcome {
   return { kind: "removing", steps, remaining: { left, total: 150 } };
-}
-
-/** `Type Reason` of the Events that the last of some outcomes in a row is worth. */
-function eventsAfter(...outcomes: readonly Outcome[]): readonly string[] {
-  let before: ComponentStatus | undefined;
-  let events: readonly string[] = [];
-  for (const outcome of outcomes) {
-    const component = before === undefined ? serving() : serving({ status: before });
-    const after = statusOf(component, outcome, now);
-    events = happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
-    before = after;
-  }
-  return events;
 }
 
 test.each([
@@ -100,7 +89,7 @@ test.each([
   {
     name: "a Deployment that is down when its spoke is back and another failure over",
     outcomes: [applied("1.23.0"), lost, busy, applied("1.23.0", ["a"])],
-    events: ["Warning NotReady"],
+    events: ["Normal Recovered", "Warning NotReady"],
   },
   {
     name: "a start of Deployments when a spoke is back",
@@ -139,6 +128,11 @@ test.each([
   {
     name: "a rollout of a new version that was sent before it was told of",
     outcomes: [applied("1.22.0"), applied("1.23.0", ["a"])],
+    events: ["Normal Installing"],
+  },
+  {
+    name: "a rollout of a new version that goes on, of which nobody was told before it was sent",
+    outcomes: [applied("1.22.0"), applied("1.23.0", ["a"]), applied("1.23.0", ["a", "b"])],
     events: [],
   },
   {
@@ -191,31 +185,46 @@ test.each([
   expect(eventsAfter(...outcomes)).toEqual(events);
 });
 
-test("a rollout of a changed specification is worth no Event, also when nothing told that it began", () => {
-  const outcome = applied("1.23.0", ["a"]);
-  const before = statusOf(serving(), applied("1.23.0"), now);
-  const afterOf = (generation: number): ComponentStatus =>
-    statusOf(serving({ metadata: { generation }, status: before }), outcome, now);
-  expect(happeningsOf(before, afterOf(2), outcome)).toEqual([]);
-  expect(happeningsOf(before, afterOf(1), outcome)).toHaveLength(1);
-});
+test.each([
+  { name: "a changed specification", generation: 2, events: ["Installing"] },
+  { name: "the same specification", generation: 1, events: ["NotReady"] },
+])(
+  "Deployments that are not available after $name was sent are worth the Event $events",
+  ({ generation, events }) => {
+    const outcome = applied("1.23.0", ["a"]);
+    const before = statusOf(serving(), applied("1.23.0"), now);
+    const after = statusOf(serving({ metadata: { generation }, status: before }), outcome, now);
+    expect(happeningsOf(before, after, outcome).map(({ reason }) => reason)).toEqual(events);
+  },
+);
 
-function statusWith(status: Condition["status"], reason: string): ComponentStatus {
-  return { conditions: [{ type: "AnchorProtected", status, reason, message: reason }] };
+function statusWith(
+  status: Condition["status"],
+  reason: string,
+  message = reason,
+): ComponentStatus {
+  return { conditions: [{ type: "AnchorProtected", status, reason, message }] };
 }
 
 test("an anchor that loses its protection, and has it again, is worth one Event each", () => {
   const outcome = applied("1.23.0");
   const guarded = statusWith("True", "Enforced");
   const unguarded = statusWith("Unknown", "NotEnforced");
-  const probing = statusWith("Unknown", "Probing");
+  const missing = statusWith("False", "BindingMissing");
+  const first = statusWith("Unknown", "Probing", beginning.message);
+  const again = statusWith("Unknown", "Probing", "It was changed");
   const eventsOf = (before: ComponentStatus, after: ComponentStatus): readonly unknown[] =>
     happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
   expect(eventsOf(guarded, unguarded)).toEqual(["Warning NotEnforced"]);
   expect(eventsOf(unguarded, unguarded)).toEqual([]);
   expect(eventsOf(unguarded, guarded)).toEqual(["Normal Recovered"]);
   expect(eventsOf(statusWith("False", "BindingMissing"), guarded)).toEqual(["Normal Recovered"]);
-  expect(eventsOf(probing, guarded)).toEqual([]);
+  expect(eventsOf(first, guarded)).toEqual([]);
+  expect(eventsOf(guarded, again)).toEqual(["Warning Probing"]);
+  expect(eventsOf(again, guarded)).toEqual(["Normal Recovered"]);
+  expect(eventsOf(missing, again)).toEqual([]);
+  expect(eventsOf(unguarded, again)).toEqual([]);
+  expect(eventsOf(again, unguarded)).toEqual(["Warning NotEnforced"]);
 });
 
 function configMaps(...names: readonly string[]) {

@@ -9,7 +9,8 @@ import {
 } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { condition, create, installed, ready } from "./installation.ts";
+import { eventsOf } from "./history.ts";
+import { condition, create, installed, read, ready } from "./installation.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -124,7 +125,14 @@ describe("D-16, D-53: an object of any kind and scope is back", () => {
   });
 });
 
-test("an object that is deleted while a finalizer holds it is named, and back when it is let go", async () => {
+test("an object that is deleted while a finalizer holds it is named, once in an Event, and back when it is let go", async () => {
+  const { hub } = scene();
+  const { uid = "" } = (await read(hub, "KnativeEventing"))?.metadata ?? {};
+  const told = async () => {
+    const events = await eventsOf(hub, "KnativeEventing", uid);
+    return events.filter((event) => event.startsWith("Waiting: "));
+  };
+  expect(await told()).toEqual([]);
   const name = "eventing-controller";
   const key = { apiVersion: "v1", kind: "ServiceAccount", namespace: "knative-eventing", name };
   const before = await admin().get(key);
@@ -132,11 +140,18 @@ test("an object that is deleted while a finalizer holds it is named, and back wh
   await admin().remove(key);
   const message =
     /waiting for its deletion: ServiceAccount knative-eventing\/eventing-controller: /;
-  await condition(scene().hub, "KnativeEventing", ["InstallSucceeded", { message }]);
+  await condition(hub, "KnativeEventing", ["InstallSucceeded", { message }]);
+  const [event, ...more] = await waitFor("the Event", async () => {
+    const events = await told();
+    return events.length > 0 && events;
+  });
+  expect(event).toMatch(/^Waiting: ServiceAccount knative-eventing\/eventing-controller: .* ×1$/);
+  expect(more).toEqual([]);
   await admin().patch(key, { metadata: { finalizers: null } });
   const { metadata } = await again(key, before?.metadata.uid);
   expect(metadata.labels).toEqual(before?.metadata.labels);
-  await ready(scene().hub, "KnativeEventing");
+  await ready(hub, "KnativeEventing");
+  expect(await told()).toEqual([event]);
 });
 
 test("the finalizer that somebody takes off a component is back, and nothing is written to its cluster for that", async () => {

@@ -1,0 +1,19 @@
+import type { ComponentStatus } from "../../api/component.ts";
+import { type Outcome, statusOf } from "../../controller/outcome.ts";
+import { happeningsOf } from "../../controller/transitions.ts";
+import { serving } from "./component.ts";
+
+const now = new Date("2026-02-03T04:05:06Z");
+
+/** `Type Reason` of the Events that the last of some outcomes in a row is worth. */
+export function eventsAfter(...outcomes: readonly Outcome[]): readonly string[] {
+  let before: ComponentStatus | undefined;
+  let events: readonly string[] = [];
+  for (const outcome of outcomes) {
+    const component = before === undefined ? serving() : serving({ status: before });
+    const after = statusOf(component, outcome, now);
+    events = happeningsOf(before, after, outcome).map(({ type, reason }) => `${type} ${reason}`);
+    before = after;
+  }
+  return events;
+}
