@@ -68,7 +68,7 @@ export interface Observation extends AsyncDisposable {
   /** Identities of Jobs that were seen to be deleted before they had finished, and are not there again. */
   cutShort(): ReadonlySet<string>;
   /**
-   * Full workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`, as they were last seen; but where a later write of ours was noted, with the
+   * Workloads (Deployment, StatefulSet, DaemonSet) by `identityOf(key)`, as they were last seen, without the template of their pods and managedFields; but where a later write of ours was noted, with the
    * generation that this made, which no status that was seen is of.
    */
   workloads(): ReadonlyMap<string, KubeObject>;

@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { definitionLabel } from "../../api/anchor.ts";
+import { isRecord } from "../../api/fields.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentSelector } from "../component-selector.ts";
@@ -219,7 +220,7 @@ class LiveObservation implements Observation {
     const { apiVersion, kind, metadata } = object;
     const { namespace, name, uid, resourceVersion } = metadata;
     const kept = isWorkload(object)
-      ? { ...object, metadata: { ...metadata, managedFields: undefined } }
+      ? withoutBulk(object)
       : { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } };
     this.#sightings.set(kept, sightingOf(object, this.#options.fieldManager));
     return kept;
@@ -305,6 +306,16 @@ class LiveObservation implements Observation {
   #report({ key }: ObservedObject): void {
     this.#options.onChange({ kind: "object", key });
   }
+}
+
+/** A workload without what is most of it and tells nothing of how it is doing. */
+function withoutBulk(workload: KubeObject): KubeObject {
+  const { metadata, spec } = workload;
+  return {
+    ...workload,
+    metadata: { ...metadata, managedFields: undefined },
+    spec: isRecord(spec) ? { ...spec, template: undefined } : spec,
+  };
 }
 
 /** CRDs outlive their installation and may serve two: they carry a label that belongs to none. */
