@@ -5,6 +5,7 @@ import type { Inventory } from "./apply/inventory.ts";
 import { FailedJobs } from "./observe/failed-jobs.ts";
 import type { Observation } from "./observe/observation.ts";
 import { WorkloadCauses } from "./observe/workload-causes.ts";
+import { StatusPace } from "./status-pace.ts";
 
 /** What is known of one target over one connection. */
 export interface View {
@@ -18,8 +19,8 @@ export interface View {
 export class Installation implements AsyncDisposable {
   /** Uid of the component. */
   readonly uid: string;
-  /** When its status was last written, by the controller's clock. */
-  statusWrittenAt: number | undefined;
+  /** How often its status may be written. */
+  readonly statusPace = new StatusPace();
   /** The component as our last write left it: its watch event is no news. */
   latest: Component | undefined;
   /** Says that the component was seen, while it waits for a worker. */

@@ -12,18 +12,16 @@ export function openReport(
   { hub, clock, events }: Pick<ReconcileDeps, "clock" | "events"> & { readonly hub: StatusClient },
   signal: AbortSignal,
 ): StatusReport {
-  const report = new StatusReport(component, {
+  return new StatusReport(component, {
     client: hub,
     clock,
-    lastWrittenAt: installation.statusWrittenAt,
+    pace: installation.statusPace,
     onWritten: async ({ before, after, outcome, component: latest }) => {
-      installation.statusWrittenAt = report.lastWrittenAt;
       for (const happening of happeningsOf(before, after, outcome)) {
         await events.record(latest, happening, signal);
       }
     },
   });
-  return report;
 }
 
 export interface Conclusion extends Subject {
@@ -32,24 +30,34 @@ export interface Conclusion extends Subject {
 }
 
 /**
- * Tells the outcome as status, Events, metrics and one line of log, and decides when to come back. Rejects when the hub does not
- * take the status.
+ * Tells the outcome as status, Events, metrics and one line of log, and decides when to come back. What may not be written yet is not waited for: whoever
+ * comes back then tells what is so by that time. Rejects when the hub does not take the status.
  */
 export async function conclude(
   { component, installation, report, outcome }: Conclusion,
-  deps: ReconcileDeps,
+  deps: Pick<ReconcileDeps, "pollMs" | "metrics" | "log" | "tokens" | "events">,
   signal: AbortSignal,
 ): Promise<Next> {
   const next = nextOf(outcome, deps.pollMs);
-  const postponedMs = report.postponedMs(outcome);
-  if (postponedMs > 0 && next.kind !== "backoff") return { kind: "after", ms: postponedMs };
-  const change = await report.finish(outcome, signal);
   if (outcome.kind === "failed") deps.metrics.failed(outcome.error);
+  // What is being written may be all that there is to say, and progress must not follow the end.
+  await report.quiet();
+  const postponedMs = report.postponedMs(outcome);
+  if (postponedMs > 0) return soonerOf(next, postponedMs);
+  const change = await report.finish(outcome, signal);
   tellLog({ component, installation, outcome, change }, deps);
   await report.told();
   const sharing = deps.tokens && sharingOf(component, installation, deps.tokens);
   if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
+}
+
+/** Comes back after a time at the latest; failures in a row stay that. */
+function soonerOf(next: Next, ms: number): Next {
+  if (next.kind === "backoff") {
+    return { kind: "backoff", mostMs: Math.min(ms, next.mostMs ?? Infinity) };
+  }
+  return { kind: "after", ms: next.kind === "after" ? Math.min(ms, next.ms) : ms };
 }
 
 interface Told extends Subject {

@@ -4,6 +4,7 @@ import { canonicalJson } from "../api/canonical-json.ts";
 import type { Component, ComponentStatus } from "../api/component.ts";
 import type { Clock } from "./clock.ts";
 import { statusOf, type Outcome } from "./outcome.ts";
+import type { StatusPace } from "./status-pace.ts";
 import { asComponent, refOf } from "./stored-component.ts";
 
 export type StatusClient = Pick<KubeClient, "get" | "replace">;
@@ -11,8 +12,8 @@ export type StatusClient = Pick<KubeClient, "get" | "replace">;
 export interface StatusReportOptions {
   readonly client: StatusClient;
   readonly clock: Clock;
-  /** When the status was last written, by this clock; undefined: never. */
-  readonly lastWrittenAt: number | undefined;
+  /** Of the component, over all its reports. */
+  readonly pace: StatusPace;
   /** Told of every status that was written, in order; must not reject. */
   readonly onWritten?: (written: WrittenStatus) => Promise<void>;
 }
@@ -29,18 +30,17 @@ export interface StatusChange {
   readonly after: ComponentStatus | undefined;
 }
 
-const minIntervalMs = 1_000;
 const maxAttempts = 5;
 
 /**
  * The status of one component during one reconcile: progress at most once a second, one write at the end, none when it would change
- * nothing. A conflict is answered with the newest object; a component that is gone needs no status.
+ * nothing. Whoever asks `postponedMs` before the end keeps the pace of the component. A conflict is answered with the newest object; a component that is
+ * gone needs no status.
  */
 export class StatusReport {
   readonly #options: StatusReportOptions;
   readonly #generation: number | undefined;
   #latest: Component;
-  #lastWrittenAt: number | undefined;
   #wanted: Outcome | undefined;
   #timer: Disposable | undefined;
   #isWriting = false;
@@ -51,7 +51,6 @@ export class StatusReport {
     this.#options = options;
     this.#latest = component;
     this.#generation = component.metadata.generation;
-    this.#lastWrittenAt = options.lastWrittenAt;
   }
 
   /** The component as this report knows it, newer than the watch's. */
@@ -59,15 +58,11 @@ export class StatusReport {
     return this.#latest;
   }
 
-  get lastWrittenAt(): number | undefined {
-    return this.#lastWrittenAt;
-  }
-
   /** Says how far the work is; written in the background, the latest word only. Failures are left to the end. */
   progress(outcome: Outcome, signal: AbortSignal): void {
     this.#wanted = outcome;
     if (this.#timer !== undefined || this.#isWriting) return;
-    this.#timer = this.#options.clock.after(this.#waitMs(), () => {
+    this.#timer = this.#options.clock.after(this.#untilProgressMs(outcome), () => {
       this.#timer = undefined;
       this.#writing = this.#writeProgress(signal);
     });
@@ -93,12 +88,15 @@ export class StatusReport {
   }
 
   /**
-   * Milliseconds to wait before an outcome may be written, because it only words anew what was written less than a second ago;
-   * 0 for everything else.
+   * Milliseconds to wait before an outcome may be written, so that one component never causes more than a write a second over any longer time; 0 when
+   * nothing is to be written. News wait only after several of them, other words for the same always.
    */
   postponedMs(outcome: Outcome): number {
-    const next = statusOf(this.#latest, outcome, this.#options.clock.date());
-    return saysTheSame(this.#latest.status, next) ? this.#waitMs() : 0;
+    const { pace, clock } = this.#options;
+    const { status } = this.#latest;
+    const next = statusOf(this.#reconciled(), outcome, clock.date());
+    if (canonicalJson(next) === canonicalJson(status)) return 0;
+    return saysTheSame(status, next) ? pace.wordsMs(clock.now()) : pace.newsMs(clock.now());
   }
 
   async #writeProgress(signal: AbortSignal): Promise<void> {
@@ -119,13 +117,15 @@ export class StatusReport {
     if (this.#wanted !== undefined) this.progress(this.#wanted, signal);
   }
 
-  #waitMs(): number {
-    if (this.#lastWrittenAt === undefined) return 0;
-    return Math.max(0, this.#lastWrittenAt + minIntervalMs - this.#options.clock.now());
+  #untilProgressMs(outcome: Outcome): number {
+    const { pace, clock } = this.#options;
+    const next = statusOf(this.#reconciled(), outcome, clock.date());
+    const now = clock.now();
+    return saysTheSame(this.#latest.status, next) ? pace.wordsMs(now) : pace.stepMs(now);
   }
 
   async #write(outcome: Outcome, signal: AbortSignal): Promise<StatusChange> {
-    const { client, clock } = this.#options;
+    const { client, clock, pace } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       const before = this.#latest.status;
       const after = statusOf(this.#reconciled(), outcome, clock.date());
@@ -135,7 +135,7 @@ export class StatusReport {
         const body = { ...this.#latest, status: after };
         const stored = await client.replace(ref, body, { subresource: "status" }, signal);
         this.#latest = asComponent(stored) ?? this.#latest;
-        this.#lastWrittenAt = clock.now();
+        pace.written(clock.now());
         this.#tell({ before, after, outcome, component: this.#latest });
         return { before, after };
       } catch (error) {

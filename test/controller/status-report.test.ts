@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 
 import type { Component } from "../../api/component.ts";
 import type { Outcome } from "../../controller/outcome.ts";
+import { StatusPace } from "../../controller/status-pace.ts";
 import { StatusReport } from "../../controller/status-report.ts";
 import { asComponent } from "../../controller/stored-component.ts";
 import { serving } from "../support/component.ts";
@@ -28,10 +29,12 @@ function applied(waiting: readonly string[] = []): Outcome {
 
 let hub: MemoryHub;
 let clock: FakeClock;
+let pace: StatusPace;
 
 beforeEach(() => {
   hub = new MemoryHub();
   clock = new FakeClock();
+  pace = new StatusPace();
 });
 
 function storedComponent(): Component {
@@ -40,8 +43,8 @@ function storedComponent(): Component {
   return component;
 }
 
-function reportOn(component: Component, lastWrittenAt?: number): StatusReport {
-  return new StatusReport(component, { client: hub, clock, lastWrittenAt });
+function reportOn(component: Component): StatusReport {
+  return new StatusReport(component, { client: hub, clock, pace });
 }
 
 function newComponent(): Component {
@@ -130,10 +133,9 @@ test("a component that is gone, or another one by now, needs no status", async (
 });
 
 test("what only words anew waits for the second to be over, news do not", async () => {
-  const first = reportOn(newComponent());
-  await first.finish(applied(["a", "b", "c"]), signal);
+  await reportOn(newComponent()).finish(applied(["a", "b", "c"]), signal);
   await clock.advance(300);
-  const next = reportOn(storedComponent(), first.lastWrittenAt);
+  const next = reportOn(storedComponent());
   expect(next.postponedMs(applied(["a", "b"]))).toBe(700);
   expect(next.postponedMs(applied())).toBe(0);
 });
@@ -143,7 +145,7 @@ test("every status that was written is told, in order, and nothing else", async 
   const report = new StatusReport(newComponent(), {
     client: hub,
     clock,
-    lastWrittenAt: undefined,
+    pace,
     onWritten: async ({ before, after, outcome }) => {
       await Promise.resolve();
       told.push(`${outcome.kind} ${String(before?.version)} ${String(after?.version)}`);
