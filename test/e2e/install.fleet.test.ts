@@ -15,6 +15,7 @@ import {
   gone,
   installed,
   inventoryOf,
+  leftovers,
   observed,
   read,
   ready,
@@ -50,24 +51,6 @@ function generations(objects: readonly KubeObject[]): ReadonlyMap<string, number
 
 async function bothReady(): Promise<void> {
   await Promise.all([ready(scene().hub, "KnativeServing"), ready(scene().hub, "KnativeEventing")]);
-}
-
-/** What is on a cluster now and was not before, but for what a removal leaves behind on purpose. */
-async function leftovers(
-  cluster: Cluster,
-  before: ReadonlySet<string>,
-): Promise<readonly string[]> {
-  const stays = [
-    /^apiextensions\.k8s\.io\|CustomResourceDefinition\|/,
-    // What the servers themselves make: for each CRD, each namespace, and each of their own controllers.
-    /^apiregistration\.k8s\.io\|APIService\|/,
-    /^\|Namespace\|\|knative-(?:serving|eventing)$/,
-    /^\|ConfigMap\|[^|]+\|kube-root-ca\.crt$/,
-    /^\|ServiceAccount\|[^|]+\|default$/,
-    /^\|ServiceAccount\|kube-system\|/,
-  ];
-  const now = await inventoryOf(cluster);
-  return [...now].filter((id) => !before.has(id) && !stays.some((kept) => kept.test(id)));
 }
 
 describe("two components on two spokes", () => {

@@ -153,3 +153,21 @@ export async function inventoryOf(cluster: Cluster): Promise<ReadonlySet<string>
     objects.filter((object) => !isVolatile(object)).map((object) => identityOf(keyOf(object))),
   );
 }
+
+/** What is on a cluster now and was not before, but for what a removal leaves behind on purpose. */
+export async function leftovers(
+  cluster: Cluster,
+  before: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const stays = [
+    /^apiextensions\.k8s\.io\|CustomResourceDefinition\|/,
+    // What the servers themselves make: for each CRD, each namespace, and each of their own controllers.
+    /^apiregistration\.k8s\.io\|APIService\|/,
+    /^\|Namespace\|\|knative-(?:serving|eventing)$/,
+    /^\|ConfigMap\|[^|]+\|kube-root-ca\.crt$/,
+    /^\|ServiceAccount\|[^|]+\|default$/,
+    /^\|ServiceAccount\|kube-system\|/,
+  ];
+  const now = await inventoryOf(cluster);
+  return [...now].filter((id) => !before.has(id) && !stays.some((kept) => kept.test(id)));
+}
