@@ -2,6 +2,7 @@ import { abortable } from "./abortable.ts";
 import { ConnectionError } from "./api-error.ts";
 import { Follower } from "./follower.ts";
 import type { AuthorizedRequest, Requester } from "./requester.ts";
+import type { StreamedBody } from "./streamed-answer.ts";
 import type { TransportAnswer, TransportRequest, TransportStream } from "./transport.ts";
 
 /**
@@ -15,9 +16,9 @@ export class Gate implements Requester {
   #blocked: Error | undefined;
   #opened = Promise.withResolvers<void>();
   #closed: Error | undefined;
-  #cut = new AbortController();
+  /** What ends each watch that runs. */
+  readonly #running = new Set<Follower>();
   #heard = 0;
-  #streams = 0;
   readonly #inFlight = new Set<Follower>();
 
   /** `onDoubt` is called when a watch could not be opened, by an answer that may be somebody else's in place of the server. */
@@ -34,13 +35,12 @@ export class Gate implements Requester {
 
   /** Something is being watched, or a watch is being opened, or a request has no answer yet. */
   get isAwaited(): boolean {
-    return this.#streams > 0 || this.#inFlight.size > 0;
+    return this.#running.size > 0 || this.#inFlight.size > 0;
   }
 
   /** Watches that run end with an error: what they wait for may never come. They are opened again when the gate is open. */
   cut(reason: Error): void {
-    this.#cut.abort(reason);
-    this.#cut = new AbortController();
+    for (const running of this.#running) running.abort(reason);
   }
 
   block(reason: Error): void {
@@ -86,45 +86,39 @@ export class Gate implements Requester {
     while (this.#blocked !== undefined) await abortable(this.#opened.promise, signal);
     signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
-    using following = this.#follow();
+    const following = new Follower(signal);
+    this.#running.add(following);
+    const dispose = (): void => {
+      this.#running.delete(following);
+      following[Symbol.dispose]();
+    };
     try {
-      const either = AbortSignal.any([signal, this.#cut.signal]);
-      const answer = await this.#inner.stream(request, silenceMs, either);
+      const answer = await this.#inner.stream(request, silenceMs, following.signal);
       if (isDoubtful(answer.status)) this.#onDoubt();
       this.#heard += 1;
-      return this.#heeded(answer, following.move());
+      return this.#listened(answer, dispose);
     } catch (error) {
+      dispose();
       if (error instanceof ConnectionError) this.#onDoubt();
       throw this.#explained(error, signal);
     }
   }
 
-  #follow(): DisposableStack {
-    const following = new DisposableStack();
-    this.#streams += 1;
-    following.defer(() => {
-      this.#streams -= 1;
-    });
-    return following;
-  }
-
-  #heeded(
-    answer: TransportStream & Disposable,
-    following: DisposableStack,
-  ): TransportStream & Disposable {
-    following.use(answer);
-    return {
-      ...answer,
-      body: this.#listened(answer.body),
-      [Symbol.dispose]: () => following.dispose(),
+  #listened(answer: TransportStream & Disposable, onEnd: () => void): TransportStream & Disposable {
+    const body: StreamedBody = {
+      next: async () => {
+        const result = await answer.body.next();
+        if (result.done !== true) this.#heard += 1;
+        return result;
+      },
+      return: () => answer.body.return(),
+      [Symbol.asyncIterator]: () => body,
     };
-  }
-
-  async *#listened(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of body) {
-      this.#heard += 1;
-      yield chunk;
-    }
+    const dispose = (): void => {
+      onEnd();
+      answer[Symbol.dispose]();
+    };
+    return { ...answer, body, [Symbol.dispose]: dispose };
   }
 
   #explained(error: unknown, signal: AbortSignal): unknown {

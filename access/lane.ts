@@ -7,6 +7,12 @@ import { type ConnectTimes, timedConnector } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.ts";
 import { defaultSilence, pingIntervalMs } from "./liveness.ts";
+import {
+  StreamedAnswer,
+  type StreamedBody,
+  type StreamedHead,
+  type StreamReader,
+} from "./streamed-answer.ts";
 import { assertMayWrite, type MayWrite } from "./write-permit.ts";
 
 /** How many requests a lane may have in flight: what it is a connection for each of them to a server without HTTP/2. */
@@ -48,16 +54,38 @@ export class Lane {
   }
 
   /** Rejects with undici's error, WriteRefusedError, or the reason of the signal. */
-  async request(
+  request(
     options: Dispatcher.RequestOptions,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
+    // undici looks at the signal only when it has a connection.
+    return this.#sent(options, () =>
+      abortable(this.#sender.request({ ...options, signal }), signal),
+    );
+  }
+
+  /** The same for an answer that goes on and on; the signal ends it also then. */
+  stream(
+    options: Dispatcher.DispatchOptions,
+    reader: StreamReader,
+    signal: AbortSignal,
+  ): Promise<StreamedHead & { readonly body: StreamedBody }> {
+    return this.#sent(options, async () => {
+      const body = new StreamedAnswer(signal, reader);
+      const head = await body.begin(this.#sender, options);
+      return { ...head, body };
+    });
+  }
+
+  async #sent<Answer>(
+    { method }: Pick<Dispatcher.DispatchOptions, "method">,
+    send: () => Promise<Answer>,
+  ): Promise<Answer> {
     const pool = this.#pool;
     // Not even a connection is opened for it.
-    assertMayWrite(options.method, this.#mayWrite);
+    assertMayWrite(method, this.#mayWrite);
     try {
-      // undici looks at the signal only when it has a connection.
-      return await abortable(this.#sender.request(options), signal);
+      return await send();
     } catch (error) {
       // A pool that was replaced never had a connection, so nothing was sent through it.
       const wasReplaced = pool !== this.#pool && codeOf(error) === "UND_ERR_DESTROYED";
@@ -70,7 +98,7 @@ export class Lane {
         // Whoever waits for it comes here as well. Its end is of no interest.
         void pool.destroy();
       }
-      return abortable(this.#sender.request(options), signal);
+      return send();
     }
   }
 

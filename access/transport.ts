@@ -12,6 +12,7 @@ import { Lane, laneSize } from "./lane.ts";
 import type { Silence } from "./liveness.ts";
 import { mendHttp2Streams } from "./mend-http2-streams.ts";
 import type { RequestCounters } from "./request-counters.ts";
+import type { StreamedBody, StreamReader } from "./streamed-answer.ts";
 import { Window } from "./window.ts";
 import { type MayWrite, WriteRefusedError } from "./write-permit.ts";
 
@@ -43,7 +44,7 @@ export interface TransportStream {
   readonly status: number;
   readonly contentType: string;
   readonly retryAfter: string | undefined;
-  readonly body: AsyncIterable<Buffer>;
+  readonly body: StreamedBody;
 }
 
 export interface TransportOptions {
@@ -72,11 +73,12 @@ const connectTimeoutMs = 5_000;
 const progressTimeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
 
-interface Way {
-  readonly lane: Lane;
-  readonly deadline: Deadline;
-  readonly bodyTimeout: number;
-}
+type ReadableBody = Dispatcher.ResponseData["body"];
+
+/** Sends a request in one of two ways. */
+type Opening<Body> = (
+  options: Omit<Dispatcher.DispatchOptions, "bodyTimeout">,
+) => Promise<Pick<Dispatcher.ResponseData, "statusCode" | "headers"> & { readonly body: Body }>;
 
 /**
  * The connection to one API server under one TLS identity, HTTP/2 where possible: deadlines, limits, counters, and notice
@@ -113,7 +115,9 @@ export class Transport implements AsyncDisposable {
     using deadline = new Deadline(signal, request.timeoutMs);
     await using own = request.ownConnection === true ? this.#ownLane() : undefined;
     const lane = own?.lane ?? this.#lanes[0];
-    const answer = await this.#open(request, { lane, deadline, bodyTimeout: progressTimeoutMs });
+    const answer = await this.#open<ReadableBody>(request, deadline, (options) =>
+      lane.request({ ...options, bodyTimeout: progressTimeoutMs }, deadline.signal),
+    );
     try {
       const text = await this.#readAll(request, answer.body);
       if (answer.status === 429) this.#requests.shrink();
@@ -124,7 +128,7 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  /** Sends a request whose answer goes on and on; ends with an error after `silenceMs` without a byte. */
+  /** Sends a request whose answer goes on and on; ends with an error after `silenceMs` without a byte, and when it is disposed. */
   async stream(
     request: TransportRequest,
     silenceMs: number,
@@ -134,18 +138,27 @@ export class Transport implements AsyncDisposable {
     const deadline = new Deadline(signal, request.timeoutMs);
     const lane = this.#laneForStream();
     lane.streams += 1;
-    let ended = false;
+    let body: StreamedBody | undefined;
+    let isOpen = true;
     const dispose = (): void => {
-      if (ended) return;
-      ended = true;
+      if (!isOpen) return;
+      isOpen = false;
+      void body?.return();
       lane.streams -= 1;
       place[Symbol.dispose]();
       deadline[Symbol.dispose]();
     };
+    const count = this.#options.counters.of(request.verb);
+    const reader: StreamReader = {
+      onBytes: (bytes) => (count.receivedBytes += bytes),
+      explain: (error) => this.#failure(error, signal),
+    };
     try {
-      const answer = await this.#open(request, { lane, deadline, bodyTimeout: silenceMs });
-      const body = this.#readOn(request, answer.body, signal);
-      return { ...answer, body, [Symbol.dispose]: dispose };
+      const answer = await this.#open<StreamedBody>(request, deadline, (options) =>
+        lane.stream({ ...options, bodyTimeout: silenceMs }, reader, deadline.signal),
+      );
+      body = answer.body;
+      return { ...answer, [Symbol.dispose]: dispose };
     } catch (error) {
       dispose();
       throw error;
@@ -169,31 +182,27 @@ export class Transport implements AsyncDisposable {
     await this[Symbol.asyncDispose]();
   }
 
-  async #open(
+  async #open<Body extends ReadableBody | StreamedBody>(
     request: TransportRequest,
-    { lane, deadline, bodyTimeout }: Way,
-  ): Promise<Omit<TransportStream, "body"> & { body: Dispatcher.ResponseData["body"] }> {
+    deadline: Deadline,
+    open: Opening<Body>,
+  ): Promise<Omit<TransportStream, "body"> & { readonly body: Body }> {
     const count = this.#options.counters.of(request.verb);
     count.requests += 1;
     count.sentBytes += request.body === undefined ? 0 : Buffer.byteLength(request.body);
     try {
-      const answering = lane.request(
-        {
-          method: request.method,
-          path: this.#prefix + request.path,
-          headers: { ...request.headers, "user-agent": this.#options.userAgent },
-          body: request.body ?? null,
-          signal: deadline.signal,
-          headersTimeout: request.timeoutMs,
-          bodyTimeout,
-        },
-        deadline.signal,
-      );
+      const answering = open({
+        method: request.method,
+        path: this.#prefix + request.path,
+        headers: { ...request.headers, "user-agent": this.#options.userAgent },
+        body: request.body ?? null,
+        headersTimeout: request.timeoutMs,
+      });
       const answer = await this.#ended(request, answering, deadline.outer);
       deadline.clear();
       const { statusCode: status, headers, body } = answer;
       if (status >= 300 && status < 400) {
-        await body.dump().catch(() => undefined);
+        await dropped(body);
         throw new ConnectionError(
           "other",
           `${this.#options.endpoint.server} answered with a redirect`,
@@ -282,27 +291,16 @@ export class Transport implements AsyncDisposable {
     return Buffer.concat(chunks, bytes).toString("utf8");
   }
 
-  async *#readOn(
-    request: TransportRequest,
-    body: AsyncIterable<Buffer>,
-    signal: AbortSignal,
-  ): AsyncGenerator<Buffer> {
-    const count = this.#options.counters.of(request.verb);
-    try {
-      for await (const chunk of body) {
-        count.receivedBytes += chunk.length;
-        yield chunk;
-      }
-    } catch (error) {
-      throw this.#failure(error, signal);
-    }
-  }
-
   #failure(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     if (error instanceof WriteRefusedError) return error;
     return connectionErrorOf(error, this.#options.endpoint.server);
   }
+}
+
+async function dropped(body: ReadableBody | StreamedBody): Promise<void> {
+  if ("dump" in body) await body.dump().catch(() => undefined);
+  else await body.return();
 }
 
 function destroyed(lane: Lane): Promise<void> {

@@ -1,13 +1,13 @@
 import { isRecord } from "../api/fields.ts";
 import { apiErrorOf, emptyError, statusError } from "./api-answer.ts";
 import { ApiError, ConnectionError } from "./api-error.ts";
-import { Follower } from "./follower.ts";
 import { parseJson } from "./json.ts";
 import { storedObject } from "./kube-answer.ts";
 import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
 import { collectionPath } from "./kube-path.ts";
 import type { Requester } from "./requester.ts";
 import { unlessStandIn } from "./stand-in.ts";
+import type { TransportStream } from "./transport.ts";
 
 export interface WatchRequest extends WatchOptions {
   readonly ref: CollectionRef;
@@ -20,11 +20,24 @@ const maxLineBytes = 32 * 1024 * 1024;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
 /** One watch request as events. Ends when the server ends it; throws as `KubeClient.watch` says. */
-export async function* watchStream(
+export function watchStream(
+  requester: Requester,
+  request: WatchRequest,
+  signal: AbortSignal,
+): AsyncIterable<WatchEvent> {
+  return new WatchEvents(() => openWatch(requester, request, signal), {
+    ref: request.ref,
+    server: requester.server,
+  });
+}
+
+type Answer = TransportStream & Disposable;
+
+async function openWatch(
   requester: Requester,
   { ref, metadataOnly, resourceVersion }: WatchRequest,
   signal: AbortSignal,
-): AsyncGenerator<WatchEvent> {
+): Promise<Answer> {
   const path = collectionPath(ref, {
     watch: true,
     allowWatchBookmarks: true,
@@ -38,26 +51,96 @@ export async function* watchStream(
     metadataOnly === true
       ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
       : "application/json";
-  using end = new Follower(signal);
-  const request = { method: "GET", path, verb: "watch", headers: { accept } } as const;
-  const description = `GET ${path.split("?", 1)[0] ?? path}`;
-  using answer = await requester.stream(
-    { ...request, timeoutMs: headersTimeoutMs },
+  const answer = await requester.stream(
+    { method: "GET", path, verb: "watch", headers: { accept }, timeoutMs: headersTimeoutMs },
     silenceMs,
-    end.signal,
+    signal,
   );
-  try {
-    if (answer.status !== 200) {
-      const text = await beginningOf(answer.body);
-      const error = apiErrorOf({ ...answer, text }, description);
-      throw unlessStandIn(error, { server: requester.server, resource: ref.resource });
+  if (answer.status === 200) return answer;
+  using _ended = answer;
+  const text = await beginningOf(answer.body);
+  const error = apiErrorOf({ ...answer, text }, descriptionOf(ref));
+  throw unlessStandIn(error, { server: requester.server, resource: ref.resource });
+}
+
+function descriptionOf(ref: CollectionRef): string {
+  return `GET ${collectionPath(ref, {}).split("?", 1)[0] ?? ""}`;
+}
+
+interface Watched {
+  readonly ref: CollectionRef;
+  readonly server: string;
+}
+
+/** Written by hand: a generator would hold its last event and chunk for as long as nothing happens, and some twenty-five wait for each spoke. */
+class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
+  readonly #watched: Watched;
+  #open: (() => Promise<Answer>) | undefined;
+  #answer: Answer | undefined;
+  #lines: string[] = [];
+  /** The beginning of a line. */
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+
+  constructor(open: () => Promise<Answer>, watched: Watched) {
+    this.#open = open;
+    this.#watched = watched;
+  }
+
+  async next(): Promise<IteratorResult<WatchEvent, undefined>> {
+    try {
+      await this.#begun();
+      while (this.#answer !== undefined) {
+        const line = this.#lines.shift();
+        if (line === undefined) this.#take(await this.#answer.body.next());
+        else if (line !== "") return { done: false, value: eventOf(line, this.#watched.ref) };
+      }
+    } catch (error) {
+      await this.return();
+      throw error;
     }
-    for await (const line of linesOf(answer.body, requester.server)) {
-      yield eventOf(line, ref, description);
+    return { done: true, value: undefined };
+  }
+
+  /** Also when the consumer stops in the middle: the stream must not stay open. */
+  return(): Promise<IteratorResult<WatchEvent, undefined>> {
+    this.#open = undefined;
+    this.#lines = [];
+    this.#answer?.[Symbol.dispose]();
+    this.#answer = undefined;
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #begun(): Promise<void> {
+    if (this.#open === undefined) return;
+    const answering = this.#open();
+    this.#open = undefined;
+    this.#answer = await answering;
+  }
+
+  #take({ done, value: chunk }: IteratorResult<Buffer, undefined>): void {
+    if (done === true) {
+      void this.return();
+      return;
     }
-  } finally {
-    // Also when the consumer stops in the middle: the stream must not stay open.
-    end.abort(undefined);
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      this.#pending.push(chunk.subarray(start, end));
+      start = end + 1;
+      this.#lines.push(Buffer.concat(this.#pending).toString("utf8"));
+      this.#pending = [];
+      this.#pendingBytes = 0;
+    }
+    if (start === chunk.length) return;
+    this.#pending.push(chunk.subarray(start));
+    this.#pendingBytes += chunk.length - start;
+    if (this.#pendingBytes <= maxLineBytes) return;
+    const { server } = this.#watched;
+    throw new ConnectionError("other", `${server} sent a watch event of more than 32 MiB`);
   }
 }
 
@@ -73,28 +156,7 @@ export async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> 
   return Buffer.concat(chunks).toString("utf8");
 }
 
-async function* linesOf(body: AsyncIterable<Buffer>, server: string): AsyncGenerator<string> {
-  let pending: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      pending.push(chunk.subarray(start, end));
-      start = end + 1;
-      const line = Buffer.concat(pending).toString("utf8");
-      pending = [];
-      bytes = 0;
-      if (line !== "") yield line;
-    }
-    if (start < chunk.length) pending.push(chunk.subarray(start));
-    bytes += chunk.length - start;
-    if (bytes > maxLineBytes) {
-      throw new ConnectionError("other", `${server} sent a watch event of more than 32 MiB`);
-    }
-  }
-}
-
-function eventOf(line: string, ref: CollectionRef, request: string): WatchEvent {
+function eventOf(line: string, ref: CollectionRef): WatchEvent {
   const event = parsedEvent(line);
   const { type, object } = event;
   switch (type) {
@@ -106,10 +168,13 @@ function eventOf(line: string, ref: CollectionRef, request: string): WatchEvent 
       return bookmarkOf(object);
     case "ERROR": {
       const status = isRecord(object) ? object : {};
-      throw statusError(status, emptyError({ status: 500, retryAfter: undefined }, request));
+      throw statusError(
+        status,
+        emptyError({ status: 500, retryAfter: undefined }, descriptionOf(ref)),
+      );
     }
     default:
-      throw unreadable(request);
+      throw unreadable(ref);
   }
 
   function parsedEvent(text: string): Readonly<Record<string, unknown>> {
@@ -119,7 +184,7 @@ function eventOf(line: string, ref: CollectionRef, request: string): WatchEvent 
     } catch {
       // A cut line. The parser's message would quote it.
     }
-    throw unreadable(request);
+    throw unreadable(ref);
   }
 }
 
@@ -134,9 +199,9 @@ function bookmarkOf(object: unknown): WatchEvent {
   };
 }
 
-function unreadable(request: string): ApiError {
+function unreadable(ref: CollectionRef): ApiError {
   return new ApiError({
-    ...emptyError({ status: 200, retryAfter: undefined }, request),
+    ...emptyError({ status: 200, retryAfter: undefined }, descriptionOf(ref)),
     message: "The server sent a watch event that cannot be read",
   });
 }

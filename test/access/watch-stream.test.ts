@@ -112,11 +112,9 @@ describe("closing the connection right after a watch ends in no error that nobod
     const stop = new AbortController();
     const watch = createKubeClient(requester).watch({ resource }, {}, stop.signal);
     const iterator = watch[Symbol.asyncIterator]();
-    const reading = [iterator.next(), ...(reads > 1 ? [iterator.next()] : [])];
-    const settled = Promise.allSettled(reading);
-    await (reads > 0
-      ? reading[0]
-      : vi.waitUntil(() => api.requests.length === 1, { timeout: 60_000 }));
+    const first = iterator.next();
+    await (reads > 0 ? first : vi.waitUntil(() => api.requests.length === 1, { timeout: 60_000 }));
+    const settled = Promise.allSettled([first, ...(reads > 1 ? [iterator.next()] : [])]);
     stop.abort(new Error("Stopped"));
     await requester[Symbol.asyncDispose]();
     await settled;

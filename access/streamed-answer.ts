@@ -1,0 +1,150 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { Dispatcher } from "undici";
+
+/** The body of an answer, for one reader. Who stops before its end ends the request with `return`. */
+export interface StreamedBody extends AsyncIterableIterator<Buffer, undefined> {
+  return(): Promise<IteratorResult<Buffer, undefined>>;
+}
+
+/** What is done with what arrives. */
+export interface StreamReader {
+  readonly onBytes: (bytes: number) => unknown;
+  /** Makes the error for the reader of the body. */
+  readonly explain: (error: unknown) => unknown;
+}
+
+export type StreamedHead = Pick<Dispatcher.ResponseData, "statusCode" | "headers">;
+type Chunk = IteratorResult<Buffer, undefined>;
+type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
+
+// What is more is left to the connection, which lets the server wait.
+const mostWaitingBytes = 256 * 1024;
+
+/**
+ * The answer to one request whose body goes on and on. There are some twenty-five of them for each spoke as long as it is there, and
+ * undici's own readable takes several times the memory.
+ */
+export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody {
+  readonly #reader: StreamReader;
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => this.#abort(this.#signal.reason);
+  /** Somebody waits for the beginning. */
+  #head: PromiseWithResolvers<StreamedHead> | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #chunks: Buffer[] = [];
+  #waitingBytes = 0;
+  /** Somebody waits for the next chunk. */
+  #awaited: PromiseWithResolvers<Chunk> | undefined;
+  #end: End | undefined;
+
+  /** `signal` ends it also while the body is read. */
+  constructor(signal: AbortSignal, reader: StreamReader) {
+    this.#signal = signal;
+    this.#reader = reader;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Sends the request. Resolves when the answer begins; rejects with undici's error or the reason of the signal. */
+  begin(sender: Dispatcher, options: Dispatcher.DispatchOptions): Promise<StreamedHead> {
+    this.#head = Promise.withResolvers();
+    const { promise } = this.#head;
+    if (this.#signal.aborted) this.#onAbort();
+    else sender.dispatch(options, this);
+    return promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#end !== undefined) controller.abort(givenUp());
+  }
+
+  onResponseStart(_: unknown, statusCode: number, headers: IncomingHttpHeaders): void {
+    // 1xx: the answer itself is still to come.
+    if (statusCode < 200) return;
+    // Kept by undici for as long as the answer goes on.
+    if (this.#controller !== undefined) this.#controller.rawHeaders = null;
+    this.#head?.resolve({ statusCode, headers });
+    this.#head = undefined;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#end !== undefined) return;
+    this.#reader.onBytes(chunk.length);
+    if (this.#awaited !== undefined) {
+      this.#answer({ done: false, value: chunk });
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes > mostWaitingBytes) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#finish({ kind: "done" });
+  }
+
+  onResponseError(_: unknown, error: unknown): void {
+    this.#finish({ kind: "failed", error });
+  }
+
+  /** To be called when the one before was answered. */
+  next(): Promise<Chunk> {
+    const chunk = this.#chunks.shift();
+    if (chunk !== undefined) {
+      this.#waitingBytes -= chunk.length;
+      if (this.#waitingBytes === 0) this.#controller?.resume();
+      return Promise.resolve({ done: false, value: chunk });
+    }
+    const end = this.#end;
+    if (end === undefined) {
+      this.#awaited = Promise.withResolvers();
+      return this.#awaited.promise;
+    }
+    return end.kind === "done"
+      ? Promise.resolve({ done: true, value: undefined })
+      : Promise.reject(this.#reader.explain(end.error));
+  }
+
+  return(): Promise<Chunk> {
+    const isRunning = this.#end === undefined;
+    this.#chunks = [];
+    this.#finish({ kind: "done" });
+    if (isRunning) this.#controller?.abort(givenUp());
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  // What has come before is of no interest to who gives it up.
+  #abort(error: unknown): void {
+    this.#chunks = [];
+    this.#finish({ kind: "failed", error });
+    this.#controller?.abort(givenUp());
+  }
+
+  #finish(end: End): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    if (end.kind === "done") {
+      this.#answer({ done: true, value: undefined });
+      return;
+    }
+    this.#head?.reject(end.error);
+    this.#head = undefined;
+    this.#awaited?.reject(this.#reader.explain(end.error));
+    this.#awaited = undefined;
+  }
+
+  #answer(chunk: Chunk): void {
+    this.#awaited?.resolve(chunk);
+    this.#awaited = undefined;
+  }
+}
+
+function givenUp(): Error {
+  return new Error("The answer is not read any more");
+}
