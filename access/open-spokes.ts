@@ -2,7 +2,7 @@ import type { ClusterProfile } from "../api/cluster-profile.ts";
 import { clusterProfileApiVersion } from "../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { describe, type KubeObject } from "../api/kubernetes.ts";
+import { describe, type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { abortable } from "./abortable.ts";
 import { failureCode, spokeAttributes } from "./attempt-trace.ts";
@@ -326,11 +326,6 @@ function sameOutlook(a: Outlook, b: Outlook): boolean {
 // The API server has checked it against the CRD.
 function isClusterProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
-}
-
-function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
 
 // Not the error itself: its cause may hold what a server or a plugin said.

@@ -111,6 +111,12 @@ export function identityOf(key: ObjectKey): string {
   return [groupOf(key.apiVersion), key.kind, key.namespace ?? "", key.name].join("|");
 }
 
+/** An object without what is said of who owns its fields, which is often most of it. */
+export function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
 /** `Kind namespace/name`, or `Kind name` without a namespace: how messages name an object. */
 export function describe(key: {
   readonly kind: string;

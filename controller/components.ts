@@ -1,7 +1,7 @@
 import type { KubeClient } from "../access/kube-client.ts";
 import { Reflector } from "../access/reflector.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
-import type { KubeObject } from "../api/kubernetes.ts";
+import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { keyTextOf } from "./component-key.ts";
 import type { Log } from "./log.ts";
 import { asComponent } from "./stored-component.ts";
@@ -80,9 +80,4 @@ export class Components implements Disposable {
     this.#components.delete(keyTextOf(component));
     options.onDelete(component);
   }
-}
-
-function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }

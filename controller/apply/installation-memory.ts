@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+
+import { interned } from "../../api/interned.ts";
 import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
 import type { Root } from "./anchor.ts";
 import { Contests } from "./contests.ts";
@@ -37,7 +40,8 @@ export class InstallationMemory {
   #isLost = false;
   /** What was done after the loss, as long as the root that came since may be withdrawn. */
   #doneBefore: readonly ("told" | "droppedWebhooks")[] = [];
-  #text = "";
+  /** Of the inventory as the root has it, without its text, which is long; empty without one. */
+  #digest = "";
   #version = "";
   #complete = false;
   #entries: Map<string, InventoryEntry> | undefined;
@@ -98,7 +102,8 @@ export class InstallationMemory {
     if (root?.isMarked === true) this.#markedUid = root.uid;
     this.#doneBefore = [];
     const text = root === undefined ? "" : inventoryTextOf(root.object);
-    const isKnown = root !== undefined && root.uid === this.#rootUid && text === this.#text;
+    const isKnown =
+      root !== undefined && root.uid === this.#rootUid && digestOf(text) === this.#digest;
     if (!isKnown) this.#take(root, text);
   }
 
@@ -121,7 +126,7 @@ export class InstallationMemory {
 
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
-    const id = identityOf(entry);
+    const id = interned(identityOf(entry));
     this.#audited?.add(id);
     this.#entries?.set(id, entry);
     if (mayBeAbsent(entry)) this.jobs.saw(id);
@@ -138,16 +143,20 @@ export class InstallationMemory {
 
   /** Whether the root says exactly this. */
   isStored(inventory: Inventory): boolean {
-    return this.#text !== "" && encodeInventory(inventory) === this.#text;
+    return this.#digest !== "" && digestOf(encodeInventory(inventory)) === this.#digest;
   }
 
   #take(root: Root | undefined, text: string): void {
     const { inventory } = root ?? {};
     this.#rootUid = root?.uid;
-    this.#text = text;
+    this.#digest = digestOf(text);
     this.#version = inventory?.version ?? "";
     this.#complete = inventory?.complete ?? false;
     this.#entries =
-      inventory && new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
+      inventory && new Map(inventory.entries.map((entry) => [interned(identityOf(entry)), entry]));
   }
+}
+
+function digestOf(text: string): string {
+  return text === "" ? "" : createHash("sha256").update(text).digest("base64");
 }

@@ -1,4 +1,5 @@
 import { isRecord } from "../../api/fields.ts";
+import { interned } from "../../api/interned.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { hashOf } from "../render/hash.ts";
 
@@ -92,7 +93,8 @@ function entriesOfKind([type, namespaces]: readonly [string, unknown]): readonly
 function marksOf(marks: unknown): Pick<InventoryEntry, "hash" | "fingerprint"> {
   const [hash, fingerprint]: readonly unknown[] = Array.isArray(marks) ? marks : [];
   if (typeof hash !== "string") return { hash: "" };
-  return typeof fingerprint === "string" ? { hash, fingerprint } : { hash };
+  const sent = { hash: interned(hash) };
+  return typeof fingerprint === "string" ? { ...sent, fingerprint: interned(fingerprint) } : sent;
 }
 
 function parsed(text: string): unknown {
