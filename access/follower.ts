@@ -4,13 +4,14 @@
  */
 export class Follower implements Disposable {
   readonly #controller = new AbortController();
-  /** The signal that is followed. */
+  /** The signal that is followed; its own where there is no other. */
   readonly outer: AbortSignal;
   readonly #follow: () => void;
 
-  constructor(outer: AbortSignal) {
-    this.outer = outer;
-    this.#follow = () => this.abort(outer.reason);
+  constructor(outer?: AbortSignal) {
+    this.outer = outer ?? this.#controller.signal;
+    this.#follow = () => this.abort(this.outer.reason);
+    if (outer === undefined) return;
     if (outer.aborted) this.#follow();
     else outer.addEventListener("abort", this.#follow, { once: true });
   }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { interned } from "../api/interned.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { ApiError } from "./api-error.ts";
 import { Follower } from "./follower.ts";
@@ -13,8 +14,16 @@ export interface ReflectorHandlers {
   readonly onDelete: (object: KubeObject) => void;
   /** A list or watch failed and is tried again; foreign text in the error. Called for each failure. */
   readonly onError?: (error: unknown) => void;
-  /** The whole collection is known; called again after every complete relist. `wentBack`: it is at an earlier version than was known, because an older state was restored. */
-  readonly onSynced?: (wentBack: boolean) => void;
+  /** The whole collection is known; called again after every complete relist. */
+  readonly onSynced?: (listing: Listing) => void;
+}
+
+/** A complete list. */
+export interface Listing {
+  /** Of the collection: what happened up to it is known. */
+  readonly resourceVersion: string;
+  /** The collection is at an earlier version than was known, because an older state was restored. */
+  readonly wentBack: boolean;
 }
 
 export interface ReflectorOptions {
@@ -65,7 +74,7 @@ export class Reflector implements Disposable {
   /** Keys seen since a relist began; undefined while there is none. */
   #seen: Set<string> | undefined;
 
-  constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal: AbortSignal) {
+  constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal?: AbortSignal) {
     this.#options = options;
     this.#handlers = handlers;
     // Nobody has to wait for it.
@@ -240,7 +249,7 @@ export class Reflector implements Disposable {
       this.#handlers.onDelete(before);
     }
     const kept = this.#options.keep?.(object) ?? object;
-    this.#objects.set(key, kept);
+    this.#objects.set(before === undefined ? interned(key) : key, kept);
     this.#handlers.onChange(kept, this.#sameObject(before, object));
   }
 
@@ -256,11 +265,11 @@ export class Reflector implements Disposable {
     }
   }
 
-  #endRelist(version: string): void {
+  #endRelist(resourceVersion: string): void {
     const seen = this.#seen;
     this.#seen = undefined;
-    const wentBack = isEarlier(version, this.#lastVersion);
-    this.#advance(version);
+    const wentBack = isEarlier(resourceVersion, this.#lastVersion);
+    this.#advance(resourceVersion);
     if (seen !== undefined) {
       for (const [key, object] of this.#objects) {
         if (!seen.has(key)) {
@@ -273,7 +282,7 @@ export class Reflector implements Disposable {
     this.#synced.resolve();
     this.#refreshed?.resolve();
     this.#refreshed = undefined;
-    this.#handlers.onSynced?.(wentBack);
+    this.#handlers.onSynced?.({ resourceVersion, wentBack });
   }
 }
 

@@ -19,6 +19,7 @@ import { leftSpokeOf } from "./left-spoke.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics.ts";
 import { Neighbours } from "./neighbours.ts";
+import { WatchSharing } from "./observe/shared-watches.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 import type { Releases } from "./render/release.ts";
 
@@ -206,6 +207,7 @@ class FleetController implements Controller {
       preparations: new Preparations(),
       versions: new ClusterVersions(),
       neighbours: new Neighbours(clock),
+      sharing: new WatchSharing(),
     };
     const { path } = this.#deps;
     const known = path === undefined ? {} : { tokens: path.tokens };

@@ -12,6 +12,7 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Neighbours } from "./neighbours.ts";
 import type { ObservedChange } from "./observe/observation.ts";
+import type { WatchSharing } from "./observe/shared-watches.ts";
 import type { Releases } from "./render/release.ts";
 import type { RenderOptions } from "./render/render-options.ts";
 import type { TokenSharers } from "./shared-credential.ts";
@@ -33,6 +34,7 @@ export interface ReconcileDeps {
   readonly versions: ClusterVersions;
   readonly preparations: Preparations;
   readonly neighbours: Neighbours;
+  readonly sharing: WatchSharing;
   readonly components: { all(): Iterable<Component> };
   readonly events: Pick<EventRecorder, "record" | "audit">;
   readonly metrics: Pick<Metrics, "failed" | "sent" | "repaired">;

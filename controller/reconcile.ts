@@ -283,7 +283,8 @@ async function viewOf(
   const componentUid = component.metadata.uid;
   const view = await installation.viewOver(client, () => {
     const log = deps.log.child(lastingLogFieldsOf(component));
-    return observe({ client, componentUid, fieldManager, onChange, log });
+    const { sharing } = deps;
+    return observe({ client, sharing, componentUid, fieldManager, onChange, log });
   });
   view.memory.resume(toldOf(component, contestedCondition), deps.clock.now());
   return view;

@@ -2,7 +2,7 @@ import type { KubeClient } from "../../access/kube-client.ts";
 import { Reflector } from "../../access/reflector.ts";
 import { anchorAnnotations } from "../../api/anchor.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
-import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { identityOf, keyOf, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { Log } from "../log.ts";
 import { policyKinds } from "./policy-objects.ts";
 
@@ -27,7 +27,13 @@ export class PolicyWatch implements Disposable {
     this.#reflectors = policyKinds.map(
       (resource) =>
         new Reflector(
-          { client, ref: { resource, labelSelector }, metadataOnly: true, maxBackoffMs: 5_000 },
+          {
+            client,
+            ref: { resource, labelSelector },
+            metadataOnly: true,
+            maxBackoffMs: 5_000,
+            keep: withoutManagedFields,
+          },
           {
             onChange: (object) => {
               const noted = this.#noted.get(identityOf(keyOf(object)));
@@ -41,8 +47,6 @@ export class PolicyWatch implements Disposable {
             },
             onError: (err) => log.debug({ kind: resource.kind, err }, "A watch of guards failed"),
           },
-          // Ended by its disposal.
-          new AbortController().signal,
         ),
     );
   }

@@ -1,26 +1,25 @@
 import { ApiError, ConnectionError } from "../../access/api-error.ts";
-import type { CollectionRef, KubeClient } from "../../access/kube-client.ts";
-import { Reflector, reflectorKey } from "../../access/reflector.ts";
+import type { Listing } from "../../access/reflector.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { missingRightIn } from "../missing-right.ts";
 import { FailureRow } from "./failure-row.ts";
+import type { KindSubscription, SharedWatches } from "./shared-watches.ts";
 
 export interface KindWatchOptions {
-  readonly client: Pick<KubeClient, "watch" | "list" | "server">;
+  readonly watches: Pick<SharedWatches, "subscribe">;
   readonly resource: ResourceType;
-  readonly labelSelector: string;
-  readonly metadataOnly: boolean;
-  /** What to keep of an object. */
-  readonly keep: (object: KubeObject) => KubeObject;
+  readonly componentUid: string;
 }
 
 export interface KindWatchHandlers {
   readonly onObject: (object: KubeObject) => void;
   readonly onGone: (object: KubeObject) => void;
-  /** A complete list was read, or the kind is not served any more; what `has` does not know is gone. `wentBack`: see reflector.ts. */
-  readonly onListed: (wentBack: boolean) => void;
+  /** A complete list was read; what `has` does not know is gone, unless it is younger. */
+  readonly onListed: (listing: Listing) => void;
+  /** The kind is not served any more: there is nothing of it. */
+  readonly onVanished: () => void;
   /** Something is to be looked at that is told only when asked: a watch that was there keeps failing or is refused, or one that could not be had is there. */
   readonly onTurn: () => void;
   readonly onError: (error: unknown) => void;
@@ -35,13 +34,13 @@ const mostFailures = 2;
 export class KindWatch implements Disposable {
   readonly #options: KindWatchOptions;
   readonly #handlers: KindWatchHandlers;
-  #reflector: Reflector;
+  #subscription: KindSubscription;
   #settled = openVerdict();
   readonly #failures = new FailureRow();
   #isServed = true;
   #refusal: string | undefined;
   #wasListed = false;
-  /** The same of the present reflector, which may be a second one. */
+  /** The same of the present subscription, which may be a second one. */
   #holdsList = false;
   /** Somebody may have found that nothing is to be seen here. */
   #isMissed = false;
@@ -49,7 +48,7 @@ export class KindWatch implements Disposable {
   constructor(options: KindWatchOptions, handlers: KindWatchHandlers) {
     this.#options = options;
     this.#handlers = handlers;
-    this.#reflector = this.#start();
+    this.#subscription = this.#start();
   }
 
   get resource(): ResourceType {
@@ -72,12 +71,12 @@ export class KindWatch implements Disposable {
   }
 
   has(key: ObjectKey): boolean {
-    return this.#reflector.get(reflectorKey(key)) !== undefined;
+    return this.#subscription.has(key);
   }
 
   /** What is kept of the objects. */
   objects(): Iterable<KubeObject> {
-    return this.#reflector.values();
+    return this.#subscription.objects();
   }
 
   /** Resolves when the list has arrived, or the kind is not served or may not be watched; rejects when none of that can be said for now. */
@@ -107,44 +106,40 @@ export class KindWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#reflector[Symbol.dispose]();
+    this.#subscription[Symbol.dispose]();
     this.#settled.reject(new DOMException("The observation was closed", "AbortError"));
   }
 
   #restart(): void {
-    this.#reflector[Symbol.dispose]();
+    this.#subscription[Symbol.dispose]();
     this.#failures.end();
     this.#isServed = true;
     this.#holdsList = false;
-    this.#reflector = this.#start();
+    this.#subscription = this.#start();
   }
 
-  #start(): Reflector {
-    const { client, resource, labelSelector, metadataOnly, keep } = this.#options;
-    const ref: CollectionRef = { resource, labelSelector };
-    const { onGone } = this.#handlers;
-    return new Reflector(
-      { client, ref, metadataOnly, keep },
+  #start(): KindSubscription {
+    const { watches, resource, componentUid } = this.#options;
+    return watches.subscribe(
+      { resource, componentUid },
       {
-        onChange: (object) => {
+        onObject: (object) => {
           this.#failures.end();
           this.#handlers.onObject(object);
         },
-        onDelete: onGone,
-        onSynced: (wentBack) => this.#listed(wentBack),
+        onGone: this.#handlers.onGone,
+        onListed: (listing) => this.#listed(listing),
         onError: (error) => this.#failed(error),
       },
-      // Ended by its disposal.
-      new AbortController().signal,
     );
   }
 
-  #listed(wentBack: boolean): void {
+  #listed(listing: Listing): void {
     this.#failures.end();
     this.#isServed = true;
     this.#refusal = undefined;
     this.#holdsList = true;
-    this.#handlers.onListed(wentBack);
+    this.#handlers.onListed(listing);
     this.#wasListed = true;
     this.#settle();
     if (!this.#isMissed) return;
@@ -182,7 +177,7 @@ export class KindWatch implements Disposable {
   #notServed(): void {
     if (this.#holdsList) {
       this.#restart();
-      this.#handlers.onListed(false);
+      this.#handlers.onVanished();
     }
     this.#isServed = false;
     this.#settle();

@@ -1,19 +1,21 @@
 import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
-import { definitionLabel } from "../../api/anchor.ts";
-import { isRecord } from "../../api/fields.ts";
+import type { Listing } from "../../access/reflector.ts";
+import { interned } from "../../api/interned.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { componentSelector } from "../component-selector.ts";
 import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
 import { afterWrite, isWorkload, turnOf } from "./readiness.ts";
-import { isApplied, isDrift, isNewer, isOlder, kindIdOf, sightingOf } from "./sighting.ts";
+import { type SharedWatches, WatchSharing } from "./shared-watches.ts";
+import { isApplied, isDrift, isNewer, isOlder, kindIdOf } from "./sighting.ts";
 import { SingleWatch } from "./single-watch.ts";
 
 export interface ObserveOptions {
-  readonly client: Pick<KubeClient, "watch" | "list" | "server">;
+  readonly client: Pick<KubeClient, "watch" | "list">;
+  /** With whom the watches of kinds are shared; absent: with nobody. */
+  readonly sharing?: WatchSharing;
   readonly componentUid: string;
   readonly fieldManager: string;
   /** Called for each change, in the middle of the watch: must be quick and must not throw. */
@@ -60,11 +62,12 @@ class LiveObservation implements Observation {
   readonly #guards = new Map<string, SingleWatch>();
   /** What was noted of guarded objects, by identity. */
   readonly #noted = new Map<string, KubeObject>();
-  /** Records by what is kept of their objects: the fingerprint cannot be had from that any more. */
-  readonly #sightings = new WeakMap<KubeObject, ObservedObject>();
+  readonly #shared: SharedWatches;
 
   constructor(options: ObserveOptions) {
     this.#options = options;
+    const { sharing = new WatchSharing(), client, fieldManager } = options;
+    this.#shared = sharing.over(client, fieldManager);
   }
 
   watch(resources: readonly ResourceType[]): void {
@@ -175,23 +178,16 @@ class LiveObservation implements Observation {
   }
 
   #open(kind: string, resource: ResourceType): void {
-    const { client, componentUid, onChange, log } = this.#options;
-    const options = {
-      client,
-      resource,
-      labelSelector: isDefinition(resource)
-        ? `${definitionLabel}=true`
-        : componentSelector(componentUid),
-      metadataOnly: !isWorkload(resource),
-      keep: (object: KubeObject) => this.#keep(object),
-    };
+    const { componentUid, onChange, log } = this.#options;
+    const options = { watches: this.#shared, resource, componentUid };
     const watch: KindWatch = new KindWatch(options, {
       onObject: (object) => this.#seen(object, watch.wasListed),
       onGone: (object) => this.#gone(object),
-      onListed: (wentBack) => {
-        if (wentBack) this.#rewound(watch);
-        this.#listed(kind, watch);
+      onListed: (listing) => {
+        if (listing.wentBack) this.#rewound(watch);
+        this.#listed(kind, watch, listing);
       },
+      onVanished: () => this.#listed(kind, watch),
       onTurn: () => onChange({ kind: "watch", resource }),
       onError: (err) => {
         log.debug({ kind: resource.kind, err }, "A watch on the target failed");
@@ -216,20 +212,10 @@ class LiveObservation implements Observation {
     }
   }
 
-  #keep(object: KubeObject): KubeObject {
-    const { apiVersion, kind, metadata } = object;
-    const { namespace, name, uid, resourceVersion } = metadata;
-    const kept = isWorkload(object)
-      ? withoutBulk(object)
-      : { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } };
-    this.#sightings.set(kept, sightingOf(object, this.#options.fieldManager));
-    return kept;
-  }
-
   #seen(object: KubeObject, wasListed: boolean): void {
-    const record = this.#sightings.get(object);
+    const record = this.#shared.sightingOf(object);
     if (record === undefined) return;
-    const id = identityOf(record.key);
+    const id = interned(identityOf(record.key));
     const known = this.#records.get(id);
     const stale = isOlder(record, known);
     if (!stale) this.#record(id, record);
@@ -265,7 +251,7 @@ class LiveObservation implements Observation {
   }
 
   #gone(object: KubeObject): void {
-    const record = this.#sightings.get(object);
+    const record = this.#shared.sightingOf(object);
     if (record === undefined) return;
     const id = identityOf(record.key);
     const known = this.#records.get(id);
@@ -283,7 +269,7 @@ class LiveObservation implements Observation {
   /** What was known is of a future that was undone: what was taken for an old event is how things are. */
   #rewound(watch: KindWatch): void {
     for (const object of watch.objects()) {
-      const record = this.#sightings.get(object);
+      const record = this.#shared.sightingOf(object);
       if (record === undefined) continue;
       const id = identityOf(record.key);
       const known = this.#records.get(id);
@@ -294,9 +280,11 @@ class LiveObservation implements Observation {
     }
   }
 
-  #listed(kind: string, watch: KindWatch): void {
+  #listed(kind: string, watch: KindWatch, listing?: Listing): void {
     for (const [id, record] of this.#records) {
       if (kindIdOf(record.key) !== kind || watch.has(record.key)) continue;
+      // Written while the list was read, as the answer told: the watch has yet to tell it.
+      if (listing?.wentBack === false && isOlder(listing, record)) continue;
       this.#forget(id, { uid: record.uid });
       this.#workloads.delete(id);
       this.#report(record);
@@ -306,21 +294,6 @@ class LiveObservation implements Observation {
   #report({ key }: ObservedObject): void {
     this.#options.onChange({ kind: "object", key });
   }
-}
-
-/** A workload without what is most of it and tells nothing of how it is doing. */
-function withoutBulk(workload: KubeObject): KubeObject {
-  const { metadata, spec } = workload;
-  return {
-    ...workload,
-    metadata: { ...metadata, managedFields: undefined },
-    spec: isRecord(spec) ? { ...spec, template: undefined } : spec,
-  };
-}
-
-/** CRDs outlive their installation and may serve two: they carry a label that belongs to none. */
-function isDefinition({ kind }: ResourceType): boolean {
-  return kind === "CustomResourceDefinition";
 }
 
 /** Behind an API that is served by another program, or converted by one, there may be nobody. */

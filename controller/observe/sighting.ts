@@ -1,3 +1,4 @@
+import { interned } from "../../api/interned.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { appliedAtOf, fingerprintOf } from "./fingerprint.ts";
 import { isFinished, isJob, mayHaveFailed } from "./job.ts";
@@ -8,17 +9,25 @@ import { isWorkload } from "./readiness.ts";
 export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {
   const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
   const { generation } = object.metadata;
+  const fingerprint = fingerprintOf(object, fieldManager);
   return {
-    key: keyOf(object),
+    key: keptKeyOf(object),
     uid,
     resourceVersion,
-    fingerprint: fingerprintOf(object, fieldManager),
+    fingerprint: fingerprint === undefined ? undefined : interned(fingerprint),
     appliedAt: appliedAtOf(object, fieldManager),
     ...(isWorkload(object) && generation !== undefined ? { generation } : {}),
     ...(isJob(object) ? { finished: isFinished(object) } : {}),
     ...(isJob(object) && mayHaveFailed(object) ? { mayHaveFailed: true } : {}),
     ...(deletionTimestamp === undefined ? { deleting: false } : { deleting: true, finalizers }),
   };
+}
+
+// There is a record of each object of each cluster, and most names are the same on all of them.
+function keptKeyOf(object: KubeObject): ObjectKey {
+  const { namespace, name, ...kind } = keyOf(object);
+  const shared = namespace === undefined ? {} : { namespace: interned(namespace) };
+  return { ...kind, ...shared, name: interned(name) };
 }
 
 /**
@@ -39,11 +48,13 @@ export function isApplied(before: ObservedObject | undefined, after: ObservedObj
   return before !== undefined && before.appliedAt !== after.appliedAt;
 }
 
+type Versioned = Pick<ObservedObject, "resourceVersion">;
+
 /**
- * Whether an event is older than what is known of the object, so that it must be ignored. Versions of one collection are
+ * Whether an event, or a list, is older than what is known of the object, so that it must be ignored. Versions of one collection are
  * numbers that grow; where a server says otherwise, the later word counts.
  */
-export function isOlder(event: ObservedObject, known: ObservedObject | undefined): boolean {
+export function isOlder(event: Versioned, known: Versioned | undefined): boolean {
   if (known === undefined) return false;
   const [a, b] = [versionOf(event), versionOf(known)];
   return a !== undefined && b !== undefined && a < b;
@@ -53,8 +64,6 @@ export function isOlder(event: ObservedObject, known: ObservedObject | undefined
 export function kindIdOf(key: Pick<ObjectKey, "apiVersion" | "kind">): string {
   return identityOf({ apiVersion: key.apiVersion, kind: key.kind, name: "" });
 }
-
-type Versioned = Pick<ObservedObject, "resourceVersion">;
 
 /** Whether one state of an object came after another one; also when the server's versions are no numbers and differ. */
 export function isNewer(one: Versioned, other: Versioned): boolean {

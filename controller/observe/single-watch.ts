@@ -2,6 +2,7 @@ import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { Reflector } from "../../access/reflector.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { hashOf } from "../render/hash.ts";
 import { FailureRow } from "./failure-row.ts";
 import { isNewer } from "./sighting.ts";
 
@@ -18,7 +19,7 @@ export interface SingleWatchHandlers {
   readonly onError: (error: unknown) => void;
 }
 
-/** What is known of the object; `look` is equal for states that are equal to us. */
+/** What is known of the object; `look`, a hash, is equal for states that are equal to us. */
 interface Known {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -61,11 +62,9 @@ export class SingleWatch implements Disposable {
       {
         onChange: () => this.#compare(),
         onDelete: ({ metadata }) => this.#gone(metadata.uid),
-        onSynced: (wentBack) => this.#listed(wentBack),
+        onSynced: ({ wentBack }) => this.#listed(wentBack),
         onError: (error) => this.#failed(error),
       },
-      // Ended by its disposal.
-      new AbortController().signal,
     );
   }
 
@@ -148,6 +147,6 @@ function knownOf({ kind, metadata }: KubeObject): Known {
   const looks = { uid, isGoing, labels, annotations, ownerReferences, finalizers };
   // Of a namespace only labels and annotations are ours, and everybody writes the rest.
   if (kind === "Namespace")
-    return { uid, resourceVersion, look: canonicalJson({ uid, labels, annotations }) };
-  return { uid, resourceVersion, look: canonicalJson({ ...looks, owned: owned.toSorted() }) };
+    return { uid, resourceVersion, look: hashOf({ uid, labels, annotations }) };
+  return { uid, resourceVersion, look: hashOf({ ...looks, owned: owned.toSorted() }) };
 }

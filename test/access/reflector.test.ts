@@ -95,7 +95,7 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
         told.push(`${before === undefined ? "+" : "~"}${metadata.name}`),
       onDelete: ({ metadata }) => told.push(`-${metadata.name}`),
       onError: (error) => errors.push(error),
-      onSynced: (wentBack) => void (wentBack && told.push("wentBack")),
+      onSynced: ({ wentBack }) => void (wentBack && told.push("wentBack")),
     },
     stop.signal,
   );

@@ -13,6 +13,7 @@ import { Dispatcher } from "../../controller/dispatcher.ts";
 import { forceOrphanAnnotation } from "../../controller/force-orphan.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { Neighbours } from "../../controller/neighbours.ts";
+import { WatchSharing } from "../../controller/observe/shared-watches.ts";
 import { BoundedCache } from "../../controller/render/bounded-cache.ts";
 import type { Rendered } from "../../controller/render/rendered.ts";
 import { asComponent } from "../../controller/stored-component.ts";
@@ -97,6 +98,7 @@ function hubWithNone({
     rendering: { environment: {}, manifestText: unexpected },
     versions: new ClusterVersions(),
     neighbours: new Neighbours(),
+    sharing: new WatchSharing(),
     preparations: new Preparations(),
     events: { record, audit: record },
     metrics: observer,

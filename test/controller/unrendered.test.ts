@@ -9,6 +9,7 @@ import { ClusterVersions } from "../../controller/cluster-versions.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { Installation } from "../../controller/installation.ts";
 import { Neighbours } from "../../controller/neighbours.ts";
+import { WatchSharing } from "../../controller/observe/shared-watches.ts";
 import { type Outcome, statusOf } from "../../controller/outcome.ts";
 import type { ReconcileDeps } from "../../controller/reconcile-deps.ts";
 import { reconcile } from "../../controller/reconcile.ts";
@@ -76,6 +77,7 @@ async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "sta
     rendering: { environment: {}, manifestText: unexpected },
     versions: new ClusterVersions(),
     neighbours: new Neighbours(),
+    sharing: new WatchSharing(),
     preparations: new Preparations(),
     events: { record, audit: record },
     metrics: metricsOf(),

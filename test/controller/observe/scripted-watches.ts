@@ -5,11 +5,14 @@ import type {
   WatchEvent,
   WatchOptions,
 } from "../../../access/kube-client.ts";
+import { componentUidLabel } from "../../../api/anchor.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { observe } from "../../../controller/observe/observe.ts";
+import { type ObserveOptions, observe } from "../../../controller/observe/observe.ts";
 import { silentLog } from "../../support/silent-log.ts";
+
+const componentUid = "uid-of-component";
 
 interface OpenWatch {
   readonly ref: CollectionRef;
@@ -34,6 +37,11 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
     return this.#watches.filter(({ ref }) => ref.resource.kind === kind);
   }
 
+  /** Watches of all kinds that are open now. */
+  openCount(): number {
+    return this.#watches.filter(({ isOpen }) => isOpen).length;
+  }
+
   isOpen(kind: string): boolean {
     return this.#watches.some(({ ref, isOpen }) => isOpen && ref.resource.kind === kind);
   }
@@ -52,7 +60,7 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
   send(kind: string, event: WatchEvent | Error): void {
     const watch = this.#watches.findLast(({ ref, isOpen }) => isOpen && ref.resource.kind === kind);
     if (watch === undefined) throw new Error(`There is no open watch of ${kind}`);
-    watch.queue.push(event);
+    watch.queue.push(selectedBy(watch.ref, event));
     watch.wake();
   }
 
@@ -61,7 +69,13 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent> {
-    const watch: OpenWatch = { ref, options, queue: [], wake: () => undefined, isOpen: true };
+    const watch: OpenWatch = {
+      ref: { ...ref },
+      options,
+      queue: [],
+      wake: () => undefined,
+      isOpen: true,
+    };
     this.#watches.push(watch);
     try {
       if (this.unserved.has(ref.resource.kind)) throw apiError(404, "404 page not found");
@@ -75,6 +89,15 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
       watch.isOpen = false;
     }
   }
+}
+
+/** What a watch by the component's label selects has that label. */
+function selectedBy({ labelSelector = "" }: CollectionRef, event: WatchEvent | Error) {
+  const isSelected = labelSelector.startsWith(componentUidLabel);
+  if (!isSelected || event instanceof Error || event.type === "BOOKMARK") return event;
+  const { metadata } = event.object;
+  const labels = { [componentUidLabel]: componentUid, ...metadata.labels };
+  return { ...event, object: { ...event.object, metadata: { ...metadata, labels } } };
 }
 
 function wokenUp(watch: OpenWatch, signal: AbortSignal): Promise<void> {
@@ -97,7 +120,6 @@ export function apiError(status: number, message: string): ApiError {
   });
 }
 
-/** An observation of them, for the hub `knfleet-hub`. */
 /** What is observed over scripted watches. */
 export interface ScriptedScene {
   readonly watches: ScriptedWatches;
@@ -120,15 +142,18 @@ export async function beginWith(
   return { watches, observation, changes };
 }
 
+/** An observation of them, for the hub `knfleet-hub`. */
 export function observeScripted(
   client: ScriptedWatches,
   onChange: (change: ObservedChange) => unknown = () => undefined,
+  options: Partial<Pick<ObserveOptions, "componentUid" | "sharing">> = {},
 ): Observation {
   return observe({
     client,
-    componentUid: "uid-of-component",
+    componentUid,
     fieldManager: "knfleet-hub",
     onChange: (change) => void onChange(change),
     log: silentLog,
+    ...options,
   });
 }

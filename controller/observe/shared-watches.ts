@@ -1,0 +1,248 @@
+import type { KubeClient } from "../../access/kube-client.ts";
+import { type Listing, Reflector, reflectorKey } from "../../access/reflector.ts";
+import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
+import { isRecord } from "../../api/fields.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { ResourceType } from "../../api/resources.ts";
+import { componentsSelector } from "../component-selector.ts";
+import type { ObservedObject } from "./observation.ts";
+import { isWorkload } from "./readiness.ts";
+import { sightingOf } from "./sighting.ts";
+
+/** What is told of the objects of one kind and component; see reflector.ts. What is kept of an object has no managedFields, see `sightingOf`. */
+export interface SharedWatchHandlers {
+  readonly onObject: (object: KubeObject) => void;
+  readonly onGone: (object: KubeObject) => void;
+  readonly onListed: (listing: Listing) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+type Watching = Pick<KubeClient, "watch" | "list">;
+
+/** The watches that the components of one process share, over each of its clients. */
+export class WatchSharing {
+  readonly #byClient = new WeakMap<Watching, SharedWatches>();
+
+  /** Those over one client, which are always asked for with the same field manager. */
+  over(client: Watching, fieldManager: string): SharedWatches {
+    const known = this.#byClient.get(client);
+    if (known !== undefined) return known;
+    const watches = new SharedWatches(client, fieldManager);
+    this.#byClient.set(client, watches);
+    return watches;
+  }
+}
+
+/**
+ * The watches of the components on one cluster: one watch a kind, however many components there are, because each costs some 12 kB here and
+ * a share of the API server there. Who begins to watch a kind has it listed anew.
+ */
+export class SharedWatches {
+  readonly #client: Watching;
+  readonly #fieldManager: string;
+  readonly #kinds = new Map<string, SharedKind>();
+  /** What is known of kept objects: their managedFields, of which it is made, are not kept. */
+  readonly #sightings = new WeakMap<KubeObject, ObservedObject>();
+
+  constructor(client: Watching, fieldManager: string) {
+    this.#client = client;
+    this.#fieldManager = fieldManager;
+  }
+
+  /** Watches one kind for one component until the answer is disposed. */
+  subscribe(
+    { resource, componentUid }: { readonly resource: ResourceType; readonly componentUid: string },
+    handlers: SharedWatchHandlers,
+  ): KindSubscription {
+    const id = `${resource.apiVersion}/${resource.plural}`;
+    const subscriber = { labels: { [componentUidLabel]: componentUid }, handlers };
+    const open = this.#kinds.get(id);
+    if (open !== undefined) return open.join(subscriber);
+    const kind = new SharedKind(
+      {
+        client: this.#client,
+        resource,
+        onKept: (kept, object) => this.#sightings.set(kept, sightingOf(object, this.#fieldManager)),
+        onUnused: () => this.#kinds.delete(id),
+      },
+      subscriber,
+    );
+    this.#kinds.set(id, kind);
+    return kind.first;
+  }
+
+  /** The record of an object that a handler was called with, or that a subscription holds. */
+  sightingOf(kept: KubeObject): ObservedObject | undefined {
+    return this.#sightings.get(kept);
+  }
+}
+
+interface Subscriber {
+  /** By which its objects are told from those of others. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly handlers: SharedWatchHandlers;
+}
+
+/** What one component sees of a kind. */
+export class KindSubscription implements Disposable {
+  readonly #subscriber: Subscriber;
+  readonly #kind: SharedKind;
+  /** What others have seen before is not told until the list is there that was begun for this one. */
+  #isTold: boolean;
+
+  constructor(kind: SharedKind, subscriber: Subscriber, isTold: boolean) {
+    this.#kind = kind;
+    this.#subscriber = subscriber;
+    this.#isTold = isTold;
+  }
+
+  get labels(): Subscriber["labels"] {
+    return this.#subscriber.labels;
+  }
+
+  has(key: ObjectKey): boolean {
+    const object = this.#isTold ? this.#kind.get(reflectorKey(key)) : undefined;
+    return object !== undefined && this.#sees(object);
+  }
+
+  *objects(): Iterable<KubeObject> {
+    if (!this.#isTold) return;
+    for (const object of this.#kind.objects()) if (this.#sees(object)) yield object;
+  }
+
+  [Symbol.dispose](): void {
+    this.#kind.leave(this);
+  }
+
+  changed(object: KubeObject, before: KubeObject | undefined): void {
+    if (!this.#isTold) return;
+    if (this.#sees(object)) this.#subscriber.handlers.onObject(object);
+    else if (before !== undefined && this.#sees(before)) this.#subscriber.handlers.onGone(object);
+  }
+
+  deleted(object: KubeObject): void {
+    if (this.#isTold && this.#sees(object)) this.#subscriber.handlers.onGone(object);
+  }
+
+  failed(error: unknown): void {
+    this.#subscriber.handlers.onError(error);
+  }
+
+  listed(listing: Listing): void {
+    const { onObject, onListed } = this.#subscriber.handlers;
+    if (!this.#isTold) {
+      this.#isTold = true;
+      for (const object of this.objects()) onObject(object);
+    }
+    onListed(listing);
+  }
+
+  #sees(object: KubeObject): boolean {
+    return this.#kind.isOfAll || ownerOf(object) === this.labels[componentUidLabel];
+  }
+}
+
+interface SharedKindOptions {
+  readonly client: Watching;
+  readonly resource: ResourceType;
+  /** Only a part of an object is kept. */
+  readonly onKept: (kept: KubeObject, object: KubeObject) => unknown;
+  /** Nobody watches it any more, and it has ended. */
+  readonly onUnused: () => unknown;
+}
+
+class SharedKind {
+  /** CRDs outlive their installation and may serve two: they carry a label that belongs to none. */
+  readonly isOfAll: boolean;
+  readonly first: KindSubscription;
+  readonly #subscriptions = new Set<KindSubscription>();
+  readonly #reflector: Reflector;
+  readonly #onUnused: () => unknown;
+  /** With another selector for who joins; a watch that goes on has to have the one that it began with. */
+  readonly #ref: { readonly resource: ResourceType; labelSelector: string };
+
+  constructor({ client, resource, onKept, onUnused }: SharedKindOptions, first: Subscriber) {
+    this.isOfAll = resource.kind === "CustomResourceDefinition";
+    this.#onUnused = onUnused;
+    this.first = new KindSubscription(this, first, true);
+    this.#subscriptions.add(this.first);
+    this.#ref = { resource, labelSelector: this.#selector() };
+    const keep = (object: KubeObject): KubeObject => {
+      const kept = isWorkload(object) ? withoutBulk(object) : this.#nameOf(object);
+      onKept(kept, object);
+      return kept;
+    };
+    this.#reflector = new Reflector(
+      { client, ref: this.#ref, metadataOnly: !isWorkload(resource), keep },
+      {
+        onChange: (object, before) => this.#each((one) => one.changed(object, before)),
+        onDelete: (object) => this.#each((one) => one.deleted(object)),
+        onSynced: (listing) => this.#each((one) => one.listed(listing)),
+        onError: (error) => this.#each((one) => one.failed(error)),
+      },
+    );
+  }
+
+  join(subscriber: Subscriber): KindSubscription {
+    const subscription = new KindSubscription(this, subscriber, false);
+    this.#subscriptions.add(subscription);
+    this.#ref.labelSelector = this.#selector();
+    // It is told through the handlers.
+    this.#reflector.refresh().catch(() => undefined);
+    return subscription;
+  }
+
+  leave(subscription: KindSubscription): void {
+    if (!this.#subscriptions.delete(subscription) || this.#subscriptions.size > 0) return;
+    this.#reflector[Symbol.dispose]();
+    this.#onUnused();
+  }
+
+  get(key: string): KubeObject | undefined {
+    return this.#reflector.get(key);
+  }
+
+  objects(): Iterable<KubeObject> {
+    return this.#reflector.values();
+  }
+
+  // Labels that are equal are kept once.
+  #nameOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+    const { namespace, name, uid, resourceVersion } = metadata;
+    const owner = metadata.labels?.[componentUidLabel];
+    const own = owner === undefined ? undefined : { [componentUidLabel]: owner };
+    const labels = this.#labelSets().find((set) => set[componentUidLabel] === owner) ?? own;
+    return { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion, labels } };
+  }
+
+  #labelSets(): readonly Subscriber["labels"][] {
+    return [...this.#subscriptions].map(({ labels }) => labels);
+  }
+
+  #selector(): string {
+    const uids = this.#labelSets().map((labels) => labels[componentUidLabel] ?? "");
+    return this.isOfAll ? `${definitionLabel}=true` : componentsSelector(uids);
+  }
+
+  // Who hears of something may leave, or begin anew, and then does not hear of it again.
+  #each(tell: (subscription: KindSubscription) => void): void {
+    const present = [...this.#subscriptions];
+    for (const subscription of present) {
+      if (this.#subscriptions.has(subscription)) tell(subscription);
+    }
+  }
+}
+
+function ownerOf({ metadata }: KubeObject): string | undefined {
+  return metadata.labels?.[componentUidLabel];
+}
+
+/** A workload without what is most of it and tells nothing of how it is doing. */
+function withoutBulk(workload: KubeObject): KubeObject {
+  const { metadata, spec } = workload;
+  return {
+    ...workload,
+    metadata: { ...metadata, managedFields: undefined },
+    spec: isRecord(spec) ? { ...spec, template: undefined } : spec,
+  };
+}

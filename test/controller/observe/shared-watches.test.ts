@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+import { componentUidLabel } from "../../../api/anchor.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
+import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
+import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
+
+const { signal } = new AbortController();
+const configMaps = knownResource("v1", "ConfigMap");
+const definitions = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+
+interface Seen {
+  readonly observation: Observation;
+  readonly changes: ObservedChange[];
+}
+
+let watches: ScriptedWatches;
+let sharing: WatchSharing;
+let ada: Seen;
+let bob: Seen;
+
+beforeEach(() => {
+  watches = new ScriptedWatches();
+  sharing = new WatchSharing();
+  ada = seenBy("ada");
+  bob = seenBy("bob");
+});
+
+afterEach(async () => {
+  await ada.observation[Symbol.asyncDispose]();
+  await bob.observation[Symbol.asyncDispose]();
+});
+
+function seenBy(componentUid: string): Seen {
+  const changes: ObservedChange[] = [];
+  const tell = (change: ObservedChange): unknown => changes.push(change);
+  return { observation: observeScripted(watches, tell, { componentUid, sharing }), changes };
+}
+
+function objectOf(owner: string, name: string, version: number): KubeObject {
+  const fieldsV1 = { "f:data": {} };
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      namespace: "ns",
+      name,
+      uid: `uid-${name}`,
+      resourceVersion: String(version),
+      labels: { [componentUidLabel]: owner },
+      managedFields: [{ manager: "knfleet-hub", operation: "Apply", fieldsV1 }],
+    },
+  };
+}
+
+function namesIn({ observation }: Seen): readonly string[] {
+  return [...observation.objects().values()].map(({ key }) => key.name).toSorted();
+}
+
+/** Both watch ConfigMaps, of which the server has these. */
+async function bothWatch(objects: readonly KubeObject[]): Promise<void> {
+  ada.observation.watch([configMaps]);
+  bob.observation.watch([configMaps]);
+  await opened(2);
+  watches.listed("ConfigMap", objects);
+  await bob.observation.synced(signal);
+}
+
+/** So many watches were opened, and the last one is open. */
+async function opened(count: number, kind = "ConfigMap"): Promise<void> {
+  await vi.waitFor(() => expect(watches.opened(kind)).toHaveLength(count), 30_000);
+  await vi.waitFor(() => expect(watches.isOpen(kind)).toBe(true), 30_000);
+}
+
+describe("two components on one cluster", () => {
+  test("share one watch a kind, and each sees what is its own", async () => {
+    await bothWatch([objectOf("ada", "a", 5), objectOf("bob", "b", 6)]);
+    const selectors = watches.opened("ConfigMap").map(({ ref }) => ref.labelSelector);
+    expect(selectors).toEqual([
+      "knfleet.dev/component-uid=ada",
+      "knfleet.dev/component-uid in (ada,bob)",
+    ]);
+    expect(watches.openCount()).toBe(1);
+    expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]);
+    watches.send("ConfigMap", { type: "DELETED", object: objectOf("bob", "b", 7) });
+    await vi.waitFor(() => expect(bob.changes).toMatchObject([{ key: { name: "b" } }]), 30_000);
+    expect(ada.changes).toEqual([]);
+  });
+
+  test("are each told of all there is, also who comes when the other one knows it", async () => {
+    ada.observation.watch([configMaps]);
+    watches.listed("ConfigMap", [objectOf("ada", "a", 5)]);
+    await ada.observation.synced(signal);
+    bob.observation.watch([configMaps]);
+    await opened(2);
+    expect(namesIn(ada)).toEqual(["a"]);
+    expect(ada.observation.live()).toEqual([configMaps]);
+    expect(bob.observation.pending()).toEqual([configMaps]);
+    watches.listed("ConfigMap", [objectOf("ada", "a", 5), objectOf("bob", "b", 6)], "101");
+    await bob.observation.synced(signal);
+    expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]);
+    expect([ada.changes, bob.changes]).toEqual([[], []]);
+  });
+
+  test("lose nothing of what was written while the list was read that the other one's coming asked for", async () => {
+    ada.observation.watch([configMaps]);
+    watches.listed("ConfigMap", [objectOf("ada", "old", 5)]);
+    await ada.observation.synced(signal);
+    bob.observation.watch([configMaps]);
+    await opened(2);
+    ada.observation.note([sightingOf(objectOf("ada", "new", 120), "knfleet-hub")]);
+    watches.listed("ConfigMap", [], "110");
+    await bob.observation.synced(signal);
+    expect(namesIn(ada)).toEqual(["new"]);
+    expect(ada.changes).toMatchObject([{ kind: "object", key: { name: "old" } }]);
+  });
+
+  test("see an object go that gets the other one's label, and come", async () => {
+    await bothWatch([objectOf("ada", "a", 5)]);
+    watches.send("ConfigMap", { type: "MODIFIED", object: objectOf("bob", "a", 101) });
+    await vi.waitFor(() => expect(namesIn(bob)).toEqual(["a"]), 30_000);
+    expect(namesIn(ada)).toEqual([]);
+    expect(ada.changes).toMatchObject([{ kind: "object", key: { name: "a" } }]);
+  });
+
+  test("both see CRDs, which belong to none", async () => {
+    ada.observation.watch([definitions]);
+    bob.observation.watch([definitions]);
+    await opened(2, "CustomResourceDefinition");
+    const { apiVersion, kind } = definitions;
+    const { namespace: _, labels: __, ...metadata } = objectOf("", "crd", 5).metadata;
+    watches.listed("CustomResourceDefinition", [{ apiVersion, kind, metadata }]);
+    await bob.observation.synced(signal);
+    expect([namesIn(ada), namesIn(bob)]).toEqual([["crd"], ["crd"]]);
+  });
+
+  test("both hear that they may not watch, and that they may again", async () => {
+    await bothWatch([]);
+    watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot list"));
+    await vi.waitFor(() => expect(bob.observation.refused().size).toBe(1), 30_000);
+    expect(ada.observation.refused().size).toBe(1);
+    ada.observation.watch([configMaps]);
+    await opened(3);
+    watches.listed("ConfigMap", [objectOf("bob", "b", 6)], "130");
+    await ada.observation.synced(signal);
+    expect([ada.observation.refused().size, bob.observation.refused().size]).toEqual([0, 0]);
+    expect([namesIn(ada), namesIn(bob)]).toEqual([[], ["b"]]);
+  });
+
+  test("both lose what there was of a kind that is not served any more, and have it back with the kind", async () => {
+    await bothWatch([objectOf("ada", "a", 5), objectOf("bob", "b", 6)]);
+    watches.unserved.add("ConfigMap");
+    watches.send("ConfigMap", apiError(404, "404 page not found"));
+    await vi.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([[], []]), 30_000);
+    watches.unserved.clear();
+    ada.observation.watch([configMaps]);
+    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 30_000);
+    watches.listed("ConfigMap", [objectOf("ada", "a", 200), objectOf("bob", "b", 201)], "202");
+    await vi.waitFor(() => expect([namesIn(ada), namesIn(bob)]).toEqual([["a"], ["b"]]), 30_000);
+  });
+});
+
+describe("a component that leaves", () => {
+  test("leaves the other one its watch, which ends with the last of them", async () => {
+    await bothWatch([objectOf("ada", "a", 5), objectOf("bob", "b", 6)]);
+    await ada.observation[Symbol.asyncDispose]();
+    expect(watches.isOpen("ConfigMap")).toBe(true);
+    watches.send("ConfigMap", { type: "DELETED", object: objectOf("ada", "a", 107) });
+    watches.send("ConfigMap", { type: "DELETED", object: objectOf("bob", "b", 108) });
+    await vi.waitFor(() => expect(bob.changes).toMatchObject([{ key: { name: "b" } }]), 30_000);
+    expect(ada.changes).toEqual([]);
+    await bob.observation[Symbol.asyncDispose]();
+    await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 30_000);
+  });
+
+  test("may come back, and is told what changed meanwhile", async () => {
+    await bothWatch([objectOf("ada", "a", 5)]);
+    ada.observation.watch([]);
+    expect(namesIn(ada)).toEqual([]);
+    watches.send("ConfigMap", { type: "MODIFIED", object: objectOf("ada", "a", 107) });
+    ada.observation.watch([configMaps]);
+    await opened(3);
+    watches.listed("ConfigMap", [objectOf("ada", "a", 107), objectOf("ada", "c", 108)], "108");
+    await ada.observation.synced(signal);
+    expect(namesIn(ada)).toEqual(["a", "c"]);
+    expect(watches.openCount()).toBe(1);
+  });
+});
+
+test("components over two clients share nothing", async () => {
+  ada.observation.watch([configMaps]);
+  const elsewhere = new ScriptedWatches();
+  await using other = observeScripted(elsewhere, () => undefined, { componentUid: "bob", sharing });
+  other.watch([configMaps]);
+  expect([watches.openCount(), elsewhere.openCount()]).toEqual([1, 1]);
+});
