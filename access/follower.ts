@@ -4,14 +4,12 @@
  */
 export class Follower implements Disposable {
   readonly #controller = new AbortController();
-  /** The signal that is followed; its own where there is no other. */
-  readonly outer: AbortSignal;
+  readonly #outer: AbortSignal;
   readonly #follow: () => void;
 
-  constructor(outer?: AbortSignal) {
-    this.outer = outer ?? this.#controller.signal;
-    this.#follow = () => this.abort(this.outer.reason);
-    if (outer === undefined) return;
+  constructor(outer: AbortSignal) {
+    this.#outer = outer;
+    this.#follow = () => this.abort(outer.reason);
     if (outer.aborted) this.#follow();
     else outer.addEventListener("abort", this.#follow, { once: true });
   }
@@ -26,6 +24,6 @@ export class Follower implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.outer.removeEventListener("abort", this.#follow);
+    this.#outer.removeEventListener("abort", this.#follow);
   }
 }

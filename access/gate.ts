@@ -2,7 +2,6 @@ import { abortable } from "./abortable.ts";
 import { ConnectionError } from "./api-error.ts";
 import { Follower } from "./follower.ts";
 import type { AuthorizedRequest, Requester } from "./requester.ts";
-import type { StreamedBody } from "./streamed-answer.ts";
 import type { TransportAnswer, TransportRequest, TransportStream } from "./transport.ts";
 
 /**
@@ -19,6 +18,7 @@ export class Gate implements Requester {
   /** What ends each watch that runs. */
   readonly #running = new Set<Follower>();
   #heard = 0;
+  readonly #hear = (): void => void (this.#heard += 1);
   readonly #inFlight = new Set<Follower>();
 
   /** `onDoubt` is called when a watch could not be opened, by an answer that may be somebody else's in place of the server. */
@@ -93,32 +93,20 @@ export class Gate implements Requester {
       following[Symbol.dispose]();
     };
     try {
-      const answer = await this.#inner.stream(request, silenceMs, following.signal);
+      const heard = { ...request, onHeard: this.#hear };
+      const answer = await this.#inner.stream(heard, silenceMs, following.signal);
       if (isDoubtful(answer.status)) this.#onDoubt();
       this.#heard += 1;
-      return this.#listened(answer, dispose);
+      const end = (): void => {
+        dispose();
+        answer[Symbol.dispose]();
+      };
+      return { ...answer, [Symbol.dispose]: end };
     } catch (error) {
       dispose();
       if (error instanceof ConnectionError) this.#onDoubt();
       throw this.#explained(error, signal);
     }
-  }
-
-  #listened(answer: TransportStream & Disposable, onEnd: () => void): TransportStream & Disposable {
-    const body: StreamedBody = {
-      next: async () => {
-        const result = await answer.body.next();
-        if (result.done !== true) this.#heard += 1;
-        return result;
-      },
-      return: () => answer.body.return(),
-      [Symbol.asyncIterator]: () => body,
-    };
-    const dispose = (): void => {
-      onEnd();
-      answer[Symbol.dispose]();
-    };
-    return { ...answer, body, [Symbol.dispose]: dispose };
   }
 
   #explained(error: unknown, signal: AbortSignal): unknown {

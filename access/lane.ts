@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-import { type buildConnector, type Dispatcher, Pool } from "undici";
+import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 
 import { abortable } from "./abortable.ts";
 import { type ConnectTimes, timedConnector } from "./connect-times.ts";
@@ -33,8 +33,8 @@ export class Lane {
   readonly #origin: string;
   readonly #options: LaneOptions;
   readonly #mayWrite: MayWrite;
-  #pool: Pool;
-  /** The pool, with a last look at each request. */
+  #pool: Dispatcher;
+  /** The same with a last look at each request. */
   #sender: Dispatcher;
   #http2: boolean;
   /** Every connection that is not closed yet, and when it is. */
@@ -64,15 +64,15 @@ export class Lane {
     );
   }
 
-  /** The same for an answer that goes on and on; the signal ends it also then. */
+  /** The same for an answer that goes on and on; the signal ends it also then. `timeoutMs`: until it begins. */
   stream(
-    options: Dispatcher.DispatchOptions,
+    { timeoutMs, ...options }: Dispatcher.DispatchOptions & { readonly timeoutMs: number },
     reader: StreamReader,
     signal: AbortSignal,
   ): Promise<StreamedHead & { readonly body: StreamedBody }> {
     return this.#sent(options, async () => {
       const body = new StreamedAnswer(signal, reader);
-      const head = await body.begin(this.#sender, options);
+      const head = await body.begin(this.#sender, options, timeoutMs);
       return { ...head, body };
     });
   }
@@ -119,7 +119,7 @@ export class Lane {
   }
 
   /** A request may wait in the pool for its connection, and the whole process may be paused meanwhile. */
-  #guarded(pool: Pool): Dispatcher {
+  #guarded(pool: Dispatcher): Dispatcher {
     return pool.compose((dispatch) => (options, handler) => {
       const start = handler.onRequestStart?.bind(handler);
       // Called when the request is about to be written; what it throws becomes the request's error.
@@ -139,11 +139,10 @@ export class Lane {
     return { mayGoOn: () => !this.#hasWritten || mayWrite() };
   }
 
-  #newPool(): Pool {
+  #newPool(): Dispatcher {
     const http2 = this.#http2;
-    return new Pool(this.#origin, {
+    const options = {
       allowH2: http2,
-      connections: http2 ? 1 : laneSize,
       // More than one, or new requests hang behind old streams after a GOAWAY. Spec: engine-facts.md 2.
       pipelining: http2 ? 100 : 1,
       keepAliveTimeout: 80_000,
@@ -160,7 +159,11 @@ export class Lane {
           this.#options.onConnect,
         ),
       ),
-    });
+    };
+    // A pool of one takes 16 kB more.
+    return http2
+      ? new Client(this.#origin, options)
+      : new Pool(this.#origin, { ...options, connections: laneSize });
   }
 
   #known(connect: buildConnector.connector): buildConnector.connector {

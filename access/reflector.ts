@@ -3,7 +3,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { interned } from "../api/interned.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { ApiError } from "./api-error.ts";
-import { Follower } from "./follower.ts";
 import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
 
 /** What is known of a collection, kept up to date. Keys are `namespace/name`, or `name` without a namespace. */
@@ -59,12 +58,14 @@ export class Reflector implements Disposable {
   readonly #options: ReflectorOptions;
   readonly #handlers: ReflectorHandlers;
   readonly #objects = new Map<string, KubeObject>();
-  // There are some forty reflectors for each spoke: a composed signal would take three times the memory of a follower.
-  readonly #end: Follower;
+  readonly #outer: AbortSignal | undefined;
+  readonly #onEnd = (): void => this.#stop(this.#outer?.reason);
+  /** It was stopped. */
+  #stopped: { readonly reason: unknown } | undefined;
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   /** Ends the attempt that runs, or the wait for the next one, for a new list. */
-  #attempt: Follower;
+  #attempt = new AbortController();
   #refreshed: PromiseWithResolvers<void> | undefined;
   #version: string | undefined;
   /** Also while the collection is listed anew. */
@@ -79,15 +80,10 @@ export class Reflector implements Disposable {
     this.#handlers = handlers;
     // Nobody has to wait for it.
     this.#synced.promise.catch(() => undefined);
-    this.#end = new Follower(signal);
-    const end = this.#end.signal;
-    this.#attempt = new Follower(end);
-    const ended = (): void => {
-      this.#synced.reject(end.reason);
-      this.#refreshed?.reject(end.reason);
-    };
-    end.addEventListener("abort", ended, { once: true });
-    if (end.aborted) ended();
+    this.#outer = signal;
+    // Not a signal that is composed of both: there are some twenty-five reflectors for each spoke.
+    signal?.addEventListener("abort", this.#onEnd, { once: true });
+    if (signal?.aborted === true) this.#onEnd();
     else void this.#run();
   }
 
@@ -105,8 +101,7 @@ export class Reflector implements Disposable {
    * not older than this call; rejects when the reflector is stopped before.
    */
   refresh(): Promise<void> {
-    const { signal } = this.#end;
-    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped.reason);
     this.#refreshed ??= Promise.withResolvers();
     this.#attempt.abort(new DOMException("The collection is read anew", "AbortError"));
     return this.#refreshed.promise;
@@ -121,12 +116,20 @@ export class Reflector implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#end.abort(new DOMException("The reflector was stopped", "AbortError"));
-    this.#end[Symbol.dispose]();
+    this.#stop(new DOMException("The reflector was stopped", "AbortError"));
+  }
+
+  #stop(reason: unknown): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = { reason };
+    this.#outer?.removeEventListener("abort", this.#onEnd);
+    this.#synced.reject(reason);
+    this.#refreshed?.reject(reason);
+    this.#attempt.abort(reason);
   }
 
   async #run(): Promise<void> {
-    const stopped = (): boolean => this.#end.signal.aborted;
+    const stopped = (): boolean => this.#stopped !== undefined;
     let failures = 0;
     while (!stopped()) {
       if (this.#attempt.signal.aborted) {
@@ -134,8 +137,7 @@ export class Reflector implements Disposable {
         this.#seen = undefined;
         failures = 0;
       }
-      this.#attempt[Symbol.dispose]();
-      this.#attempt = new Follower(this.#end.signal);
+      this.#attempt = new AbortController();
       const { signal } = this.#attempt;
       const started = performance.now();
       let failed = false;

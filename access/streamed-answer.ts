@@ -31,6 +31,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   readonly #onAbort = (): void => this.#abort(this.#signal.reason);
   /** Somebody waits for the beginning. */
   #head: PromiseWithResolvers<StreamedHead> | undefined;
+  #late: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Buffer[] = [];
   #waitingBytes = 0;
@@ -45,10 +46,18 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Sends the request. Resolves when the answer begins; rejects with undici's error or the reason of the signal. */
-  begin(sender: Dispatcher, options: Dispatcher.DispatchOptions): Promise<StreamedHead> {
+  /**
+   * Sends the request. Resolves when the answer begins; rejects with undici's error, the reason of the signal, or a TimeoutError when it has not
+   * begun within `timeoutMs`.
+   */
+  begin(
+    sender: Dispatcher,
+    options: Dispatcher.DispatchOptions,
+    timeoutMs: number,
+  ): Promise<StreamedHead> {
     this.#head = Promise.withResolvers();
     const { promise } = this.#head;
+    this.#late = setTimeout(() => this.#abort(tooLate()), timeoutMs);
     if (this.#signal.aborted) this.#onAbort();
     else sender.dispatch(options, this);
     return promise;
@@ -64,6 +73,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     if (statusCode < 200) return;
     // Kept by undici for as long as the answer goes on.
     if (this.#controller !== undefined) this.#controller.rawHeaders = null;
+    this.#clear();
     this.#head?.resolve({ statusCode, headers });
     this.#head = undefined;
   }
@@ -128,6 +138,7 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
   #finish(end: End): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    this.#clear();
     this.#signal.removeEventListener("abort", this.#onAbort);
     if (end.kind === "done") {
       this.#answer({ done: true, value: undefined });
@@ -139,10 +150,19 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     this.#awaited = undefined;
   }
 
+  #clear(): void {
+    clearTimeout(this.#late);
+    this.#late = undefined;
+  }
+
   #answer(chunk: Chunk): void {
     this.#awaited?.resolve(chunk);
     this.#awaited = undefined;
   }
+}
+
+function tooLate(): DOMException {
+  return new DOMException("The deadline has passed", "TimeoutError");
 }
 
 function givenUp(): Error {

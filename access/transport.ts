@@ -26,6 +26,8 @@ export interface TransportRequest {
   readonly verb: string;
   /** How long the server may take until its answer begins. */
   readonly timeoutMs: number;
+  /** Called for each part of an answer that is streamed. */
+  readonly onHeard?: () => void;
   /** Sent over a connection that is made for it and ends with it. */
   readonly ownConnection?: boolean;
   /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
@@ -115,9 +117,10 @@ export class Transport implements AsyncDisposable {
     using deadline = new Deadline(signal, request.timeoutMs);
     await using own = request.ownConnection === true ? this.#ownLane() : undefined;
     const lane = own?.lane ?? this.#lanes[0];
-    const answer = await this.#open<ReadableBody>(request, deadline, (options) =>
+    const answer = await this.#open<ReadableBody>(request, signal, (options) =>
       lane.request({ ...options, bodyTimeout: progressTimeoutMs }, deadline.signal),
     );
+    deadline.clear();
     try {
       const text = await this.#readAll(request, answer.body);
       if (answer.status === 429) this.#requests.shrink();
@@ -135,7 +138,6 @@ export class Transport implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<TransportStream & Disposable> {
     const place = await this.#streams.enter(signal);
-    const deadline = new Deadline(signal, request.timeoutMs);
     const lane = this.#laneForStream();
     lane.streams += 1;
     let body: StreamedBody | undefined;
@@ -146,16 +148,19 @@ export class Transport implements AsyncDisposable {
       void body?.return();
       lane.streams -= 1;
       place[Symbol.dispose]();
-      deadline[Symbol.dispose]();
     };
     const count = this.#options.counters.of(request.verb);
     const reader: StreamReader = {
-      onBytes: (bytes) => (count.receivedBytes += bytes),
+      onBytes: (bytes) => {
+        count.receivedBytes += bytes;
+        request.onHeard?.();
+      },
       explain: (error) => this.#failure(error, signal),
     };
     try {
-      const answer = await this.#open<StreamedBody>(request, deadline, (options) =>
-        lane.stream({ ...options, bodyTimeout: silenceMs }, reader, deadline.signal),
+      const { timeoutMs } = request;
+      const answer = await this.#open<StreamedBody>(request, signal, (options) =>
+        lane.stream({ ...options, timeoutMs, bodyTimeout: silenceMs }, reader, signal),
       );
       body = answer.body;
       return { ...answer, [Symbol.dispose]: dispose };
@@ -184,7 +189,7 @@ export class Transport implements AsyncDisposable {
 
   async #open<Body extends ReadableBody | StreamedBody>(
     request: TransportRequest,
-    deadline: Deadline,
+    signal: AbortSignal,
     open: Opening<Body>,
   ): Promise<Omit<TransportStream, "body"> & { readonly body: Body }> {
     const count = this.#options.counters.of(request.verb);
@@ -198,8 +203,7 @@ export class Transport implements AsyncDisposable {
         body: request.body ?? null,
         headersTimeout: request.timeoutMs,
       });
-      const answer = await this.#ended(request, answering, deadline.outer);
-      deadline.clear();
+      const answer = await this.#ended(request, answering, signal);
       const { statusCode: status, headers, body } = answer;
       if (status >= 300 && status < 400) {
         await dropped(body);
@@ -211,7 +215,7 @@ export class Transport implements AsyncDisposable {
       const contentType = headerOf(headers["content-type"]) ?? "";
       return { status, contentType, retryAfter: headerOf(headers["retry-after"]), body };
     } catch (error) {
-      throw this.#failure(error, deadline.outer);
+      throw this.#failure(error, signal);
     }
   }
 

@@ -129,11 +129,8 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     }
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      this.#pending.push(chunk.subarray(start, end));
+      this.#lines.push(this.#lineTo(chunk.subarray(start, end)));
       start = end + 1;
-      this.#lines.push(Buffer.concat(this.#pending).toString("utf8"));
-      this.#pending = [];
-      this.#pendingBytes = 0;
     }
     if (start === chunk.length) return;
     this.#pending.push(chunk.subarray(start));
@@ -141,6 +138,14 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     if (this.#pendingBytes <= maxLineBytes) return;
     const { server } = this.#watched;
     throw new ConnectionError("other", `${server} sent a watch event of more than 32 MiB`);
+  }
+
+  #lineTo(end: Buffer): string {
+    if (this.#pending.length === 0) return end.toString("utf8");
+    const line = Buffer.concat([...this.#pending, end]).toString("utf8");
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    return line;
   }
 }
 

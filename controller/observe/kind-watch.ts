@@ -5,7 +5,7 @@ import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { missingRightIn } from "../missing-right.ts";
 import { FailureRow } from "./failure-row.ts";
-import type { KindSubscription, SharedWatches } from "./shared-watches.ts";
+import type { KindSubscription, SharedWatches, SharedWatchHandlers } from "./shared-watches.ts";
 
 export interface KindWatchOptions {
   readonly watches: Pick<SharedWatches, "subscribe">;
@@ -31,7 +31,7 @@ const toleratedFailures = 1;
 const mostFailures = 2;
 
 /** The watch of one kind of an installation, and the question whether its first list has arrived. */
-export class KindWatch implements Disposable {
+export class KindWatch implements SharedWatchHandlers, Disposable {
   readonly #options: KindWatchOptions;
   readonly #handlers: KindWatchHandlers;
   #subscription: KindSubscription;
@@ -120,21 +120,19 @@ export class KindWatch implements Disposable {
 
   #start(): KindSubscription {
     const { watches, resource, componentUid } = this.#options;
-    return watches.subscribe(
-      { resource, componentUid },
-      {
-        onObject: (object) => {
-          this.#failures.end();
-          this.#handlers.onObject(object);
-        },
-        onGone: this.#handlers.onGone,
-        onListed: (listing) => this.#listed(listing),
-        onError: (error) => this.#failed(error),
-      },
-    );
+    return watches.subscribe({ resource, componentUid }, this);
   }
 
-  #listed(listing: Listing): void {
+  onObject(object: KubeObject): void {
+    this.#failures.end();
+    this.#handlers.onObject(object);
+  }
+
+  onGone(object: KubeObject): void {
+    this.#handlers.onGone(object);
+  }
+
+  onListed(listing: Listing): void {
     this.#failures.end();
     this.#isServed = true;
     this.#refusal = undefined;
@@ -147,7 +145,7 @@ export class KindWatch implements Disposable {
     this.#handlers.onTurn();
   }
 
-  #failed(error: unknown): void {
+  onError(error: unknown): void {
     this.#handlers.onError(error);
     this.#failures.add(error);
     if (error instanceof ApiError && error.status === 404) {
@@ -186,8 +184,7 @@ export class KindWatch implements Disposable {
   // A verdict that was a failure is replaced: who asks from now on hears the good news.
   #settle(): void {
     this.#settled.resolve();
-    this.#settled = openVerdict();
-    this.#settled.resolve();
+    this.#settled = settledVerdict;
   }
 
   #newsIn(error: unknown): unknown {
@@ -198,6 +195,13 @@ export class KindWatch implements Disposable {
     return isNews ? error : undefined;
   }
 }
+
+// There is one for each kind of each component of each spoke.
+const settledVerdict: PromiseWithResolvers<void> = {
+  promise: Promise.resolve(),
+  resolve: () => undefined,
+  reject: () => undefined,
+};
 
 function openVerdict(): PromiseWithResolvers<void> {
   const verdict = Promise.withResolvers<void>();

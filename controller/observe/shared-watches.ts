@@ -129,12 +129,12 @@ export class KindSubscription implements Disposable {
   }
 
   listed(listing: Listing): void {
-    const { onObject, onListed } = this.#subscriber.handlers;
+    const { handlers } = this.#subscriber;
     if (!this.#isTold) {
       this.#isTold = true;
-      for (const object of this.objects()) onObject(object);
+      for (const object of this.objects()) handlers.onObject(object);
     }
-    onListed(listing);
+    handlers.onListed(listing);
   }
 
   #sees(object: KubeObject): boolean {

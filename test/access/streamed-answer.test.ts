@@ -20,16 +20,10 @@ interface Streaming {
 async function streaming(answer: StubAnswer, server: { readonly http1?: boolean } = {}) {
   const api = await stub(() => answer, server);
   const abort = new AbortController();
-  const lane = new Lane(api.server, {
-    endpoint: { server: api.server, caPem: authority.certificatePem },
-    connectTimeoutMs: 5_000,
-    signal: new AbortController().signal,
-    onBroken: () => undefined,
-  });
-  onTestFinished(() => lane.destroy(new Error("The test is over")));
+  const lane = laneTo(api.server);
   let bytes = 0;
   const { body, statusCode } = await lane.stream(
-    { method: "GET", path: "/watch", headers: {}, headersTimeout: 60_000, bodyTimeout: 60_000 },
+    { method: "GET", path: "/watch", headers: {}, timeoutMs: 60_000, bodyTimeout: 60_000 },
     {
       onBytes: (more) => (bytes += more),
       explain: (cause) => new Error("Explained", { cause }),
@@ -38,6 +32,18 @@ async function streaming(answer: StubAnswer, server: { readonly http1?: boolean 
   );
   const scene: Streaming = { lane, body, statusCode, arrived: () => bytes, abort };
   return scene;
+}
+
+/** A connection of the running test. */
+function laneTo(server: string): Lane {
+  const lane = new Lane(server, {
+    endpoint: { server, caPem: authority.certificatePem },
+    connectTimeoutMs: 5_000,
+    signal: new AbortController().signal,
+    onBroken: () => undefined,
+  });
+  onTestFinished(() => lane.destroy(new Error("The test is over")));
+  return lane;
 }
 
 describe.each([{ http1: false }, { http1: true }])("a streamed answer (http1 $http1)", (server) => {
@@ -99,9 +105,20 @@ describe.each([{ http1: false }, { http1: true }])("a streamed answer (http1 $ht
   });
 });
 
+test("a stream that does not begin in time is a timeout", async () => {
+  const api = await stub(() => ({ hang: true }));
+  const lane = laneTo(api.server);
+  const options = { method: "GET", path: "/silent", headers: {}, timeoutMs: 50 } as const;
+  const reader = { onBytes: () => undefined, explain: (error: unknown) => error };
+  const { signal } = new AbortController();
+  await expect(lane.stream(options, reader, signal)).rejects.toMatchObject({
+    name: "TimeoutError",
+  });
+});
+
 test("a stream whose signal was aborted before is not sent", async () => {
   const { lane } = await streaming({ body: "{}" });
-  const options = { method: "GET", path: "/never", headers: {} } as const;
+  const options = { method: "GET", path: "/never", headers: {}, timeoutMs: 60_000 } as const;
   const reader = { onBytes: () => undefined, explain: (error: unknown) => error };
   const reason = new Error("Too late");
   await expect(lane.stream(options, reader, AbortSignal.abort(reason))).rejects.toBe(reason);
