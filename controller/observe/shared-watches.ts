@@ -56,19 +56,16 @@ export class SharedWatches {
   ): KindSubscription {
     const id = `${resource.apiVersion}/${resource.plural}`;
     const subscriber = { labels: { [componentUidLabel]: componentUid }, handlers };
-    const open = this.#kinds.get(id);
-    if (open !== undefined) return open.join(subscriber);
-    const kind = new SharedKind(
-      {
+    const kind =
+      this.#kinds.get(id) ??
+      new SharedKind({
         client: this.#client,
         resource,
         onKept: (kept, object) => this.#sightings.set(kept, sightingOf(object, this.#fieldManager)),
         onUnused: () => this.#kinds.delete(id),
-      },
-      subscriber,
-    );
+      });
     this.#kinds.set(id, kind);
-    return kind.first;
+    return kind.join(subscriber);
   }
 
   /** The record of an object that a handler was called with, or that a subscription holds. */
@@ -154,25 +151,52 @@ interface SharedKindOptions {
 class SharedKind {
   /** CRDs outlive their installation and may serve two: they carry a label that belongs to none. */
   readonly isOfAll: boolean;
-  readonly first: KindSubscription;
+  readonly #options: SharedKindOptions;
   readonly #subscriptions = new Set<KindSubscription>();
-  readonly #reflector: Reflector;
-  readonly #onUnused: () => unknown;
   /** With another selector for who joins; a watch that goes on has to have the one that it began with. */
   readonly #ref: { readonly resource: ResourceType; labelSelector: string };
+  /** Runs while there are subscriptions. */
+  #reflector: Reflector | undefined;
 
-  constructor({ client, resource, onKept, onUnused }: SharedKindOptions, first: Subscriber) {
+  constructor(options: SharedKindOptions) {
+    const { resource } = options;
+    this.#options = options;
     this.isOfAll = resource.kind === "CustomResourceDefinition";
-    this.#onUnused = onUnused;
-    this.first = new KindSubscription(this, first, true);
-    this.#subscriptions.add(this.first);
-    this.#ref = { resource, labelSelector: this.#selector() };
+    this.#ref = { resource, labelSelector: "" };
+  }
+
+  join(subscriber: Subscriber): KindSubscription {
+    const subscription = new KindSubscription(this, subscriber, this.#reflector === undefined);
+    this.#subscriptions.add(subscription);
+    this.#ref.labelSelector = this.#selector();
+    if (this.#reflector === undefined) this.#reflector = this.#watched();
+    // It is told through the handlers.
+    else this.#reflector.refresh().catch(() => undefined);
+    return subscription;
+  }
+
+  leave(subscription: KindSubscription): void {
+    if (!this.#subscriptions.delete(subscription) || this.#subscriptions.size > 0) return;
+    this.#reflector?.[Symbol.dispose]();
+    this.#options.onUnused();
+  }
+
+  get(key: string): KubeObject | undefined {
+    return this.#reflector?.get(key);
+  }
+
+  objects(): Iterable<KubeObject> {
+    return this.#reflector?.values() ?? [];
+  }
+
+  #watched(): Reflector {
+    const { client, resource, onKept } = this.#options;
     const keep = (object: KubeObject): KubeObject => {
       const kept = isWorkload(object) ? withoutBulk(object) : this.#nameOf(object);
       onKept(kept, object);
       return kept;
     };
-    this.#reflector = new Reflector(
+    return new Reflector(
       { client, ref: this.#ref, metadataOnly: !isWorkload(resource), keep },
       {
         onChange: (object, before) => this.#each((one) => one.changed(object, before)),
@@ -181,29 +205,6 @@ class SharedKind {
         onError: (error) => this.#each((one) => one.failed(error)),
       },
     );
-  }
-
-  join(subscriber: Subscriber): KindSubscription {
-    const subscription = new KindSubscription(this, subscriber, false);
-    this.#subscriptions.add(subscription);
-    this.#ref.labelSelector = this.#selector();
-    // It is told through the handlers.
-    this.#reflector.refresh().catch(() => undefined);
-    return subscription;
-  }
-
-  leave(subscription: KindSubscription): void {
-    if (!this.#subscriptions.delete(subscription) || this.#subscriptions.size > 0) return;
-    this.#reflector[Symbol.dispose]();
-    this.#onUnused();
-  }
-
-  get(key: string): KubeObject | undefined {
-    return this.#reflector.get(key);
-  }
-
-  objects(): Iterable<KubeObject> {
-    return this.#reflector.values();
   }
 
   // Labels that are equal are kept once.
