@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
+import { type buildConnector, type Dispatcher, Pool } from "undici";
 
 import { abortable } from "./abortable.ts";
 import { type ConnectTimes, timedConnector } from "./connect-times.ts";
@@ -33,8 +33,8 @@ export class Lane {
   readonly #origin: string;
   readonly #options: LaneOptions;
   readonly #mayWrite: MayWrite;
-  #pool: Dispatcher;
-  /** The same with a last look at each request. */
+  #pool: Pool;
+  /** The pool, with a last look at each request. */
   #sender: Dispatcher;
   #http2: boolean;
   /** Every connection that is not closed yet, and when it is. */
@@ -119,7 +119,7 @@ export class Lane {
   }
 
   /** A request may wait in the pool for its connection, and the whole process may be paused meanwhile. */
-  #guarded(pool: Dispatcher): Dispatcher {
+  #guarded(pool: Pool): Dispatcher {
     return pool.compose((dispatch) => (options, handler) => {
       const start = handler.onRequestStart?.bind(handler);
       // Called when the request is about to be written; what it throws becomes the request's error.
@@ -139,10 +139,12 @@ export class Lane {
     return { mayGoOn: () => !this.#hasWritten || mayWrite() };
   }
 
-  #newPool(): Dispatcher {
+  #newPool(): Pool {
     const http2 = this.#http2;
-    const options = {
+    // Also for one connection: what waits for a connection that cannot be made is given up by a pool only.
+    return new Pool(this.#origin, {
       allowH2: http2,
+      connections: http2 ? 1 : laneSize,
       // More than one, or new requests hang behind old streams after a GOAWAY. Spec: engine-facts.md 2.
       pipelining: http2 ? 100 : 1,
       keepAliveTimeout: 80_000,
@@ -159,11 +161,7 @@ export class Lane {
           this.#options.onConnect,
         ),
       ),
-    };
-    // A pool of one takes 16 kB more.
-    return http2
-      ? new Client(this.#origin, options)
-      : new Pool(this.#origin, { ...options, connections: laneSize });
+    });
   }
 
   #known(connect: buildConnector.connector): buildConnector.connector {

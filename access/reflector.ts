@@ -31,6 +31,8 @@ export interface ReflectorOptions {
   readonly metadataOnly?: boolean;
   /** What to keep of an object, to save memory; must keep metadata. */
   readonly keep?: (object: KubeObject) => KubeObject;
+  /** The version that was known of the collection before, by another reflector. */
+  readonly after?: string;
   /** Longest wait between two attempts after failures in ms; default 30,000. */
   readonly maxBackoffMs?: number;
 }
@@ -69,7 +71,7 @@ export class Reflector implements Disposable {
   #refreshed: PromiseWithResolvers<void> | undefined;
   #version: string | undefined;
   /** Also while the collection is listed anew. */
-  #lastVersion = "";
+  #lastVersion: string;
   /** Without WatchList support in the server the collection is listed in pages. */
   #listsFirst = false;
   /** Keys seen since a relist began; undefined while there is none. */
@@ -78,6 +80,7 @@ export class Reflector implements Disposable {
   constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal?: AbortSignal) {
     this.#options = options;
     this.#handlers = handlers;
+    this.#lastVersion = options.after ?? "";
     // Nobody has to wait for it.
     this.#synced.promise.catch(() => undefined);
     this.#outer = signal;
@@ -105,6 +108,11 @@ export class Reflector implements Disposable {
     this.#refreshed ??= Promise.withResolvers();
     this.#attempt.abort(new DOMException("The collection is read anew", "AbortError"));
     return this.#refreshed.promise;
+  }
+
+  /** The last version that was known of the collection; empty when there is none. */
+  get lastVersion(): string {
+    return this.#lastVersion;
   }
 
   get(key: string): KubeObject | undefined {

@@ -141,6 +141,8 @@ export class StreamedAnswer implements Dispatcher.DispatchHandler, StreamedBody 
     this.#clear();
     this.#signal.removeEventListener("abort", this.#onAbort);
     if (end.kind === "done") {
+      this.#head?.reject(givenUp());
+      this.#head = undefined;
       this.#answer({ done: true, value: undefined });
       return;
     }

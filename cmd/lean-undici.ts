@@ -5,7 +5,6 @@ import type { Plugin } from "rolldown";
 /** What `access/` takes of undici, and the file of undici that it comes from. */
 const parts: Readonly<Record<string, string>> = {
   Agent: "./lib/dispatcher/agent.js",
-  Client: "./lib/dispatcher/client.js",
   Pool: "./lib/dispatcher/pool.js",
   buildConnector: "./lib/core/connect.js",
 };

@@ -111,16 +111,18 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   }
 
   #restart(): void {
+    const { version } = this.#subscription;
     this.#subscription[Symbol.dispose]();
     this.#failures.end();
     this.#isServed = true;
     this.#holdsList = false;
-    this.#subscription = this.#start();
+    this.#subscription = this.#start(version);
   }
 
-  #start(): KindSubscription {
+  #start(after?: string): KindSubscription {
     const { watches, resource, componentUid } = this.#options;
-    return watches.subscribe({ resource, componentUid }, this);
+    const known = after === undefined ? {} : { after };
+    return watches.subscribe({ resource, componentUid, ...known }, this);
   }
 
   onObject(object: KubeObject): void {

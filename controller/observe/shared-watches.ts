@@ -51,7 +51,7 @@ export class SharedWatches {
 
   /** Watches one kind for one component until the answer is disposed. */
   subscribe(
-    { resource, componentUid }: { readonly resource: ResourceType; readonly componentUid: string },
+    { resource, componentUid, after }: Wanted,
     handlers: SharedWatchHandlers,
   ): KindSubscription {
     const id = `${resource.apiVersion}/${resource.plural}`;
@@ -64,14 +64,22 @@ export class SharedWatches {
         onKept: (kept, object) => this.#sightings.set(kept, sightingOf(object, this.#fieldManager)),
         onUnused: () => this.#kinds.delete(id),
       });
+    const subscription = kind.join(subscriber, after);
     this.#kinds.set(id, kind);
-    return kind.join(subscriber);
+    return subscription;
   }
 
   /** The record of an object that a handler was called with, or that a subscription holds. */
   sightingOf(kept: KubeObject): ObservedObject | undefined {
     return this.#sightings.get(kept);
   }
+}
+
+interface Wanted {
+  readonly resource: ResourceType;
+  readonly componentUid: string;
+  /** The version of the kind that was known before; what is earlier is an older state that was restored. */
+  readonly after?: string;
 }
 
 interface Subscriber {
@@ -95,6 +103,11 @@ export class KindSubscription implements Disposable {
 
   get labels(): Subscriber["labels"] {
     return this.#subscriber.labels;
+  }
+
+  /** The last version of the kind that is known; empty when there is none. */
+  get version(): string {
+    return this.#kind.version;
   }
 
   has(key: ObjectKey): boolean {
@@ -165,11 +178,11 @@ class SharedKind {
     this.#ref = { resource, labelSelector: "" };
   }
 
-  join(subscriber: Subscriber): KindSubscription {
+  join(subscriber: Subscriber, after?: string): KindSubscription {
+    this.#ref.labelSelector = this.#selectorWith(subscriber);
     const subscription = new KindSubscription(this, subscriber, this.#reflector === undefined);
     this.#subscriptions.add(subscription);
-    this.#ref.labelSelector = this.#selector();
-    if (this.#reflector === undefined) this.#reflector = this.#watched();
+    if (this.#reflector === undefined) this.#reflector = this.#watched(after);
     // It is told through the handlers.
     else this.#reflector.refresh().catch(() => undefined);
     return subscription;
@@ -181,6 +194,10 @@ class SharedKind {
     this.#options.onUnused();
   }
 
+  get version(): string {
+    return this.#reflector?.lastVersion ?? "";
+  }
+
   get(key: string): KubeObject | undefined {
     return this.#reflector?.get(key);
   }
@@ -189,7 +206,7 @@ class SharedKind {
     return this.#reflector?.values() ?? [];
   }
 
-  #watched(): Reflector {
+  #watched(after: string | undefined): Reflector {
     const { client, resource, onKept } = this.#options;
     const keep = (object: KubeObject): KubeObject => {
       const kept = isWorkload(object) ? withoutBulk(object) : this.#nameOf(object);
@@ -197,7 +214,13 @@ class SharedKind {
       return kept;
     };
     return new Reflector(
-      { client, ref: this.#ref, metadataOnly: !isWorkload(resource), keep },
+      {
+        client,
+        ref: this.#ref,
+        metadataOnly: !isWorkload(resource),
+        keep,
+        ...(after === undefined ? {} : { after }),
+      },
       {
         onChange: (object, before) => this.#each((one) => one.changed(object, before)),
         onDelete: (object) => this.#each((one) => one.deleted(object)),
@@ -220,8 +243,9 @@ class SharedKind {
     return [...this.#subscriptions].map(({ labels }) => labels);
   }
 
-  #selector(): string {
-    const uids = this.#labelSets().map((labels) => labels[componentUidLabel] ?? "");
+  #selectorWith({ labels: more }: Subscriber): string {
+    const sets = [...this.#labelSets(), more];
+    const uids = sets.map((labels) => labels[componentUidLabel] ?? "");
     return this.isOfAll ? `${definitionLabel}=true` : componentsSelector(uids);
   }
 

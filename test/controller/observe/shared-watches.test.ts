@@ -56,6 +56,10 @@ function objectOf(owner: string, name: string, version: number): KubeObject {
   };
 }
 
+function keyNamed(name: string): unknown {
+  return expect.objectContaining({ name });
+}
+
 function namesIn({ observation }: Seen): readonly string[] {
   return [...observation.objects().values()].map(({ key }) => key.name).toSorted();
 }
@@ -188,6 +192,31 @@ describe("a component that leaves", () => {
     expect(namesIn(ada)).toEqual(["a", "c"]);
     expect(watches.openCount()).toBe(1);
   });
+});
+
+test("what was restored from an older state is told also to who lists anew because the watch failed", async () => {
+  ada.observation.watch([configMaps]);
+  watches.listed("ConfigMap", [objectOf("ada", "a", 5)], "100");
+  watches.send("ConfigMap", { type: "ADDED", object: objectOf("ada", "b", 190) });
+  await vi.waitFor(() => expect(namesIn(ada)).toEqual(["a", "b"]), 30_000);
+  watches.send("ConfigMap", apiError(503, "the server is starting"));
+  await vi.waitFor(() => expect(ada.observation.live()).toEqual([]), 30_000);
+  ada.observation.watch([configMaps]);
+  await opened(2);
+  watches.listed("ConfigMap", [objectOf("ada", "a", 5)], "150");
+  await vi.waitFor(() => expect(namesIn(ada)).toEqual(["a"]), 30_000);
+  expect(ada.changes).toContainEqual(expect.objectContaining({ key: keyNamed("b") }));
+});
+
+test("a component without a proper uid disturbs no other one", async () => {
+  ada.observation.watch([configMaps]);
+  const nobody = seenBy("no uid");
+  expect(() => nobody.observation.watch([configMaps])).toThrow("selects nothing");
+  bob.observation.watch([configMaps]);
+  await opened(2);
+  watches.listed("ConfigMap", [objectOf("bob", "b", 6)]);
+  await bob.observation.synced(signal);
+  expect(namesIn(bob)).toEqual(["b"]);
 });
 
 test("components over two clients share nothing", async () => {
