@@ -182,11 +182,14 @@ async function listedAnew(
   await proxy.line.setMode("refuse");
   await unseen();
   await proxy.line.setMode("open");
+  const begun = (): typeof proxy.requests =>
+    proxy.requests.filter(({ path }) => path.includes("sendInitialEvents=true"));
+  // A spoke that was away is asked again after some seconds; then a storm would come at once.
+  await waitFor("a watch that was told that it is too old", () => begun().length > 0);
   await delay(3_000);
-  const lists = proxy.requests.filter(({ path }) => path.includes("sendInitialEvents=true"));
+  const lists = begun();
   const kinds = new Set(lists.map(({ path }) => path.split("?")[0]));
   trial.note(`${lists.length} lists of ${kinds.size} kinds`);
-  if (kinds.size === 0) throw new Error("No watch was told that it is too old");
   if (lists.length > kinds.size * most) throw new Error(`${lists.length} lists: a storm`);
 }
 
