@@ -25,8 +25,7 @@ export async function* logStream(
     ...(tailLines === undefined ? {} : { tailLines: String(tailLines) }),
   });
   const place = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`;
-  const abort = new AbortController();
-  const stop = AbortSignal.any([signal, abort.signal]);
+  // Ended also when the consumer stops in the middle.
   using answer = await requester.stream(
     {
       method: "GET",
@@ -37,18 +36,13 @@ export async function* logStream(
       timeoutMs: headersTimeoutMs,
     },
     silenceMs,
-    stop,
+    signal,
   );
-  try {
-    if (answer.status !== 200) {
-      const text = await beginningOf(answer.body);
-      throw apiErrorOf({ ...answer, text }, `GET ${place}`);
-    }
-    yield* cutLines(answer.body);
-  } finally {
-    // Also when the consumer stops in the middle: the stream must not stay open.
-    abort.abort();
+  if (answer.status !== 200) {
+    const text = await beginningOf(answer.body);
+    throw apiErrorOf({ ...answer, text }, `GET ${place}`);
   }
+  yield* cutLines(answer.body);
 }
 
 async function* cutLines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
