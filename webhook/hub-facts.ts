@@ -10,7 +10,7 @@ import {
   operatorApiVersion,
 } from "../api/component.ts";
 import { recordAt } from "../api/fields.ts";
-import type { KubeObject } from "../api/kubernetes.ts";
+import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { createBriefMemory } from "./brief-memory.ts";
 import { providerLabel, providerTextsIn } from "./provider-maps.ts";
@@ -180,11 +180,6 @@ function lean({ apiVersion, kind, metadata, spec }: KubeObject): KubeObject {
     metadata: { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) },
     ...(clusterProfileRef === undefined ? {} : { spec: { clusterProfileRef } }),
   };
-}
-
-function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
 
 function storedOf(kind: ComponentKind, { metadata, spec }: KubeObject): StoredComponent {

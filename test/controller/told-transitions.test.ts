@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { type ProtectionReason, type Reason, reasons } from "../../api/reasons.ts";
+import { type Reason, reasons } from "../../api/reasons.ts";
 import { beginning } from "../../controller/guard/protection.ts";
 import { type Outcome, statusOf } from "../../controller/outcome.ts";
 import { happeningsOf } from "../../controller/transitions.ts";
 import { serving } from "../support/component.ts";
+import { everyProtection } from "./guard/every-protection.ts";
 
 type Applied = Extract<Outcome, { kind: "applied" }>;
 
@@ -39,16 +40,6 @@ const neverFailedWith: readonly Reason[] = [
   "RemoteClusterStale",
   "ClusterProviderClosed",
 ];
-const protections: readonly ProtectionReason[] = [
-  "Enforced",
-  "Probing",
-  "NotEnforced",
-  "BindingMissing",
-  "SharedIdentity",
-  "PolicyForbidden",
-  "NotSupported",
-  "TwinOwner",
-];
 
 function failed(reason: Reason, steps: typeof both): Outcome {
   return { kind: "failed", steps, error: new FleetError(reason, `${reason} it is`) };
@@ -79,7 +70,7 @@ const outcomes: readonly Outcome[] = [
   applied({ contested: [{ key, contestants: [], dueMs: 5_000 }] }),
   { ...complete, protection: "off" },
   { ...complete, protection: beginning },
-  ...protections.map((reason): Outcome => {
+  ...everyProtection.map((reason): Outcome => {
     return { ...complete, protection: { reason, message: `${reason} it is` } };
   }),
   ...failures,

@@ -16,7 +16,15 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { runAsAdmin } from "../support/documented-commands.ts";
 import { eventsOf } from "./history.ts";
-import { componentOf, installed, inventoryOf, leftovers, read, ready } from "./installation.ts";
+import {
+  componentOf,
+  conditionNames,
+  installed,
+  inventoryOf,
+  leftovers,
+  read,
+  ready,
+} from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
 
 // There are no pods behind the webhooks of a release, which upstream's operator would meet.
@@ -94,16 +102,8 @@ const status = { subresource: "status" } as const;
 /** Spec: knative-operator.md 2.7, 4.5. */
 function upstreamsStatus({ kind, metadata }: Component): Readonly<Record<string, unknown>> {
   const lastTransitionTime = "2026-01-01T00:00:00Z";
-  const types = [
-    "DependenciesInstalled",
-    "DeploymentsAvailable",
-    "InstallSucceeded",
-    "Ready",
-    "TargetClusterResolved",
-    "VersionMigrationEligible",
-  ];
   return {
-    conditions: types.map((type) => ({ type, status: "True", lastTransitionTime })),
+    conditions: conditionNames.map((type) => ({ type, status: "True", lastTransitionTime })),
     manifests: [`/var/run/ko/${componentKinds[kind].label}/1.23.0`],
     observedGeneration: metadata.generation,
     version: "1.23.0",

@@ -5,7 +5,17 @@ import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { eventsOf, historyOf } from "./history.ts";
-import { change, condition, create, gone, observed, read, ready, remove } from "./installation.ts";
+import {
+  change,
+  condition,
+  conditionNames,
+  create,
+  gone,
+  observed,
+  read,
+  ready,
+  remove,
+} from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
@@ -13,14 +23,6 @@ import { useScene } from "./scene.ts";
 const scene = useScene({ spokes: [{ admissionWebhooks: true }] }, ["--log-level=debug"]);
 const kind = "KnativeEventing";
 const label = "knative-eventing";
-const conditionNames = [
-  "DependenciesInstalled",
-  "DeploymentsAvailable",
-  "InstallSucceeded",
-  "Ready",
-  "TargetClusterResolved",
-  "VersionMigrationEligible",
-];
 
 /** Keeps ServiceAccounts from being written: it calls a Service that does not exist. */
 const blocker = {

@@ -22,6 +22,16 @@ export interface Wanted {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
+/** The conditions of a component that is whole, ours or upstream's. Spec: knative-operator.md 4.5. */
+export const conditionNames: readonly string[] = [
+  "DependenciesInstalled",
+  "DeploymentsAvailable",
+  "InstallSucceeded",
+  "Ready",
+  "TargetClusterResolved",
+  "VersionMigrationEligible",
+];
+
 const kourier = {
   ingress: { kourier: { enabled: true } },
   config: { network: { "ingress-class": "kourier.ingress.networking.knative.dev" } },

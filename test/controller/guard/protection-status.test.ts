@@ -5,6 +5,7 @@ import type { Outcome } from "../../../controller/outcome.ts";
 import { statusOf } from "../../../controller/outcome.ts";
 import { happeningsOf } from "../../../controller/transitions.ts";
 import { serving } from "../../support/component.ts";
+import { everyProtection } from "./every-protection.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");
 
@@ -30,19 +31,8 @@ function conditionsAfter(...outcomes: readonly Outcome[]): Readonly<Record<strin
   return Object.fromEntries(conditions.map(({ type, status }) => [type, status]));
 }
 
-const reasons: readonly ProtectionReason[] = [
-  "Enforced",
-  "Probing",
-  "NotEnforced",
-  "BindingMissing",
-  "SharedIdentity",
-  "PolicyForbidden",
-  "NotSupported",
-  "TwinOwner",
-];
-
 describe("the condition AnchorProtected", () => {
-  test.each(reasons)("says %s, and Ready does not depend on it", (reason) => {
+  test.each(everyProtection)("says %s, and Ready does not depend on it", (reason) => {
     const { AnchorProtected, Ready } = conditionsAfter(applied(because(reason)));
     expect(AnchorProtected).toBe(protectionReasons[reason]);
     expect(Ready).toBe("True");
