@@ -31,7 +31,7 @@ export interface ReflectorOptions {
   readonly metadataOnly?: boolean;
   /** What to keep of an object, to save memory; must keep metadata. */
   readonly keep?: (object: KubeObject) => KubeObject;
-  /** The version that was known of the collection before, by another reflector. */
+  /** The version that was known of the collection before, by another reflector; default: empty, none. */
   readonly after?: string;
   /** Longest wait between two attempts after failures in ms; default 30,000. */
   readonly maxBackoffMs?: number;

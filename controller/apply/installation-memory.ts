@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
-
 import { interned } from "../../api/interned.ts";
 import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
+import { hashOf } from "../render/hash.ts";
 import type { Root } from "./anchor.ts";
 import { Contests } from "./contests.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";
@@ -158,5 +157,5 @@ export class InstallationMemory {
 }
 
 function digestOf(text: string): string {
-  return text === "" ? "" : createHash("sha256").update(text).digest("base64");
+  return text === "" ? "" : hashOf(text);
 }

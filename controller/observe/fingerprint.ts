@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { canonicalJson } from "../../api/canonical-json.ts";
+import { interned } from "../../api/interned.ts";
 import type { ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
 
 /**
@@ -10,10 +11,9 @@ import type { ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
 export function fingerprintOf(object: Manifest, fieldManager: string): string | undefined {
   const entry = ownEntry(object, fieldManager);
   if (entry?.fieldsV1 === undefined) return undefined;
-  return createHash("sha256")
-    .update(canonicalJson(entry.fieldsV1))
-    .digest("base64url")
-    .slice(0, 22);
+  const digest = createHash("sha256").update(canonicalJson(entry.fieldsV1)).digest("base64url");
+  // One is kept for each object of each cluster, and most are the same on all of them.
+  return interned(digest.slice(0, 22));
 }
 
 /**

@@ -119,10 +119,9 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#subscription = this.#start(version);
   }
 
-  #start(after?: string): KindSubscription {
+  #start(after = ""): KindSubscription {
     const { watches, resource, componentUid } = this.#options;
-    const known = after === undefined ? {} : { after };
-    return watches.subscribe({ resource, componentUid, ...known }, this);
+    return watches.subscribe({ resource, componentUid, after }, this);
   }
 
   onObject(object: KubeObject): void {

@@ -215,7 +215,7 @@ class LiveObservation implements Observation {
   #seen(object: KubeObject, wasListed: boolean): void {
     const record = this.#shared.sightingOf(object);
     if (record === undefined) return;
-    const id = interned(identityOf(record.key));
+    const id = identityOf(record.key);
     const known = this.#records.get(id);
     const stale = isOlder(record, known);
     if (!stale) this.#record(id, record);
@@ -227,7 +227,7 @@ class LiveObservation implements Observation {
   }
 
   #record(id: string, record: ObservedObject): void {
-    this.#records.set(id, record);
+    this.#records.set(interned(id), record);
     this.#cutShort.delete(id);
     this.#gones.delete(id);
   }

@@ -2,7 +2,7 @@ import type { KubeClient } from "../../access/kube-client.ts";
 import { type Listing, Reflector, reflectorKey } from "../../access/reflector.ts";
 import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
 import { isRecord } from "../../api/fields.ts";
-import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentsSelector } from "../component-selector.ts";
 import type { ObservedObject } from "./observation.ts";
@@ -78,8 +78,8 @@ export class SharedWatches {
 interface Wanted {
   readonly resource: ResourceType;
   readonly componentUid: string;
-  /** The version of the kind that was known before; what is earlier is an older state that was restored. */
-  readonly after?: string;
+  /** The version of the kind that was known before, empty for none; what is earlier is an older state that was restored. */
+  readonly after: string;
 }
 
 interface Subscriber {
@@ -178,7 +178,7 @@ class SharedKind {
     this.#ref = { resource, labelSelector: "" };
   }
 
-  join(subscriber: Subscriber, after?: string): KindSubscription {
+  join(subscriber: Subscriber, after: string): KindSubscription {
     this.#ref.labelSelector = this.#selectorWith(subscriber);
     const subscription = new KindSubscription(this, subscriber, this.#reflector === undefined);
     this.#subscriptions.add(subscription);
@@ -206,7 +206,7 @@ class SharedKind {
     return this.#reflector?.values() ?? [];
   }
 
-  #watched(after: string | undefined): Reflector {
+  #watched(after: string): Reflector {
     const { client, resource, onKept } = this.#options;
     const keep = (object: KubeObject): KubeObject => {
       const kept = isWorkload(object) ? withoutBulk(object) : this.#nameOf(object);
@@ -219,7 +219,7 @@ class SharedKind {
         ref: this.#ref,
         metadataOnly: !isWorkload(resource),
         keep,
-        ...(after === undefined ? {} : { after }),
+        after,
       },
       {
         onChange: (object, before) => this.#each((one) => one.changed(object, before)),
@@ -264,10 +264,9 @@ function ownerOf({ metadata }: KubeObject): string | undefined {
 
 /** A workload without what is most of it and tells nothing of how it is doing. */
 function withoutBulk(workload: KubeObject): KubeObject {
-  const { metadata, spec } = workload;
+  const { spec } = workload;
   return {
-    ...workload,
-    metadata: { ...metadata, managedFields: undefined },
+    ...withoutManagedFields(workload),
     spec: isRecord(spec) ? { ...spec, template: undefined } : spec,
   };
 }

@@ -9,12 +9,11 @@ import { isWorkload } from "./readiness.ts";
 export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {
   const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
   const { generation } = object.metadata;
-  const fingerprint = fingerprintOf(object, fieldManager);
   return {
     key: keptKeyOf(object),
     uid,
     resourceVersion,
-    fingerprint: fingerprint === undefined ? undefined : interned(fingerprint),
+    fingerprint: fingerprintOf(object, fieldManager),
     appliedAt: appliedAtOf(object, fieldManager),
     ...(isWorkload(object) && generation !== undefined ? { generation } : {}),
     ...(isJob(object) ? { finished: isFinished(object) } : {}),
