@@ -255,6 +255,8 @@ class LiveObservation implements Observation {
     if (record === undefined) return;
     const id = identityOf(record.key);
     const known = this.#records.get(id);
+    // Last seen before our own write: only a list lacks it so, and `#listed` looks whether the write is younger than that list.
+    if (isOlder(record, known)) return;
     if (this.#workloads.get(id)?.metadata.uid === record.uid) this.#workloads.delete(id);
     // Another uid: created again since, which an answer to our own write told before the watch did.
     if (known?.uid !== record.uid) return;

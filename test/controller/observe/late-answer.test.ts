@@ -74,6 +74,17 @@ describe("an answer that comes when its object is gone", () => {
   });
 });
 
+test("what a list lacks is there all the same when we have written it since that list", async () => {
+  answered(configMap(130));
+  watches.send("ConfigMap", apiError(410, "too old resource version"));
+  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+  watches.listed("ConfigMap", [], "120");
+  watches.send("ConfigMap", { type: "ADDED", object: configMap(130) });
+  watches.send("ConfigMap", { type: "DELETED", object: configMap(140) });
+  await reported();
+  expect(changes).toHaveLength(1);
+});
+
 test("an object that came back from an older state of the cluster is taken in again", async () => {
   watches.send("ConfigMap", { type: "DELETED", object: configMap(120) });
   await reported();
