@@ -46,6 +46,8 @@ export const http1OnlyCode = "KNFLEET_HTTP1_ONLY";
 export function connectorOf(options: ConnectorOptions): buildConnector.connector {
   const secureContext = secureContextOf(options.endpoint, options.certificate);
   return (target, callback) => {
+    // Node 24 ends the whole process when bytes come over a TLS connection that was begun with a signal that was aborted before.
+    if (options.signal.aborted) return callback(asError(options.signal.reason), null);
     const end = new Follower(options.signal);
     const limits = { ...options, signal: end.signal };
     const done: buildConnector.Callback = (...result) => {

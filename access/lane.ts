@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { type buildConnector, type Dispatcher, Pool } from "undici";
 
 import { abortable } from "./abortable.ts";
+import { pacedConnector } from "./connect-pace.ts";
 import { type ConnectTimes, timedConnector } from "./connect-times.ts";
 import { codeOf } from "./connection-failure.ts";
 import { connectorOf, type ConnectorOptions, http1OnlyCode } from "./connector.ts";
@@ -156,9 +157,11 @@ export class Lane {
         pingInterval: pingIntervalMs(this.#options.silence ?? defaultSilence),
       },
       connect: this.#known(
-        timedConnector(
-          connectorOf({ ...this.#options, http2, ...this.#guard() }),
-          this.#options.onConnect,
+        pacedConnector(
+          timedConnector(
+            connectorOf({ ...this.#options, http2, ...this.#guard() }),
+            this.#options.onConnect,
+          ),
         ),
       ),
     });

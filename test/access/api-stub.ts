@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createSecureServer } from "node:http2";
+import { createSecureServer, type ServerHttp2Session } from "node:http2";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 
@@ -45,6 +45,8 @@ export interface ApiStub extends AsyncDisposable {
   readonly port: number;
   readonly requests: readonly StubRequest[];
   readonly connections: number;
+  /** Says GOAWAY and takes no more connections; what runs goes on. */
+  retire(): void;
 }
 
 // What the requests and responses of HTTP/1 and HTTP/2 have in common.
@@ -68,6 +70,7 @@ interface Answering {
 export async function startApiStub(options: StubOptions): Promise<ApiStub> {
   const requests: StubRequest[] = [];
   const sockets = new Map<number, TLSSocket>();
+  const sessions = new Set<ServerHttp2Session>();
   const listener = (request: Asked, response: Answering): void => {
     const socket = sockets.get(request.socket.remotePort ?? 0);
     const chunks: Buffer[] = [];
@@ -90,9 +93,11 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
     sockets.set(socket.remotePort ?? 0, socket);
     socket.on("error", () => undefined);
   });
+  server.on("session", (session: ServerHttp2Session) => sessions.add(session));
   server.listen(options.port ?? 0, "127.0.0.1");
   await once(server, "listening");
   const port = portOf(server.address());
+  const closed = once(server, "close");
   return {
     server: `https://127.0.0.1:${port}`,
     port,
@@ -100,10 +105,12 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
     get connections() {
       return sockets.size;
     },
-    async [Symbol.asyncDispose]() {
-      if (!server.listening) return;
-      const closed = once(server, "close");
+    retire() {
       server.close();
+      for (const session of sessions) session.goaway();
+    },
+    async [Symbol.asyncDispose]() {
+      if (server.listening) server.close();
       for (const socket of sockets.values()) socket.destroy();
       await closed;
     },

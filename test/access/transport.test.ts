@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { apiErrorOf, bodyOf } from "../../access/api-answer.ts";
+import type { ConnectTimes } from "../../access/connect-times.ts";
+import { connectorOf } from "../../access/connector.ts";
 import { endpointOf } from "../../access/endpoint.ts";
 import { createAuthority, createSelfSigned } from "../fleet/certificates.ts";
 import { portOf } from "../fleet/ports.ts";
@@ -59,6 +61,43 @@ describe("a connection", () => {
     const api = await stub();
     await requesterTo({ server: `${api.server}/v1/projects/1` }).send(get, signal);
     expect(api.requests[0]?.path).toBe("/v1/projects/1/version");
+  });
+
+  test("that the server gave up is made anew without haste while its watches go on", async () => {
+    const api = await stub((times) => ({ open: times === 1 }));
+    const failed: ConnectTimes[] = [];
+    const onConnect = (times: ConnectTimes) => {
+      if (times.code !== undefined) failed.push(times);
+    };
+    const requester = requesterTo(api, undefined, { onConnect });
+    using watch = await requester.stream({ ...get, verb: "watch" }, 60_000, signal);
+    await watch.body.next();
+    api.retire();
+    const started = performance.now();
+    const answering = requester.send({ ...get, timeoutMs: 60_000 }, signal);
+    await vi.waitFor(() => expect(failed.length).toBeGreaterThanOrEqual(4), 30_000);
+    expect(performance.now() - started).toBeGreaterThan(600);
+    const successor = await stub(undefined, { port: api.port });
+    expect((await answering).status).toBe(200);
+    expect(successor.requests).toHaveLength(1);
+  });
+
+  test("is not begun when its owner has ended, which would be the end of the process", async () => {
+    const api = await stub();
+    const { port } = api;
+    const connect = connectorOf({
+      endpoint: { server: api.server, caPem: authority.certificatePem },
+      http2: true,
+      connectTimeoutMs: 5_000,
+      signal: AbortSignal.abort(new Error("Ended")),
+      onBroken: () => undefined,
+    });
+    const { promise, resolve } = Promise.withResolvers<Error | null>();
+    const place = { hostname: "127.0.0.1", protocol: "https:", port: String(port) };
+    connect(place, (...[error]) => resolve(error));
+    expect((await promise)?.message).toBe("Ended");
+    await requesterTo(api).send(get, signal);
+    expect(api.connections).toBe(1);
   });
 
   test("to a server that speaks only HTTP/1.1 does not queue requests behind a watch", async () => {
