@@ -27,9 +27,10 @@ LABEL org.opencontainers.image.title="knfleet" \
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /dist /app
 COPY --from=build /releases /var/lib/knfleet/releases
-# Else the C library keeps much of what a burst of installs needed, and for each thread apart.
+# Else the C library keeps much of what a burst of installs needed, and for each thread apart: what arrives comes in pieces of some KiB, each of which
+# would leave a hole between what stays.
 ENV MALLOC_ARENA_MAX=1 \
-    MALLOC_MMAP_THRESHOLD_=131072 \
+    MALLOC_MMAP_THRESHOLD_=4096 \
     MALLOC_TRIM_THRESHOLD_=131072
 USER 65532:65532
 WORKDIR /tmp
