@@ -82,6 +82,19 @@ describe("a connection", () => {
     expect(successor.requests).toHaveLength(1);
   });
 
+  test("brings long answers whole, also several at once, where each write is asked about", async () => {
+    const bodies = [1, 2, 3, 4].map((n) => {
+      const length = 400_000 * n;
+      return JSON.stringify({ n, text: Array.from({ length }, (_, i) => i % 10).join("") });
+    });
+    const api = await stub((times) => ({ body: bodies[times - 1] ?? "" }));
+    const requester = requesterTo(api, undefined, { mayWrite: () => true });
+    const answers = await Promise.all(bodies.map(() => requester.send(get, signal)));
+    const texts = answers.map(({ text }) => text).toSorted((a, b) => a.length - b.length);
+    expect(texts.every((text, at) => text === bodies[at])).toBe(true);
+    expect(api.connections).toBe(1);
+  });
+
   test("is not begun when its owner has ended, which would be the end of the process", async () => {
     const api = await stub();
     const { port } = api;
