@@ -45,8 +45,6 @@ export async function measureMemory(
     kubeconfig: await fleet.controllerKubeconfig(),
     providerFile: await fleet.providerFile(),
     releaseDir: await releaseDir(),
-    // As in the chart: its connections are guarded, which takes memory, too.
-    leaderElection: true,
   };
   const residentsOf = async (spokes: number): Promise<readonly number[]> => {
     const residents: number[] = [];
@@ -80,7 +78,8 @@ function isReady(component: KubeObject | undefined): boolean {
 }
 
 async function residentAtRest(options: ControllerProcessOptions, spokes: number): Promise<number> {
-  await using controller = await startControllerProcess(options);
+  // As in the chart: its connections are guarded, which takes memory, too.
+  await using controller = await startControllerProcess({ ...options, leaderElection: true });
   const connected = new RegExp(String.raw`^knfleet_connected_spokes ${spokes}$`, "m");
   await waitFor("all spokes to be connected", async () =>
     connected.test(await controller.metrics()),
