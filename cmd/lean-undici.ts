@@ -11,7 +11,8 @@ const parts: Readonly<Record<string, string>> = {
 
 /**
  * Two files of undici that load `node:http`, and with it the fetch that is inside of Node, for one name each: Node's default limit of headers, and the class of
- * bodies that are answers of `node:http`, of which nobody here has any.
+ * bodies that are answers of `node:http`, of which nobody here has any. And one that has 16 kB for each connection ready for requests that wait for it, of which
+ * it takes more where it needs more.
  */
 const rewritten: Readonly<Record<string, readonly [from: string, to: string]>> = {
   "lib/dispatcher/client.js": [
@@ -22,6 +23,7 @@ const rewritten: Readonly<Record<string, readonly [from: string, to: string]>> =
     "const { IncomingMessage } = require('node:http')",
     "const IncomingMessage = null",
   ],
+  "lib/dispatcher/fixed-queue.js": ["const kSize = 2048", "const kSize = 64"],
 };
 
 const imports = /^import (type )?\{([^}]*)\} from "undici";$/gm;
