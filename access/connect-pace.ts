@@ -15,8 +15,7 @@ export function pacedConnector(connect: buildConnector.connector): buildConnecto
       return callback(...result);
     };
     const waitMs = failedAt + pauseMs - performance.now();
-    // Returned, because undici's own connectors answer with the socket.
-    if (waitMs <= 0) return connect(target, done);
-    setTimeout(() => connect(target, done), waitMs);
+    if (waitMs > 0) setTimeout(() => connect(target, done), waitMs);
+    else connect(target, done);
   };
 }

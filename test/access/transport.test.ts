@@ -97,7 +97,6 @@ describe("a connection", () => {
 
   test("is not begun when its owner has ended, which would be the end of the process", async () => {
     const api = await stub();
-    const { port } = api;
     const connect = connectorOf({
       endpoint: { server: api.server, caPem: authority.certificatePem },
       http2: true,
@@ -106,7 +105,7 @@ describe("a connection", () => {
       onBroken: () => undefined,
     });
     const { promise, resolve } = Promise.withResolvers<Error | null>();
-    const place = { hostname: "127.0.0.1", protocol: "https:", port: String(port) };
+    const place = { hostname: "127.0.0.1", protocol: "https:", port: String(api.port) };
     connect(place, (...[error]) => resolve(error));
     expect((await promise)?.message).toBe("Ended");
     await requesterTo(api).send(get, signal);
