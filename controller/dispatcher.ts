@@ -14,6 +14,7 @@ import { greet, Greeting } from "./greeting.ts";
 import { heirsOf, type Holdings } from "./heirs.ts";
 import { Installation } from "./installation.ts";
 import { lastingLogFieldsOf } from "./log-fields.ts";
+import { lookDelayOf } from "./look-delay.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import { refusalOf } from "./permission.ts";
 import { type Next, type QueueObserver, WorkQueue } from "./queue.ts";
@@ -42,10 +43,6 @@ export interface WorkOptions {
 const laneConcurrency = 4;
 // Also the pace after a start: when no spoke answers, `concurrency` more of them are tried each time.
 const slowMs = 500;
-const workloadDelayMs = 20;
-const driftDelayMs = 50;
-// An object that somebody changes again and again is slowed down by itself; see contests.ts.
-const driftIntervalMs = 250;
 
 // Timers of a process are limited to 24 days.
 const longestWaitMs = 86_400_000;
@@ -149,21 +146,15 @@ export class Dispatcher implements AsyncDisposable {
     await Promise.all(installations.map((installation) => installation[Symbol.asyncDispose]()));
   }
 
-  /** Changes of one moment are looked at together, and drift at most four times a second, also while the component backs off. */
-  #targetChanged(component: Component, { kind }: ObservedChange): void {
+  /** Changes of one moment are looked at together, also while the component backs off. */
+  #targetChanged(component: Component, change: ObservedChange): void {
     const key = keyTextOf(component);
     const installation = this.#installations.get(key);
     if (installation?.uid !== component.metadata.uid) return;
-    const now = this.#options.clock.now();
-    if (kind === "workload") {
-      this.#queue.hasten(key, targetIdOf(component), workloadDelayMs);
-      return;
-    }
     // Of a watch and of an apply the attempt that runs may be the cause.
-    if (kind === "object") installation.isAwaited = true;
-    const at = Math.max(now + driftDelayMs, installation.driftAt + driftIntervalMs);
-    if (installation.driftAt < now) installation.driftAt = at;
-    this.#queue.hasten(key, targetIdOf(component), Math.max(0, installation.driftAt - now));
+    if (change.kind === "object") installation.isAwaited = true;
+    const delayMs = lookDelayOf(change, installation, this.#options.clock.now());
+    this.#queue.hasten(key, targetIdOf(component), delayMs);
   }
 
   /** A component that has to wait for a worker says so. */

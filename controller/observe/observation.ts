@@ -29,7 +29,7 @@ export interface ObservedObject {
  */
 export type ObservedChange =
   | { readonly kind: "object" | "apply"; readonly key: ObjectKey }
-  | { readonly kind: "workload"; readonly key: ObjectKey }
+  | { readonly kind: "workload" | "job"; readonly key: ObjectKey }
   | { readonly kind: "watch"; readonly resource: ResourceType };
 
 /**

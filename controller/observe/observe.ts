@@ -223,7 +223,7 @@ class LiveObservation implements Observation {
     if (!wasListed || stale) return;
     if (isDrift(known, record)) this.#report(record);
     else if (isApplied(known, record)) this.#options.onChange({ kind: "apply", key: record.key });
-    else if (record.mayHaveFailed) this.#options.onChange({ kind: "workload", key: record.key });
+    else if (record.mayHaveFailed) this.#options.onChange({ kind: "job", key: record.key });
   }
 
   #record(id: string, record: ObservedObject): void {

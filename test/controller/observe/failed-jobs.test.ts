@@ -148,7 +148,7 @@ test("that a Job may have failed is reported, and that it has done its work is n
   await observation.synced(signal);
   watches.send("Job", { type: "MODIFIED", object: job(2, done) });
   watches.send("Job", { type: "MODIFIED", object: job(3, ended) });
-  await expect.poll(() => changes).toEqual(["workload"]);
+  await expect.poll(() => changes).toEqual(["job"]);
 });
 
 function applied(failedJobs: readonly string[], isAvailable = true) {
