@@ -276,6 +276,8 @@ function isNews(
 ): boolean {
   if (before === undefined) return true;
   if (facetsOf(component) !== facetsOf(before)) return true;
+  // One that comes was brought by the very attempt that installs, which would take it for somebody who waits for its end.
+  if (hasFinalizer(before) && !hasFinalizer(component)) return true;
   // Work that is running ends with a status of its own.
   if (isBusy || component.metadata.resourceVersion === latest?.metadata.resourceVersion) {
     return false;
@@ -290,8 +292,8 @@ function isMootBy(component: Component, before: Component | undefined): boolean 
   return orphaningOf(component).kind === "granted" && orphaningOf(before).kind !== "granted";
 }
 
-/** Everything of a component but its status that a reconcile looks at, and annotations, by which people ask for one. */
+/** Everything of a component but its status and our finalizer that a reconcile looks at, and annotations, by which people ask for one. */
 function facetsOf(component: Component): string {
   const { generation, deletionTimestamp, annotations } = component.metadata;
-  return canonicalJson([generation, deletionTimestamp, annotations, hasFinalizer(component)]);
+  return canonicalJson([generation, deletionTimestamp, annotations]);
 }

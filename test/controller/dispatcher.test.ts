@@ -242,6 +242,46 @@ test("work on a spoke that was lost meanwhile ends at once, and the loss is told
   expect(resolved).toMatchObject({ status: "Unknown", reason: "SpokeUnreachable" });
 });
 
+test("our own finalizer asks for no other look, and one that is taken away does", async () => {
+  const memory = new MemoryHub();
+  const patch: KubeClient["patch"] = async (...args) => {
+    const before = stored();
+    const answer = await memory.patch(...args);
+    // The watch is sooner than the end of the attempt.
+    dispatcher.componentChanged(stored(), before);
+    return answer;
+  };
+  const { clock, told, dispatcher, stored, deps } = hubWithNone({ memory, patch });
+  await using _dispatcher = dispatcher;
+  let attempts = 0;
+  const acquire = (): Promise<never> => {
+    attempts += 1;
+    return Promise.reject(new FleetError("ClusterProfileNotFound", "There is none"));
+  };
+  dispatcher.start({
+    deps: { ...deps, spokes: { ...deps.spokes, acquire } },
+    mayWrite: () => true,
+  });
+  const clusterProfileRef = { namespace: "knative-serving", name: "c" };
+  memory.edit(kind, name, serving({ spec: { clusterProfileRef } }));
+  dispatcher.componentChanged(stored(), undefined);
+  const settle = async (): Promise<void> => {
+    await clock.advance(0);
+    for (const { taken } of told) taken();
+    await clock.advance(0);
+  };
+  await settle();
+  const { finalizer } = componentKinds.KnativeServing;
+  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
+  expect(attempts).toBe(1);
+  const held = stored();
+  memory.edit(kind, name, { metadata: { ...held.metadata, finalizers: [] } });
+  dispatcher.componentChanged(stored(), held);
+  await settle();
+  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
+  expect(attempts).toBe(2);
+});
+
 test("a component that went without us is guarded no longer", async () => {
   const { clock, dispatcher, deps } = hubWithNone();
   await using _dispatcher = dispatcher;
