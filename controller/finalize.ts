@@ -52,15 +52,19 @@ export async function finalize(
   const { component, target } = installed;
   const root = await ownRoot(installed, log, signal);
   if (root === "foreign") return { removed: 0 };
-  const patience = patienceOf(clock, patienceMs);
   const [scope] = await Promise.all([
     sweepScopeOf(root, installed, signal),
     root === undefined ? undefined : markFinalizing(root, { component, target }, signal),
   ]);
   const sweep = new Sweep(target.client, scope, log);
   await sweep.removeInventory(signal);
-  await removeRemnants(sweep, { ...deps, clock, patience }, signal);
-  if (root !== undefined) await removeRoot(root, { component, target, patience }, signal);
+  // From here on it is waited for what was deleted; how long that takes to ask for on a slow cluster is no part of it.
+  const patiently = { ...deps, clock, patience: patienceOf(clock, patienceMs) };
+  await removeRemnants(sweep, patiently, signal);
+  if (root !== undefined) {
+    const patience = patienceOf(clock, patienceMs);
+    await removeRoot(root, { component, target, patience }, signal);
+  }
   log.info({ removed: sweep.removed, hadRoot: root !== undefined }, "Removed the installation");
   return { removed: sweep.removed };
 }

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { HubConnection } from "../../access/hub.ts";
+import type { KubeClient } from "../../access/kube-client.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { systemClock } from "../../controller/clock.ts";
 import { finalize } from "../../controller/finalize.ts";
 import {
   type ApiStub,
@@ -196,4 +198,31 @@ describe("D-06: a webhook that lets one object not be deleted", () => {
     });
     expect(await existing(admin, [...installed.keys, key])).toEqual([`ConfigMap ${key.name}`]);
   });
+});
+
+test("what is deleted is waited for, however long it took to ask for that", async () => {
+  const component = eventing("slow");
+  const target = remoteTarget(spoke.client, "slow");
+  const kinds = ["ConfigMap", "Secret"];
+  const { keys, root } = await installByHand({ component, target, admin, kinds });
+  const [key = root.key] = keys;
+  await admin.patch(key, { metadata: { finalizers: ["example.com/hold"] } });
+  let passedMs = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + passedMs };
+  const client: KubeClient = {
+    ...spoke.client,
+    removeCollection: (...args) => {
+      passedMs += 120_000;
+      return spoke.client.removeCollection(...args);
+    },
+  };
+  const installed = { component, target: { ...target, client } };
+  const removing = finalize(installed, { log: silentLog, clock, patienceMs: 60_000 }, signal);
+  removing.catch(() => undefined);
+  await waitFor("the deletion to be asked for", async () => {
+    return (await admin.get(key))?.metadata.deletionTimestamp !== undefined;
+  });
+  await admin.patch(key, { metadata: { finalizers: null } });
+  expect(await removing).toEqual({ removed: keys.length });
+  expect(await existing(admin, [...keys, root.key])).toEqual([]);
 });
