@@ -5,6 +5,7 @@ import { WriteRefusedError } from "../access/write-permit.ts";
 import { canonicalJson } from "../api/canonical-json.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { identityOf } from "../api/kubernetes.ts";
 import { untilAuditMs } from "./audit-pace.ts";
 import { keyTextOf } from "./component-key.ts";
 import { targetIdOf } from "./duplicate.ts";
@@ -90,7 +91,7 @@ export class Dispatcher implements AsyncDisposable {
     const installation = this.#installationOf(component);
     if (!isNews(component, before, installation)) return;
     if (isMootBy(component, before)) installation.interrupt();
-    installation.isAwaited = true;
+    installation.awaiting.news();
     this.#greetLater(component);
     // After the greeting, which a worker that is free takes back at once.
     this.#add(component);
@@ -151,8 +152,7 @@ export class Dispatcher implements AsyncDisposable {
     const key = keyTextOf(component);
     const installation = this.#installations.get(key);
     if (installation?.uid !== component.metadata.uid) return;
-    // Of a watch and of an apply the attempt that runs may be the cause.
-    if (change.kind === "object") installation.isAwaited = true;
+    if (change.kind === "object") installation.awaiting.changed(identityOf(change.key));
     const delayMs = lookDelayOf(change, installation, this.#options.clock.now());
     this.#queue.hasten(key, targetIdOf(component), delayMs);
   }
@@ -278,10 +278,9 @@ function isNews(
   if (facetsOf(component) !== facetsOf(before)) return true;
   // One that comes was brought by the very attempt that installs, which would take it for somebody who waits for its end.
   if (hasFinalizer(before) && !hasFinalizer(component)) return true;
-  // Work that is running ends with a status of its own.
-  if (isBusy || component.metadata.resourceVersion === latest?.metadata.resourceVersion) {
-    return false;
-  }
+  // Work that is running ends with a status of its own, and a watch that lags tells later of what it said on the way.
+  const isOurs = component.metadata.resourceVersion === latest?.metadata.resourceVersion;
+  if (isBusy || isOurs || newerOf(latest, component) === latest) return false;
   return canonicalJson(component.status) !== canonicalJson(before.status);
 }
 

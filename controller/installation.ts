@@ -2,6 +2,7 @@ import type { KubeClient } from "../access/kube-client.ts";
 import type { Component } from "../api/component.ts";
 import { InstallationMemory } from "./apply/installation-memory.ts";
 import type { Inventory } from "./apply/inventory.ts";
+import { Awaiting } from "./awaiting.ts";
 import { FailedJobs } from "./observe/failed-jobs.ts";
 import type { Observation } from "./observe/observation.ts";
 import { WorkloadCauses } from "./observe/workload-causes.ts";
@@ -41,8 +42,7 @@ export class Installation implements AsyncDisposable {
   readonly toldJobs = new Set<string>();
   /** A connection to the target was had. */
   wasReached = false;
-  /** Something has happened since the attempt began that only the next one looks at. */
-  isAwaited = false;
+  readonly awaiting = new Awaiting();
   #attempt: AbortController | undefined;
   #view: (View & { readonly client: KubeClient }) | undefined;
   #inventory: Inventory | undefined;
@@ -84,7 +84,7 @@ export class Installation implements AsyncDisposable {
   async attempt<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const attempt = new AbortController();
     this.#attempt = attempt;
-    this.isAwaited = false;
+    this.awaiting.begin();
     this.attempts += 1;
     try {
       return await work(AbortSignal.any([signal, attempt.signal]));

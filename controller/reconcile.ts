@@ -219,7 +219,7 @@ async function apply(
       suited,
       seen: suited,
       ...neighbourhoodOf({ component, target, wanted: () => manifests.filter(isOurs) }, deps),
-      isAwaited: () => installation.isAwaited,
+      awaiting: installation.awaiting,
       onProgress: (progress) => {
         const steps = { eligible: true, resolved: true };
         const protection = deps.guards.protectionOf(component);

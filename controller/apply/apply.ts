@@ -1,6 +1,7 @@
 import { ApiError, type StatusCause } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import type { Awaiting } from "../awaiting.ts";
 import { type Clock, delay } from "../clock.ts";
 import { type Refusal, refusalOf } from "./apply-error.ts";
 import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
@@ -32,8 +33,8 @@ export interface ApplyDeps {
   readonly onApplied?: (object: Prepared, answer: KubeObject) => void;
   readonly onRefused?: (object: Prepared, error: ApiError) => void;
   readonly onProgress?: (progress: Progress) => void;
-  /** Whether something else waits for the end of this apply: what makes no progress is parked soon then. */
-  readonly isAwaited?: () => boolean;
+  /** Where something else waits for the end of this apply, what makes no progress is parked soon. Absent: nothing does. */
+  readonly awaiting?: Pick<Awaiting, "settled" | "isBeside">;
 }
 
 /** Every object is in exactly one of the lists. */
@@ -76,6 +77,7 @@ const firstDelayMs = 50;
 const longestDelayMs = 400;
 // A server that asks for more is asked then whether it still means it. Spec: security.md C11.
 const longestRequestedMs = 60_000;
+const longestPaceMs = 10_000;
 
 class ApplyRun {
   readonly #deps: ApplyDeps;
@@ -126,8 +128,13 @@ class ApplyRun {
     }
   }
 
-  get #patienceMs(): number {
-    return this.#deps.isAwaited?.() === true ? shortPatienceMs : patienceMs;
+  get #isAwaited(): boolean {
+    return this.#deps.awaiting?.isBeside(this.#open) === true;
+  }
+
+  /** Nothing has been accepted for as long as this. */
+  #isStalledFor(ms: number): boolean {
+    return this.#deps.clock.now() - this.#lastAccepted > ms;
   }
 
   #start(): void {
@@ -152,12 +159,12 @@ class ApplyRun {
       case "busy":
         throw new FleetError("ClusterBusy", refusal.message);
       case "temporary":
-        if (this.#deps.clock.now() - this.#lastAccepted > this.#patienceMs) {
+        if (this.#isStalledFor(this.#isAwaited ? shortPatienceMs : patienceMs)) {
           this.#settle(object, "parked", refusal.message);
           return;
         }
         this.#hinder(object, refusal.message);
-        await this.#later(gated, refusal.retryAfterMs);
+        await this.#later(gated, refusal);
         return;
       case "invalid":
         await this.#clear(gated, refusal);
@@ -197,29 +204,42 @@ class ApplyRun {
     }
   }
 
-  async #later(gated: Gated, retryAfterMs: number | undefined): Promise<void> {
+  async #later(gated: Gated, { message, ...refusal }: Refusal): Promise<void> {
     const { id } = gated.object;
     const attempts = this.#attempts.get(id) ?? 0;
     this.#attempts.set(id, attempts + 1);
     const backoffMs = Math.min(longestDelayMs, firstDelayMs * 2 ** attempts);
     // How soon a new kind is served depends on the server's pace, which the time of this run so far tells.
-    const paceMs = gated.isOfNewKind ? (this.#deps.clock.now() - this.#began) / 2 : 0;
-    const requestedMs = Math.min(longestRequestedMs, retryAfterMs ?? 0);
     const { clock, random = Math.random } = this.#deps;
+    const paceMs = gated.isOfNewKind ? Math.min(longestPaceMs, (clock.now() - this.#began) / 2) : 0;
+    const retryAfterMs = refusal.kind === "temporary" ? refusal.retryAfterMs : undefined;
+    const requestedMs = Math.min(longestRequestedMs, retryAfterMs ?? 0);
     // What was refused at the same moment does not come back at the same moment. Spec: security.md C11, C12.
     const jitter = 1 + random() / 4;
-    await delay(clock, Math.max(requestedMs, backoffMs, paceMs) * jitter, this.#signal);
-    this.#putBack(gated);
+    const isOver = await this.#pause(Math.max(requestedMs, backoffMs, paceMs) * jitter);
+    if (isOver) this.#settle(gated.object, "parked", message);
+    else this.#putBack(gated);
   }
 
-  async #clear(gated: Gated, { message }: Refusal): Promise<void> {
+  /** Resolves with true, and sooner, when something has come to wait for the end of this apply and nothing is accepted any more. */
+  async #pause(ms: number): Promise<boolean> {
+    const { clock } = this.#deps;
+    const end = clock.now() + ms;
+    for (let leftMs = ms; leftMs > 0; leftMs = end - clock.now()) {
+      if (leftMs < ms && this.#isAwaited && this.#isStalledFor(shortPatienceMs)) return true;
+      await delay(clock, Math.min(leftMs, shortPatienceMs), this.#signal);
+    }
+    return false;
+  }
+
+  async #clear(gated: Gated, refusal: Refusal): Promise<void> {
     const { object } = gated;
     const tries = this.#cleared.get(object.id) ?? 0;
     this.#cleared.set(object.id, tries + 1);
     const isClear = tries < mostClearings && (await this.#isClear(object));
     if (isClear === "leaving") this.#settle(object, "parked", leavingMessage);
-    else if (isClear) await this.#later(gated, undefined);
-    else this.#settle(object, "failed", message);
+    else if (isClear) await this.#later(gated, refusal);
+    else this.#settle(object, "failed", refusal.message);
   }
 
   async #isClear(object: Prepared): Promise<boolean | "leaving"> {
@@ -257,6 +277,7 @@ class ApplyRun {
     if (list === "parked") this.#hindered.set(id, message);
     else this.#hindered.delete(id);
     this.#open.delete(id);
+    this.#deps.awaiting?.settled(id);
     this.#tell();
     // A gate may be open.
     this.#start();

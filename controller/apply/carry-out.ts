@@ -205,14 +205,14 @@ function applyDeps(
   corrected: Set<string>,
 ): ApplyDeps & { readonly requests: EngineRequests } {
   const { target, memory, observation, requests } = work;
-  const { clock, log, onProgress, isAwaited } = work.deps;
+  const { clock, log, onProgress, awaiting } = work.deps;
   const { namespace, fieldManager } = target;
   return {
     clock,
     installNamespace: namespace,
     onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
     requests,
-    ...(isAwaited === undefined ? {} : { isAwaited }),
+    ...(awaiting === undefined ? {} : { awaiting }),
     onApplied: ({ key, id, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
       if (plan.drifted.has(id) || isCorrected(work, sighting)) corrected.add(id);

@@ -1,5 +1,6 @@
 import type { Component } from "../../api/component.ts";
 import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
+import type { Awaiting } from "../awaiting.ts";
 import type { Clock } from "../clock.ts";
 import { ensureTwin, twinKeyOf } from "../guard/twin.ts";
 import type { Log } from "../log.ts";
@@ -65,8 +66,8 @@ export interface InstallDeps {
     question: OwnershipQuestion,
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, string> | undefined>;
-  /** See apply.ts. */
-  readonly isAwaited?: () => boolean;
+  /** Told what the attempt knows of, and asked whether something else waits for its end. Absent: nothing does. */
+  readonly awaiting?: Pick<Awaiting, "planned" | "settled" | "isBeside">;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;
   /** Called when the rules of a webhook were emptied; see unblock.ts. */
@@ -163,12 +164,10 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   await firstLists(observation, work.deps.clock, signal);
   const observed = observation.objects();
   const refused = observation.refused();
-  const plan = await withLostJobs(
-    planApply(desired.objects, { inventory, observed, refused, appliedAt: memory.appliedAt }),
-    work,
-    signal,
-  );
-  return refined(plan, work);
+  const { appliedAt } = memory;
+  const plan = planApply(desired.objects, { inventory, observed, refused, appliedAt });
+  work.deps.awaiting?.planned();
+  return refined(await withLostJobs(plan, work, signal), work);
 }
 
 /** Leaves contested objects alone for a while; an audit sends again what is there and seems to be right. */
@@ -199,12 +198,13 @@ export function guardAll({ component, target, desired, observation }: Work): voi
 
 /** Writes the root and remembers that. */
 export async function writtenRoot(
-  { component, target, memory, observation }: Work,
+  { component, target, memory, observation, deps }: Work,
   { before, inventory }: { readonly before: Root | undefined; readonly inventory: Inventory },
   signal: AbortSignal,
 ): Promise<Root> {
   const root = await writeRoot({ component, target, before }, inventory, signal);
   observation.noteGuarded(root.object);
+  deps.awaiting?.settled(identityOf(root.key));
   memory.stored(root);
   return root;
 }

@@ -24,11 +24,11 @@ export interface ObservedObject {
 }
 
 /**
- * What happened on the spoke: an object of the installation changed or went, a workload's readiness may have changed or a Job may have failed, or a kind cannot be watched any more,
- * or again.
+ * What happened on the spoke: an object of the installation changed or went, a Namespace got other labels or annotations, which many a cluster gives each new one, a workload's
+ * readiness may have changed or a Job may have failed, or a kind cannot be watched any more, or again.
  */
 export type ObservedChange =
-  | { readonly kind: "object" | "apply"; readonly key: ObjectKey }
+  | { readonly kind: "object" | "apply" | "labels"; readonly key: ObjectKey }
   | { readonly kind: "workload" | "job"; readonly key: ObjectKey }
   | { readonly kind: "watch"; readonly resource: ResourceType };
 

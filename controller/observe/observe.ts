@@ -167,11 +167,15 @@ class LiveObservation implements Observation {
 
   #guardOf(id: string, ref: ObjectRef): SingleWatch {
     const { client, onChange, log } = this.#options;
-    const { kind } = ref.resource;
+    const { resource, ...where } = ref;
+    const { apiVersion, kind } = resource;
+    const key = { apiVersion, kind, ...where };
     return new SingleWatch(
       { client, ref, noted: this.#noted.get(id) },
       {
-        onDisturbed: (key) => onChange({ kind: "object", key }),
+        onLost: () => onChange({ kind: "object", key }),
+        onChanged: () => onChange({ kind: kind === "Namespace" ? "labels" : "object", key }),
+        onMissed: () => onChange({ kind: "watch", resource }),
         onError: (err) => log.debug({ kind, err }, "A watch on the target failed"),
       },
     );

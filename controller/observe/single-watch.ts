@@ -1,7 +1,7 @@
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { Reflector } from "../../access/reflector.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { hashOf } from "../render/hash.ts";
 import { FailureRow } from "./failure-row.ts";
 import { isNewer } from "./sighting.ts";
@@ -14,8 +14,12 @@ export interface SingleWatchOptions {
 }
 
 export interface SingleWatchHandlers {
-  /** It is gone, or not as it was noted, or its watch has failed for some seconds. */
-  readonly onDisturbed: (key: ObjectKey) => void;
+  /** It is gone, or another one is in its place. */
+  readonly onLost: () => void;
+  /** It is not as it was noted. */
+  readonly onChanged: () => void;
+  /** Its watch has failed for some seconds. */
+  readonly onMissed: () => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -33,7 +37,6 @@ interface Known {
 export class SingleWatch implements Disposable {
   readonly #reflector: Reflector;
   readonly #handlers: SingleWatchHandlers;
-  readonly #key: ObjectKey;
   #noted: Known | undefined;
   #seen: Known | undefined;
   #isGone = false;
@@ -47,8 +50,6 @@ export class SingleWatch implements Disposable {
   constructor(options: SingleWatchOptions, handlers: SingleWatchHandlers) {
     const { client, ref, noted } = options;
     const { resource, namespace, name } = ref;
-    const { apiVersion, kind } = resource;
-    this.#key = { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name };
     this.#handlers = handlers;
     if (noted !== undefined) this.note(noted);
     const fieldSelector = `metadata.name=${name}`;
@@ -104,7 +105,9 @@ export class SingleWatch implements Disposable {
   #compare(): void {
     this.#works();
     this.#isGone = false;
-    if (this.isDisturbed) this.#handlers.onDisturbed(this.#key);
+    if (!this.isDisturbed) return;
+    if (this.#noted?.uid === this.#seen?.uid) this.#handlers.onChanged();
+    else this.#handlers.onLost();
   }
 
   #works(): void {
@@ -116,7 +119,7 @@ export class SingleWatch implements Disposable {
   #gone(uid?: string): void {
     this.#isGone = true;
     this.#goneUid = uid ?? this.#goneUid;
-    this.#handlers.onDisturbed(this.#key);
+    this.#handlers.onLost();
   }
 
   #failed(error: unknown): void {
@@ -124,7 +127,7 @@ export class SingleWatch implements Disposable {
     this.#failures.add(error);
     if (!this.#failures.isNews()) return;
     this.#isMissed = true;
-    this.#handlers.onDisturbed(this.#key);
+    this.#handlers.onMissed();
   }
 
   #listed(wentBack: boolean): void {
@@ -133,7 +136,7 @@ export class SingleWatch implements Disposable {
     if (!isThere && !this.#isGone) this.#gone();
     if (!isThere || !wentBack || this.#noted === undefined) return;
     this.#isRewound = true;
-    this.#handlers.onDisturbed(this.#key);
+    this.#handlers.onLost();
   }
 }
 

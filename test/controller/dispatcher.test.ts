@@ -1,121 +1,15 @@
 import { expect, test } from "vitest";
 
 import { abortable } from "../../access/abortable.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
 import type { SpokeState } from "../../access/spokes.ts";
-import type { Component } from "../../api/component.ts";
 import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { Preparations } from "../../controller/apply/prepare.ts";
-import { ClusterVersions } from "../../controller/cluster-versions.ts";
-import { keyTextOf } from "../../controller/component-key.ts";
-import { Dispatcher } from "../../controller/dispatcher.ts";
 import { forceOrphanAnnotation } from "../../controller/force-orphan.ts";
 import { Guards } from "../../controller/guard/guards.ts";
-import { Neighbours } from "../../controller/neighbours.ts";
-import { WatchSharing } from "../../controller/observe/shared-watches.ts";
-import { BoundedCache } from "../../controller/render/bounded-cache.ts";
-import type { Rendered } from "../../controller/render/rendered.ts";
-import { asComponent } from "../../controller/stored-component.ts";
-import type { Happening } from "../../controller/transitions.ts";
 import { serving } from "../support/component.ts";
-import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
-import { metricsOf } from "../support/metrics.ts";
 import { silentLog } from "../support/silent-log.ts";
-
-const kind = "KnativeServing";
-const name = "knative-serving";
-
-function unexpected(): never {
-  throw new Error("Nobody is to be asked");
-}
-
-const refused = serving({ spec: { clusterProfileRef: { namespace: "b", name: "c" } } });
-
-/** A hub with one component that may not use its cluster, which nobody is to ask anything, and Events that are taken when a test says so. */
-function hubWithOne() {
-  const hub = hubWithNone();
-  hub.memory.edit(kind, name, refused);
-  return hub;
-}
-
-function hubWithNone({
-  memory = new MemoryHub(),
-  patch = unexpected,
-}: { readonly memory?: MemoryHub; readonly patch?: KubeClient["patch"] } = {}) {
-  const stored = (): Component => asComponent(memory.find(kind, name)) ?? unexpected();
-  const client: KubeClient = {
-    get: (...args) => memory.get(...args),
-    replace: (...args) => memory.replace(...args),
-    server: "https://hub.test",
-    list: unexpected,
-    watch: unexpected,
-    create: unexpected,
-    apply: unexpected,
-    patch,
-    remove: unexpected,
-    removeCollection: unexpected,
-    request: unexpected,
-  };
-  const clock = new FakeClock();
-  const log = silentLog;
-  const told: { readonly happening: Happening; readonly taken: () => void }[] = [];
-  const record = (_component: Component, happening: Happening): Promise<void> => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    told.push({ happening, taken: resolve });
-    return promise;
-  };
-  const components = {
-    get: (key: string) => components.all().find((component) => keyTextOf(component) === key),
-    all: () => (memory.find(kind, name) === undefined ? [] : [stored()]),
-  };
-  const observer = metricsOf();
-  const dispatcher = new Dispatcher({
-    clock,
-    log,
-    components,
-    random: Math.random,
-    observer,
-    concurrency: 1,
-    auditMs: 0,
-  });
-  const deps = {
-    hub: client,
-    hubAsTarget: client,
-    hubId: "hub",
-    clock,
-    log,
-    components,
-    spokes: { acquire: unexpected, state: () => undefined },
-    references: { policy: { mode: "Same", grants: [] } },
-    releases: {
-      dir: "",
-      versionsOf: () => [],
-      load: unexpected,
-      rendered: new BoundedCache<Rendered>(1),
-    },
-    rendering: { environment: {}, manifestText: unexpected },
-    versions: new ClusterVersions(),
-    neighbours: new Neighbours(),
-    sharing: new WatchSharing(),
-    preparations: new Preparations(),
-    events: { record, audit: record },
-    metrics: observer,
-    guards: new Guards({
-      clock,
-      log,
-      hubId: "hub",
-      protection: "None",
-      crds: false,
-      onChange: unexpected,
-      onHappening: unexpected,
-    }),
-    guardsCrds: false,
-    pollMs: 3_600_000,
-  } as const;
-  return { memory, clock, told, dispatcher, stored, deps };
-}
+import { hubWithNone, hubWithOne, kind, name, refused, unexpected } from "./dispatched-hub.ts";
 
 test("T-04 a component that may not use its cluster is told so, and nobody is asked anything", async () => {
   const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
@@ -240,46 +134,6 @@ test("work on a spoke that was lost meanwhile ends at once, and the loss is told
     ({ type }) => type === "TargetClusterResolved",
   );
   expect(resolved).toMatchObject({ status: "Unknown", reason: "SpokeUnreachable" });
-});
-
-test("our own finalizer asks for no other look, and one that is taken away does", async () => {
-  const memory = new MemoryHub();
-  const patch: KubeClient["patch"] = async (...args) => {
-    const before = stored();
-    const answer = await memory.patch(...args);
-    // The watch is sooner than the end of the attempt.
-    dispatcher.componentChanged(stored(), before);
-    return answer;
-  };
-  const { clock, told, dispatcher, stored, deps } = hubWithNone({ memory, patch });
-  await using _dispatcher = dispatcher;
-  let attempts = 0;
-  const acquire = (): Promise<never> => {
-    attempts += 1;
-    return Promise.reject(new FleetError("ClusterProfileNotFound", "There is none"));
-  };
-  dispatcher.start({
-    deps: { ...deps, spokes: { ...deps.spokes, acquire } },
-    mayWrite: () => true,
-  });
-  const clusterProfileRef = { namespace: "knative-serving", name: "c" };
-  memory.edit(kind, name, serving({ spec: { clusterProfileRef } }));
-  dispatcher.componentChanged(stored(), undefined);
-  const settle = async (): Promise<void> => {
-    await clock.advance(0);
-    for (const { taken } of told) taken();
-    await clock.advance(0);
-  };
-  await settle();
-  const { finalizer } = componentKinds.KnativeServing;
-  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
-  expect(attempts).toBe(1);
-  const held = stored();
-  memory.edit(kind, name, { metadata: { ...held.metadata, finalizers: [] } });
-  dispatcher.componentChanged(stored(), held);
-  await settle();
-  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
-  expect(attempts).toBe(2);
 });
 
 test("a component that went without us is guarded no longer", async () => {

@@ -1,37 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { ConnectionError } from "../../../access/api-error.ts";
-import type { Manifest } from "../../../api/kubernetes.ts";
-import { apply, type Applied, type ApplyDeps } from "../../../controller/apply/apply.ts";
 import type { Progress } from "../../../controller/apply/change-set.ts";
-import { gated } from "../../../controller/apply/gates.ts";
-import { FakeClock, settled } from "../../support/fake-clock.ts";
-import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
+import { settled } from "../../support/fake-clock.ts";
+import { busy, configs, namesOf, start } from "./apply-run.ts";
+import { definitionOf, manifestOf } from "./prepared.ts";
 import { type Answer, Server } from "./scripted-server.ts";
-
-const busy = { status: 503 };
-
-function start(manifests: readonly Manifest[], server: Server, extra: Partial<ApplyDeps> = {}) {
-  const clock = new FakeClock();
-  const stop = new AbortController();
-  const usual = { requests: server, clock, installNamespace: "knative", random: () => 0 };
-  const deps: ApplyDeps = { ...usual, ...extra };
-  const result = apply(gated(preparedOf(manifests)), deps, stop.signal);
-  result.catch(() => undefined);
-  return { result, clock, stop };
-}
-
-function configs(...names: string[]): readonly Manifest[] {
-  return names.map((name) => manifestOf(`v1 ConfigMap knative/${name}`));
-}
-
-function namesOf({ applied, parked, failed }: Applied) {
-  const troubles = {
-    parked: parked.map(({ key }) => key.name),
-    failed: failed.map(({ key }) => key.name),
-  };
-  return { applied: applied.map(({ name }) => name), ...troubles };
-}
 
 describe("an apply", () => {
   test("of nothing sends nothing", async () => {
@@ -201,16 +175,6 @@ describe("a temporary refusal", () => {
     const ends = namesOf(await result);
     expect(ends.parked.toSorted()).toEqual(["a", "b"]);
     expect(ends.failed).toEqual(["late"]);
-  });
-
-  test("is parked soon when a repair or a new specification waits for the end", async () => {
-    const server = new Server();
-    for (const name of ["a", "c", "d"]) server.answer(name, busy);
-    const { result, clock } = start(configs("a", "b", "c", "d"), server, { isAwaited: () => true });
-    await clock.advance(2_000);
-    expect(clock.pending).toBe(0);
-    const { applied, parked } = namesOf(await result);
-    expect([applied, parked.toSorted()]).toEqual([["b"], ["a", "c", "d"]]);
   });
 
   test("of a binding is parked at once when its role was given up", async () => {

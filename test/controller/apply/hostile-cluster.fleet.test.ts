@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anchorNameOf } from "../../../api/anchor.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { rootKeyOf } from "../../../controller/apply/root-object.ts";
+import { Awaiting } from "../../../controller/awaiting.ts";
 import { finalize } from "../../../controller/finalize.ts";
 import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/in-use.ts";
 import { conditionOf, valueAt } from "../../fleet/json-record.ts";
@@ -273,7 +274,9 @@ test("an API that is not available behind its APIService holds neither an instal
   const thing = manifestOf("away.example.com/v1 Thing unavailable/thing");
   const rendered = renderedOf(configMap("unavailable", "one"), thing);
   // Something else waits: what makes no progress is given up soon.
-  const options = { rendered, isAwaited: () => true };
+  const awaiting = new Awaiting();
+  awaiting.news();
+  const options = { rendered, awaiting };
   const changes = await installer.install(options);
   expect(changes.applied).toHaveLength(1);
   expect(changes.parked).toEqual([

@@ -13,6 +13,7 @@ import { InstallationMemory } from "../../../controller/apply/installation-memor
 import { Preparations } from "../../../controller/apply/prepare.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
+import type { Awaiting } from "../../../controller/awaiting.ts";
 import { type Clock, systemClock } from "../../../controller/clock.ts";
 import { Neighbours } from "../../../controller/neighbours.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -89,7 +90,7 @@ export class Installer implements AsyncDisposable {
     const component = options.component ?? this.component;
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
-    const { onProgress, onUnblocked, onAdopted, suited, assertFirst, isAwaited } = options;
+    const { onProgress, onUnblocked, onAdopted, suited, assertFirst, awaiting } = options;
     const { isNew = false, all, gate } = options;
     const known = { observation: this.#observation, memory: this.#memory };
     return install(
@@ -102,7 +103,7 @@ export class Installer implements AsyncDisposable {
         onAdopted,
         suited,
         gate,
-        isAwaited,
+        awaiting,
         onUnblocked,
         assertFirst,
         ...(all === undefined ? {} : this.#neighbourhood(all, rendered)),
@@ -189,7 +190,7 @@ export interface InstallOptions {
   readonly suited?: Promise<void>;
   /** Absent: anchors are not protected. */
   readonly gate?: AnchorGate;
-  readonly isAwaited?: () => boolean;
+  readonly awaiting?: Awaiting;
   readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
   readonly isNew?: boolean;
   /** All components of the hub, which share no objects with this one then. */

@@ -1,0 +1,113 @@
+import type { KubeClient } from "../../access/kube-client.ts";
+import type { Component } from "../../api/component.ts";
+import { Preparations } from "../../controller/apply/prepare.ts";
+import { ClusterVersions } from "../../controller/cluster-versions.ts";
+import { keyTextOf } from "../../controller/component-key.ts";
+import { Dispatcher } from "../../controller/dispatcher.ts";
+import { Guards } from "../../controller/guard/guards.ts";
+import { Neighbours } from "../../controller/neighbours.ts";
+import { WatchSharing } from "../../controller/observe/shared-watches.ts";
+import { BoundedCache } from "../../controller/render/bounded-cache.ts";
+import type { Rendered } from "../../controller/render/rendered.ts";
+import { asComponent } from "../../controller/stored-component.ts";
+import type { Happening } from "../../controller/transitions.ts";
+import { serving } from "../support/component.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { MemoryHub } from "../support/memory-hub.ts";
+import { metricsOf } from "../support/metrics.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+export const kind = "KnativeServing";
+export const name = "knative-serving";
+
+export function unexpected(): never {
+  throw new Error("Nobody is to be asked");
+}
+
+/** May not use its cluster. */
+export const refused = serving({ spec: { clusterProfileRef: { namespace: "b", name: "c" } } });
+
+/** A hub with one component that may not use its cluster, which nobody is to ask anything, and Events that are taken when a test says so. */
+export function hubWithOne() {
+  const hub = hubWithNone();
+  hub.memory.edit(kind, name, refused);
+  return hub;
+}
+
+/** A hub with no component yet. */
+export function hubWithNone({
+  memory = new MemoryHub(),
+  patch = unexpected,
+}: { readonly memory?: MemoryHub; readonly patch?: KubeClient["patch"] } = {}) {
+  const stored = (): Component => asComponent(memory.find(kind, name)) ?? unexpected();
+  const client: KubeClient = {
+    get: (...args) => memory.get(...args),
+    replace: (...args) => memory.replace(...args),
+    server: "https://hub.test",
+    list: unexpected,
+    watch: unexpected,
+    create: unexpected,
+    apply: unexpected,
+    patch,
+    remove: unexpected,
+    removeCollection: unexpected,
+    request: unexpected,
+  };
+  const clock = new FakeClock();
+  const log = silentLog;
+  const told: { readonly happening: Happening; readonly taken: () => void }[] = [];
+  const record = (_component: Component, happening: Happening): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    told.push({ happening, taken: resolve });
+    return promise;
+  };
+  const components = {
+    get: (key: string) => components.all().find((component) => keyTextOf(component) === key),
+    all: () => (memory.find(kind, name) === undefined ? [] : [stored()]),
+  };
+  const observer = metricsOf();
+  const dispatcher = new Dispatcher({
+    clock,
+    log,
+    components,
+    random: Math.random,
+    observer,
+    concurrency: 1,
+    auditMs: 0,
+  });
+  const deps = {
+    hub: client,
+    hubAsTarget: client,
+    hubId: "hub",
+    clock,
+    log,
+    components,
+    spokes: { acquire: unexpected, state: () => undefined },
+    references: { policy: { mode: "Same", grants: [] } },
+    releases: {
+      dir: "",
+      versionsOf: () => [],
+      load: unexpected,
+      rendered: new BoundedCache<Rendered>(1),
+    },
+    rendering: { environment: {}, manifestText: unexpected },
+    versions: new ClusterVersions(),
+    neighbours: new Neighbours(),
+    sharing: new WatchSharing(),
+    preparations: new Preparations(),
+    events: { record, audit: record },
+    metrics: observer,
+    guards: new Guards({
+      clock,
+      log,
+      hubId: "hub",
+      protection: "None",
+      crds: false,
+      onChange: unexpected,
+      onHappening: unexpected,
+    }),
+    guardsCrds: false,
+    pollMs: 3_600_000,
+  } as const;
+  return { memory, clock, told, dispatcher, stored, deps };
+}

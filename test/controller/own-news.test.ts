@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+
+import type { KubeClient } from "../../access/kube-client.ts";
+import { componentKinds } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import { serving } from "../support/component.ts";
+import { MemoryHub } from "../support/memory-hub.ts";
+import { hubWithNone, kind, name } from "./dispatched-hub.ts";
+
+/** A hub with one component, whose cluster nobody knows: each attempt asks for it once. */
+function hubWithLost() {
+  const memory = new MemoryHub();
+  const patch: KubeClient["patch"] = async (...args) => {
+    const before = hub.stored();
+    const answer = await memory.patch(...args);
+    // The watch is sooner than the end of the attempt.
+    hub.dispatcher.componentChanged(hub.stored(), before);
+    return answer;
+  };
+  const hub = hubWithNone({ memory, patch });
+  let attempts = 0;
+  const acquire = (): Promise<never> => {
+    attempts += 1;
+    return Promise.reject(new FleetError("ClusterProfileNotFound", "There is none"));
+  };
+  const spokes = { ...hub.deps.spokes, acquire };
+  const begin = (): void => {
+    hub.dispatcher.start({ deps: { ...hub.deps, spokes }, mayWrite: () => true });
+    const clusterProfileRef = { namespace: "knative-serving", name: "c" };
+    memory.edit(kind, name, serving({ spec: { clusterProfileRef } }));
+    hub.dispatcher.componentChanged(hub.stored(), undefined);
+  };
+  const settle = async (): Promise<void> => {
+    for (let round = 0; round < 3; round += 1) {
+      await hub.clock.advance(0);
+      for (const { taken } of hub.told) taken();
+    }
+    await hub.clock.advance(0);
+  };
+  return { ...hub, attempts: () => attempts, begin, settle };
+}
+
+test("our own finalizer asks for no other look, and one that is taken away does", async () => {
+  const { memory, dispatcher, stored, attempts, begin, settle } = hubWithLost();
+  await using _dispatcher = dispatcher;
+  begin();
+  await settle();
+  const { finalizer } = componentKinds.KnativeServing;
+  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
+  expect(attempts()).toBe(1);
+  const held = stored();
+  memory.edit(kind, name, { metadata: { ...held.metadata, finalizers: [] } });
+  dispatcher.componentChanged(stored(), held);
+  await settle();
+  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
+  expect(attempts()).toBe(2);
+});
+
+test("a watch of the hub that lags tells nothing new of what was written since", async () => {
+  const { dispatcher, stored, attempts, begin, settle } = hubWithLost();
+  await using _dispatcher = dispatcher;
+  begin();
+  const first = stored();
+  await settle();
+  const onTheWay = { ...first, status: { conditions: [] } };
+  dispatcher.componentChanged(onTheWay, { ...first, status: {} });
+  await settle();
+  expect(attempts()).toBe(1);
+  dispatcher.componentChanged(stored(), onTheWay);
+  await settle();
+  expect(attempts()).toBe(1);
+});
