@@ -16,14 +16,7 @@ import {
 import { type ChangeSet, type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
 import type { Contestant } from "./contestants.ts";
 import { gated } from "./gates.ts";
-import {
-  type Begun,
-  contestsOf,
-  guardAll,
-  watchAll,
-  type Work,
-  writtenRoot,
-} from "./install-work.ts";
+import { type Begun, contestsOf, guardAll, watchAll, writtenRoot } from "./install-work.ts";
 import { type Inventory, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import { outlives, type Prepared } from "./prepare.ts";
@@ -207,6 +200,8 @@ function applyDeps(
   const { target, memory, observation, requests } = work;
   const { clock, log, onProgress, awaiting } = work.deps;
   const { namespace, fieldManager } = target;
+  // As they are now: the watch may be sooner than an answer.
+  const audited = new Map(memory.isAuditDue ? observation.objects() : []);
   return {
     clock,
     installNamespace: namespace,
@@ -215,7 +210,9 @@ function applyDeps(
     ...(awaiting === undefined ? {} : { awaiting }),
     onApplied: ({ key, id, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
-      if (plan.drifted.has(id) || isCorrected(work, sighting)) corrected.add(id);
+      const isAudited = memory.isToAudit(id) && memory.sentHash(id) === hash;
+      const isCorrected = isAudited && isPutRight(audited.get(id), sighting);
+      if (plan.drifted.has(id) || isCorrected) corrected.add(id);
       const { fingerprint, appliedAt } = sighting;
       observation.note([sighting]);
       // A CRD may be another component's, too, which applies it under the same name.
@@ -229,14 +226,10 @@ function applyDeps(
   };
 }
 
-/** An audit found something wrong: an apply that changes nothing is no write. */
-function isCorrected(
-  { memory, observation }: Work,
-  { key, resourceVersion }: ObservedObject,
-): boolean {
-  const id = identityOf(key);
-  const before = observation.objects().get(id);
-  return memory.isToAudit(id) && before !== undefined && before.resourceVersion !== resourceVersion;
+/** An audit found something wrong: an apply that changes nothing is no write. One that gives an object other fields than it had is an addition of ours. */
+function isPutRight(before: ObservedObject | undefined, after: ObservedObject): boolean {
+  if (before === undefined) return false;
+  return before.fingerprint === after.fingerprint && before.appliedAt !== after.appliedAt;
 }
 
 /** Progress of the objects that are sent, as progress of all objects. */

@@ -1,5 +1,9 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { expect, test } from "vitest";
 
+import { identityOf } from "../../../api/kubernetes.ts";
+import type { AnchorGate } from "../../../controller/apply/install-work.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller } from "./installer.ts";
@@ -11,6 +15,12 @@ const fleet = useFleet({ spokes: [{ kwok: false }] });
 const group = "admissionregistration.k8s.io/v1";
 const policy = { apiVersion: group, kind: "ValidatingAdmissionPolicy", name: "audited" };
 const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
+
+const twinGate: AnchorGate = {
+  ready: () => Promise.resolve(),
+  needsTwin: () => Promise.resolve(true),
+  saw: () => undefined,
+};
 
 /** Denies every change of one ConfigMap from now on. */
 async function denyOne(): Promise<void> {
@@ -79,4 +89,40 @@ test("an audit sends each object until it is accepted, and no other again", asyn
     return (await installer.install({ rendered })).applied.length === 1;
   });
   expect((await installer.install({ rendered })).applied).toEqual([]);
+});
+
+test("an audit that gives objects a second owner puts nothing right; one that finds a value that nobody saw change does", async () => {
+  const { admin } = fleet().spoke(0);
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "owned", name: "one" };
+  const rendered = renderedOf(manifestOf("v1 ConfigMap owned/one", { data: { a: "1" } }));
+  await using opened = await openInstaller(fleet().spoke(0), {
+    component: eventing({}, { namespace: "owned" }),
+  });
+  const { installer } = opened;
+  await installer.install({ rendered });
+  installer.audit();
+  expect(await installer.install({ rendered, gate: twinGate })).toMatchObject({
+    applied: [{ name: "one" }],
+    repaired: [],
+  });
+  const live = await admin.get(key);
+  expect(live?.metadata.ownerReferences).toHaveLength(2);
+  // The server tells two applies apart by the second.
+  await delay(1_100);
+  await admin.patch(key, { data: { a: "2" } });
+  const { resourceVersion } = await admin
+    .patch(key, {
+      metadata: { managedFields: live?.metadata.managedFields },
+    })
+    .then(({ metadata }) => metadata);
+  const id = identityOf(key);
+  await waitFor("the last change to be seen", async () => {
+    return installer.observation.objects().get(id)?.resourceVersion === resourceVersion;
+  });
+  expect((await installer.install({ rendered, gate: twinGate })).applied).toEqual([]);
+  installer.audit();
+  expect((await installer.install({ rendered, gate: twinGate })).repaired).toMatchObject([
+    { name: "one" },
+  ]);
+  expect((await admin.get(key))?.["data"]).toEqual({ a: "1" });
 });
