@@ -28,17 +28,16 @@ const shortestPauseMs = 500;
  * emptied while it was held stays its holder's. Rejects only when the signal is aborted.
  */
 export async function lead(options: LeaderOptions, signal: AbortSignal): Promise<Leadership> {
-  const { clock, log, identity } = options;
+  const { log, identity } = options;
   const lease = new LeaseHolder(options);
   let waiting: Waiting | undefined;
   let waitingFor: string | undefined;
   try {
     for (;;) {
-      const startedAt = clock.now();
-      const holder = await lease.tryToHold(signal);
-      if (holder === identity) {
+      const { holder, heldSince } = await lease.tryToHold(signal);
+      if (heldSince !== undefined) {
         log.info({ lease: options.name, identity }, "Became the leader");
-        return keep(lease, options, startedAt);
+        return keep(lease, options, heldSince);
       }
       if (holder !== waitingFor) log.info({ holder: holder ?? "" }, "Waiting to become the leader");
       waitingFor = holder;
@@ -96,7 +95,7 @@ class Waiting implements Disposable {
 
 function keep(lease: LeaseHolder, options: LeaderOptions, heldSince: number): Leadership {
   const held = new HeldLease(lease, options, heldSince);
-  const renewing = held.renewUntilTheEnd();
+  const renewing = held.renewUntilTheEnd(heldSince);
   return {
     lost: held.lost,
     mayFollowAnother: true,
@@ -142,15 +141,15 @@ class HeldLease {
     this.#stopped.abort(new DOMException("The leader stops", "AbortError"));
   }
 
-  async renewUntilTheEnd(): Promise<void> {
+  async renewUntilTheEnd(heldSince: number): Promise<void> {
     const { clock } = this.#options;
     try {
-      for (let pauseMs = retryPeriodMs; ;) {
+      for (let startedAt = heldSince; ;) {
+        // What was answered late, or hung and was broken off, is not put off any longer.
+        const pauseMs = Math.max(shortestPauseMs, retryPeriodMs - (clock.now() - startedAt));
         await delay(clock, pauseMs, this.#end);
-        const startedAt = clock.now();
+        startedAt = clock.now();
         if (!(await this.#renew())) return this.#lose();
-        // What hung and was broken off is not put off any longer.
-        pauseMs = Math.max(shortestPauseMs, retryPeriodMs - (clock.now() - startedAt));
       }
     } catch (error) {
       if (!this.#end.aborted) throw error;

@@ -40,6 +40,14 @@ const releaseMs = 2_000;
 /** To replace what is not there any more, to create what somebody else just has, and to see whose it is. */
 const triesOfRenewal = 3;
 
+/** What came of an attempt to take the Lease. */
+export interface Holding {
+  /** Its holder's identity afterwards; undefined when the hub could not be asked, or another one was faster. */
+  readonly holder: string | undefined;
+  /** When the write that took it was sent, by our clock: the hub, and everybody who looks there, counts from later. Absent: it is not ours. */
+  readonly heldSince?: number;
+}
+
 /** One Lease object and what is known of its holder. */
 export class LeaseHolder {
   readonly #options: LeaseOptions;
@@ -52,29 +60,32 @@ export class LeaseHolder {
     this.#options = options;
   }
 
-  /** Takes the Lease if it is free; the holder's identity afterwards, undefined when the hub could not be asked. */
-  async tryToHold(signal: AbortSignal): Promise<string | undefined> {
+  /** Takes the Lease if it is free. Rejects only when the signal is aborted. */
+  async tryToHold(signal: AbortSignal): Promise<Holding> {
     const { namespace, log, onTrouble } = this.#options;
     try {
-      const holder = await this.#inTime(askMs, (inTime) => this.#tryToTake(inTime), signal);
+      const holding = await this.#inTime(askMs, (inTime) => this.#tryToTake(inTime), signal);
       onTrouble?.(false);
-      return holder;
+      return holding;
     } catch (error) {
       signal.throwIfAborted();
       // Another replica was faster; its name is read in the next round.
-      if (isConflict(error)) return undefined;
+      if (isConflict(error)) return { holder: undefined };
       onTrouble?.(true);
       log.warn({ err: error, namespace }, "Could not read or write the Lease");
-      return undefined;
+      return { holder: undefined };
     }
   }
 
-  async #tryToTake(signal: AbortSignal): Promise<string> {
+  async #tryToTake(signal: AbortSignal): Promise<Holding> {
+    const { clock, identity } = this.#options;
     const lease = await this.#read(signal);
     this.#saw(lease);
-    if (!this.#isFree(lease)) return specOf(lease).holder;
+    if (!this.#isFree(lease)) return { holder: specOf(lease).holder };
+    // The question before took time of nobody's Lease.
+    const heldSince = clock.now();
     await this.#write(lease, signal);
-    return this.#options.identity;
+    return { holder: identity, heldSince };
   }
 
   /** `failed`: not known, try again; `taken`: somebody else holds it, or did. */

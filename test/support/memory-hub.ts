@@ -3,6 +3,7 @@ import { abortable } from "../../access/abortable.ts";
 import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import { type Clock, delay } from "../../controller/clock.ts";
 
 type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch" | "list" | "watch">;
 
@@ -13,6 +14,7 @@ export class MemoryHub implements Client {
   #changed = Promise.withResolvers<void>();
   #behaviour: "works" | "fails" | "hangs" = "works";
   #unwelcome: string | undefined;
+  #slowness: { readonly clock: Clock; readonly ms: number } | undefined;
   /** Requests so far. */
   requests = 0;
 
@@ -26,6 +28,11 @@ export class MemoryHub implements Client {
 
   hang(): void {
     this.#behaviour = "hangs";
+  }
+
+  /** Looks at each request only after a time; those that it has already are not put off. */
+  take(ms: number, clock: Clock): void {
+    this.#slowness = { clock, ms };
   }
 
   /** Refuses every write that mentions a text. */
@@ -115,6 +122,9 @@ export class MemoryHub implements Client {
   async #request(signal: AbortSignal, body?: unknown): Promise<void> {
     this.requests += 1;
     signal.throwIfAborted();
+    if (this.#slowness !== undefined) {
+      await delay(this.#slowness.clock, this.#slowness.ms, signal);
+    }
     if (this.#behaviour === "fails") throw apiError(500, "InternalError");
     if (this.#unwelcome !== undefined && JSON.stringify(body ?? "").includes(this.#unwelcome)) {
       throw apiError(500, "InternalError");
