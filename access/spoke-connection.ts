@@ -68,6 +68,7 @@ const question = {
   verb: "probe",
   headers: { accept: "application/json, */*" },
   idempotent: false,
+  isQuestion: true,
 } as const;
 const codes: Partial<Record<ConnectionFailure, Code>> = {
   untrusted: "TLSUntrusted",
@@ -148,6 +149,12 @@ export function freshCredential(
   return obtaining(access, deps, new AttemptTrace(access, deps.traces))(signal);
 }
 
+/** Whether a status says that the server is there, to who asks for its version. */
+function isThere(status: number): boolean {
+  // 403 is an answer to somebody it knows; what is not allowed shows where it is needed. One that has no time (429) is there as well.
+  return status === 200 || status === 403 || status === 429;
+}
+
 /** How the metrics name it. */
 function spokeOf({ profile: { namespace, name } }: ResolvedAccess): string {
   return `${namespace}/${name}`;
@@ -220,13 +227,12 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#trace.attempt(() => this.probe(signal), resolved);
   }
 
-  /** Asks the server for its version. Throws `FleetError`. */
+  /** Asks the server for its version, and not again when it has no time for that: then it is there. Throws `FleetError`. */
   async probe(signal: AbortSignal): Promise<void> {
     const request = { ...question, path: "/version", timeoutMs: probeTimeoutMs };
     try {
       const { status } = await this.#trace.request(() => this.#requester.send(request, signal));
-      // 403 is an answer to somebody it knows; what is not allowed shows where it is needed.
-      if (status !== 200 && status !== 403) throw this.#unreachable(status, request.path);
+      if (!isThere(status)) throw this.#unreachable(status, request.path);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#explained(error);
@@ -237,9 +243,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   async call(signal: AbortSignal, timeoutMs: number): Promise<void> {
     try {
       const { status } = await this.#asked("/version", signal, timeoutMs);
-      // One that has no time for it is there as well.
-      const isThere = status === 200 || status === 403 || status === 429;
-      if (!isThere) throw this.#unreachable(status, "/version");
+      if (!isThere(status)) throw this.#unreachable(status, "/version");
     } catch (error) {
       signal.throwIfAborted();
       throw this.#explained(error);
@@ -303,7 +307,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     const text = `${this.#profileName()}: GET ${path} had no answer within ${ms / 1_000} s, the time for its credential included`;
     const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
     using limit = this.#waits.limit(signal, { ms, reason });
-    const request = { ...question, path, timeoutMs, isQuestion: true };
+    const request = { ...question, path, timeoutMs };
     return await this.#requester.send(request, limit.signal);
   }
 

@@ -240,6 +240,16 @@ test("a spoke that has no time for the question is there", async () => {
   expect(keeper.state.kind).toBe("connected");
 });
 
+test("a spoke that has no time from the beginning is connected to, and is asked once", async () => {
+  const busy: StubAnswer = { status: 429, headers: { "retry-after": "30" } };
+  const { keeper, client, versions } = await connected(() => busy, {
+    all: ({ path }) => (path === "/version" ? busy : undefined),
+  });
+  expect(keeper.state.kind).toBe("connected");
+  expect(versions()).toBe(1);
+  await client.request("POST", "/anything", {}, AbortSignal.timeout(60_000));
+});
+
 test("a spoke is lost in the usual time when its credential has ended and its plugin hangs", async () => {
   const plugin = join(folder, "hangs");
   const inThreeSeconds = `date -u -d '+3 seconds' +%Y-%m-%dT%H:%M:%SZ`;
