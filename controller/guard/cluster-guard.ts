@@ -1,5 +1,6 @@
 import { abortable } from "../../access/abortable.ts";
 import { ApiError } from "../../access/api-error.ts";
+import { Follower } from "../../access/follower.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -48,6 +49,12 @@ export interface Ward {
   readonly anchor: NamespacedName;
 }
 
+/** Policies that are there and proven, and watched until it is disposed. */
+interface Establishment extends Disposable {
+  /** Aborted when one of them is not as it was any more, and when the guard ends. */
+  readonly lasting: AbortSignal;
+}
+
 const configMaps = knownResource("v1", "ConfigMap");
 const namespaces = knownResource("v1", "Namespace");
 const usualRecheckMs = 600_000;
@@ -74,7 +81,6 @@ export class ClusterGuard {
   #failure: unknown;
   #wasEnforced = false;
   #turn = Promise.withResolvers<void>();
-  #disturbed = Promise.withResolvers<void>();
   #end: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -175,9 +181,9 @@ export class ClusterGuard {
       if (this.#wards.size === 0) this.#stop("The guard protects nothing any more");
       if (isOver()) return;
       try {
-        using _watch = await this.#established(signal);
+        using establishment = await this.#established(signal);
         failures = 0;
-        while (await this.#lasted(signal));
+        while (await this.#lasted(establishment, signal));
       } catch (error) {
         if (isOver()) return;
         await this.#pause(this.#afterFailure(error, failures), signal);
@@ -186,12 +192,16 @@ export class ClusterGuard {
   }
 
   /** Installs and proves; the watch sees what happens from then on. */
-  async #established(signal: AbortSignal): Promise<Disposable> {
+  async #established(signal: AbortSignal): Promise<Establishment> {
     const { client, fieldManager } = this.#way;
     const { hubId, crds, clock, log, users } = this.#options;
-    this.#disturbed = Promise.withResolvers();
-    const { resolve } = this.#disturbed;
+    const lasting = new Follower(signal);
+    const onDisturbed = (): void => lasting.abort(new DOMException("Disturbed", "AbortError"));
     let watch: PolicyWatch | undefined;
+    const dispose = (): void => {
+      watch?.[Symbol.dispose]();
+      lasting[Symbol.dispose]();
+    };
     try {
       const { sharing } = await establish(
         { client, fieldManager, hubId, crds, clock, log, prober: this.#prober },
@@ -204,7 +214,7 @@ export class ClusterGuard {
           },
           onSettled: (objects) => {
             const settled = objects.map(({ object }) => object);
-            watch = new PolicyWatch({ client, hubId, log, onDisturbed: resolve }, settled);
+            watch = new PolicyWatch({ client, hubId, log, onDisturbed }, settled);
             this.#noteRepairs(objects.map(({ before }) => before));
           },
         },
@@ -217,10 +227,9 @@ export class ClusterGuard {
           ? "The API server refuses to delete the anchor"
           : `The guard lets everybody pass who has the controller's user, and that ${sharing}`;
       this.#say({ reason, message }, { isOpen: true });
-      const established = watch;
-      return { [Symbol.dispose]: () => established?.[Symbol.dispose]() };
+      return { lasting: lasting.signal, [Symbol.dispose]: dispose };
     } catch (error) {
-      watch?.[Symbol.dispose]();
+      dispose();
       throw error;
     }
   }
@@ -240,21 +249,16 @@ export class ClusterGuard {
   }
 
   /** Waits until something is wrong, which is false, or the time has come to prove it anew and it was. */
-  async #lasted(signal: AbortSignal): Promise<boolean> {
+  async #lasted({ lasting }: Establishment, signal: AbortSignal): Promise<boolean> {
     const { clock, recheckMs = usualRecheckMs, log, hubId } = this.#options;
-    const due = new AbortController();
-    const either = AbortSignal.any([signal, due.signal]);
-    const pause = delay(clock, recheckMs * (0.9 + 0.2 * Math.random()), either).then(() => "due");
     try {
-      const disturbed = this.#disturbed.promise.then(() => "disturbed");
-      if ((await Promise.race([pause, disturbed])) === "disturbed") {
-        // Nobody may make an anchor until it is proven again.
-        this.#isOpen = undefined;
-        return false;
-      }
-    } finally {
-      due.abort();
-      pause.catch(() => undefined);
+      // Leaves nothing behind: an establishment lasts for weeks, and each of its rounds waits here.
+      await delay(clock, recheckMs * (0.9 + 0.2 * Math.random()), lasting);
+    } catch {
+      signal.throwIfAborted();
+      // Nobody may make an anchor until it is proven again.
+      this.#isOpen = undefined;
+      return false;
     }
     const { client } = this.#way;
     const anchors = [...this.#wards.values()].map(({ anchor }) => anchor);

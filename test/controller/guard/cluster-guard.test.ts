@@ -1,0 +1,82 @@
+import { createHook } from "node:async_hooks";
+
+import { expect, onTestFinished, test } from "vitest";
+
+import type { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
+import { Guards } from "../../../controller/guard/guards.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { eventing } from "../hand-made-installation.ts";
+import { MemorySpoke } from "./memory-spoke.ts";
+
+const hubId = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
+const minute = 60_000;
+// A proof is made anew after 9 to 11 minutes.
+const recheck = 11 * minute;
+const nothing = (): void => undefined;
+
+/** A guard that has proven that its cluster is guarded. */
+async function enforcing(): Promise<{
+  readonly clock: FakeClock;
+  readonly spoke: MemorySpoke;
+  readonly guard: ClusterGuard;
+}> {
+  const clock = new FakeClock();
+  const spoke = new MemorySpoke(hubId);
+  const hooks = { onChange: nothing, onHappening: nothing };
+  const common = { clock, log: silentLog, hubId };
+  const guards = new Guards({ ...common, protection: "Policy", crds: false, ...hooks });
+  const life = new AbortController();
+  onTestFinished(() => life.abort(new Error("The test is over")));
+  const profile = { namespace: "fleet", name: "a" };
+  const component = { ...eventing("a"), spec: { clusterProfileRef: profile } };
+  const way = { client: spoke.clientOf("a"), fieldManager: "knfleet-test" };
+  const target = { ...way, profile, namespace: "a", hubId };
+  const guard = guards.enrol(component, { target, signal: life.signal });
+  if (guard === undefined) throw new Error("Anchors are guarded");
+  await clock.advance(minute);
+  expect(guard.protection.reason).toBe("Enforced");
+  return { clock, spoke, guard };
+}
+
+/** Counts the promises that are made from now on and have not settled: what waits for one that never does. */
+function unsettled(): () => number {
+  const waiting = new Set<number>();
+  const hook = createHook({
+    init: (id, type) => void (type === "PROMISE" && waiting.add(id)),
+    promiseResolve: (id) => void waiting.delete(id),
+  });
+  onTestFinished(() => void hook.disable());
+  hook.enable();
+  return () => waiting.size;
+}
+
+test("a proof that is made anew again and again leaves nothing behind that waits", async () => {
+  const { clock, spoke, guard } = await enforcing();
+  const { requests } = spoke.objects;
+  const count = unsettled();
+  await clock.advance(2 * recheck);
+  const before = count();
+  await clock.advance(50 * recheck);
+  // Not one for each proof; what runs the test may wait for something, too.
+  expect(count()).toBeLessThan(before + 50);
+  expect(clock.pending).toBe(1);
+  expect(spoke.objects.requests - requests).toBeGreaterThan(50);
+  expect(guard.protection.reason).toBe("Enforced");
+});
+
+test("what is disturbed after many proofs is put right at once, and proven anew from then on", async () => {
+  const { clock, spoke, guard } = await enforcing();
+  await clock.advance(20 * recheck);
+  const { policy } = spoke;
+  for (let times = 0; times < 3; times += 1) {
+    spoke.edit("denied as intended", "denied by mistake");
+    expect(spoke.policy).not.toBe(policy);
+    await clock.advance(minute);
+    expect(spoke.policy).toContain("denied as intended");
+    expect(guard.protection.reason).toBe("Enforced");
+    const { requests } = spoke.objects;
+    await clock.advance(2 * recheck);
+    expect(spoke.objects.requests).toBeGreaterThan(requests);
+  }
+});
