@@ -44,7 +44,7 @@ export class Installation implements AsyncDisposable {
   wasReached = false;
   readonly awaiting = new Awaiting();
   #attempt: AbortController | undefined;
-  #view: (View & { readonly client: KubeClient }) | undefined;
+  #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
   #inventory: Inventory | undefined;
 
   constructor(uid: string) {
@@ -104,8 +104,9 @@ export class Installation implements AsyncDisposable {
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
     const memory = new InstallationMemory();
-    const known = { causes: new WorkloadCauses(), jobs: new FailedJobs() };
-    this.#view = { client, observation: open(), memory, ...known };
+    const end = new AbortController();
+    const known = { causes: new WorkloadCauses(end.signal), jobs: new FailedJobs(end.signal) };
+    this.#view = { client, observation: open(), memory, end, ...known };
     return this.#view;
   }
 
@@ -119,6 +120,7 @@ export class Installation implements AsyncDisposable {
     const view = this.#view;
     this.#inventory = this.inventory;
     this.#view = undefined;
+    view?.end.abort(new DOMException("The target is not looked at any more", "AbortError"));
     await view?.observation[Symbol.asyncDispose]();
   }
 

@@ -1,3 +1,4 @@
+import { abortable } from "../../access/abortable.ts";
 import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import { describe, identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
@@ -43,10 +44,18 @@ const noReason = "no reason given";
 
 /**
  * Finds out which Jobs have failed: of each that may have, by its metadata, one GET for each change of it until it is known to have failed, another one
- * with the next question when that was not answered, and none of others.
+ * with the next question when that failed, and none of others. An answer that takes longer than anybody waits for it counts when it comes.
  */
 export class FailedJobs {
   readonly #looks = new Map<string, Look>();
+  /** Requests that have no answer yet, by the identity of the Job. */
+  readonly #open = new Map<string, Promise<void>>();
+  readonly #signal: AbortSignal;
+
+  /** `signal` ends what nobody waits for any more. */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
 
   /** Which of the desired Jobs have failed. Takes 3 s at most, and rejects with the reason of the signal only. */
   async among(
@@ -63,7 +72,8 @@ export class FailedJobs {
     const unknown = suspects.filter((one) => !this.#isKnown(one));
     if (unknown.length > 0) {
       using bounded = limited(deps.clock, limitMs, signal);
-      await Promise.all(unknown.map((one) => this.#look(one, deps, bounded.signal)));
+      const looks = Promise.all(unknown.map((one) => this.#asked(one, deps)));
+      await abortable(looks, bounded.signal).catch(() => undefined);
       signal.throwIfAborted();
     }
     const unsure = suspects.filter((one) => !this.#isKnown(one));
@@ -85,16 +95,24 @@ export class FailedJobs {
     return look.failure !== undefined || look.resourceVersion === resourceVersion;
   }
 
+  /** Resolves with the answer; asks unless that is done already. */
+  #asked(one: ObservedObject, deps: Pick<JobDeps, "client" | "log">): Promise<void> {
+    const id = identityOf(one.key);
+    const asked = this.#open.get(id) ?? this.#look(one, deps).finally(() => this.#open.delete(id));
+    this.#open.set(id, asked);
+    return asked;
+  }
+
+  /** Never rejects. */
   async #look(
     { key, uid, resourceVersion }: ObservedObject,
     { client, log }: Pick<JobDeps, "client" | "log">,
-    signal: AbortSignal,
   ): Promise<void> {
     const { namespace = "", name } = key;
     const ref = { resource: knownResource("batch/v1", "Job"), namespace, name };
     const seen = { uid, resourceVersion };
     try {
-      const job = await client.get(ref, {}, signal);
+      const job = await client.get(ref, {}, this.#signal);
       const failure = job?.metadata.uid === uid ? failureOf(job) : undefined;
       this.#looks.set(identityOf(key), { ...seen, failure });
     } catch (err) {

@@ -1,3 +1,4 @@
+import { abortable } from "../../access/abortable.ts";
 import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
@@ -28,10 +29,19 @@ const limitMs = 3_000;
 
 /**
  * Finds out why workloads do not become available: for each that has been waiting for 5 s one list of its pods, and again after 10 s,
- * 20 s and so on up to 5 minutes while it waits. A cluster that does not allow that is not asked again for 5 minutes.
+ * 20 s and so on up to 5 minutes while it waits. A cluster that does not allow that is not asked again for 5 minutes. An answer that takes longer
+ * than anybody waits for it counts when it comes.
  */
 export class WorkloadCauses {
   readonly #looks = new Map<string, Look>();
+  /** Identities of workloads that are being looked at. */
+  readonly #open = new Set<string>();
+  readonly #signal: AbortSignal;
+
+  /** `signal` ends what nobody waits for any more. */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
 
   /** What is known of the workloads that wait now, by identity. Never fails, and takes 3 s at most. */
   async of(
@@ -42,10 +52,12 @@ export class WorkloadCauses {
     const now = deps.clock.now();
     const byId = new Map(waiting.map((workload) => [identityOf(keyOf(workload)), workload]));
     for (const id of this.#looks.keys()) if (!byId.has(id)) this.#looks.delete(id);
-    const due = [...byId].filter(([id]) => this.#isDue(id, now)).slice(0, looksAtOnce);
+    const free = looksAtOnce - this.#open.size;
+    const due = [...byId].filter(([id]) => this.#isDue(id, now)).slice(0, free);
     if (due.length > 0) {
       using bounded = limited(deps.clock, limitMs, signal);
-      await Promise.all(due.map(([id, one]) => this.#look(id, one, { ...deps, ...bounded })));
+      const looks = Promise.all(due.map(([id, one]) => this.#look(id, one, deps)));
+      await abortable(looks, bounded.signal).catch(() => undefined);
     }
     return new Map(
       [...byId.keys()].flatMap((id): [string, string][] => {
@@ -57,25 +69,24 @@ export class WorkloadCauses {
 
   #isDue(id: string, now: number): boolean {
     const look = this.#looks.get(id);
-    if (look !== undefined) return now >= look.nextAt;
+    if (look !== undefined) return now >= look.nextAt && !this.#open.has(id);
     this.#looks.set(id, { nextAt: now + firstLookMs, pauseMs: firstLookMs, cause: undefined });
     return false;
   }
 
-  async #look(
-    id: string,
-    workload: KubeObject,
-    { client, clock, log, signal }: CauseDeps & { readonly signal: AbortSignal },
-  ): Promise<void> {
+  /** Never rejects. */
+  async #look(id: string, workload: KubeObject, { client, clock, log }: CauseDeps): Promise<void> {
     const look = this.#looks.get(id);
     if (look === undefined) return;
+    this.#open.add(id);
     look.pauseMs = Math.min(longestPauseMs, look.pauseMs * 2);
     try {
-      look.cause = await causeOf(workload, client, signal);
+      look.cause = await causeOf(workload, client, this.#signal);
     } catch (err) {
       if (err instanceof ApiError && err.status === 403) look.pauseMs = longestPauseMs;
       log.debug({ workload: workload.metadata.name, err }, "Could not look for a cause");
     }
+    this.#open.delete(id);
     look.nextAt = clock.now() + look.pauseMs;
   }
 }

@@ -1,10 +1,16 @@
 import { expect, test } from "vitest";
 
+import { abortable } from "../../access/abortable.ts";
+import { identityOf } from "../../api/kubernetes.ts";
 import { Installation } from "../../controller/installation.ts";
 import type { Observation } from "../../controller/observe/observation.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { silentLog } from "../support/silent-log.ts";
 import { bareInstaller } from "./apply/bare-spoke.ts";
 import { rootWith } from "./apply/stored-root.ts";
 import { observeScripted, ScriptedWatches } from "./observe/scripted-watches.ts";
+
+const life = new AbortController();
 
 function open(): Observation {
   return observeScripted(new ScriptedWatches());
@@ -24,4 +30,26 @@ test("an installation of which nothing was seen is new, and one whose root is lo
   // Of its own accord it took back what it had begun.
   memory.withdrawn();
   expect(installation.wasInstalled).toBe(false);
+});
+
+test("a question that nobody waits for any more lasts until the view is closed", async () => {
+  const { client } = (await bareInstaller(() => undefined)).target;
+  await using installation = new Installation("uid");
+  const { jobs } = await installation.viewOver(client, open);
+  const until: AbortSignal[] = [];
+  const get = async (_ref: unknown, _options: unknown, signal: AbortSignal) => {
+    until.push(signal);
+    return abortable(new Promise<never>(() => undefined), signal);
+  };
+  const key = { apiVersion: "batch/v1", kind: "Job", namespace: "eventing", name: "migrate" };
+  const facts = { uid: "job", resourceVersion: "1", fingerprint: undefined, deleting: false };
+  const observed = new Map([[identityOf(key), { key, ...facts, mayHaveFailed: true } as const]]);
+  const clock = new FakeClock();
+  const asking = { client: { get }, clock, log: silentLog, observed, said: "" };
+  const found = installation.attempt((signal) => jobs.among([key], asking, signal), life.signal);
+  await clock.advance(3_000);
+  expect(await found).toMatchObject({ hasUnsureJobs: true });
+  expect(until.map(({ aborted }) => aborted)).toEqual([false]);
+  await installation.closeView();
+  expect(until.map(({ aborted }) => aborted)).toEqual([true]);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { abortable } from "../../../access/abortable.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -8,7 +9,7 @@ import { sightingOf } from "../../../controller/observe/sighting.ts";
 import { nextOf, type Outcome, statusOf } from "../../../controller/outcome.ts";
 import { jobsFailed } from "../../../controller/transitions.ts";
 import { serving } from "../../support/component.ts";
-import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
@@ -37,9 +38,14 @@ function job(version: number, fields: readonly string[], options: JobOptions = {
   };
 }
 
+function seen(object: KubeObject) {
+  const record = sightingOf(object, "knfleet-hub");
+  return new Map([[identityOf(record.key), record]]);
+}
+
 /** Looks at a cluster in a row, and counts the requests of each; `before`: what was said of Jobs. */
 function looker(before: string) {
-  const jobs = new FailedJobs();
+  const jobs = new FailedJobs(signal);
   let requests = 0;
   return async (object: KubeObject, answer: () => KubeObject | undefined = () => object) => {
     const earlier = requests;
@@ -49,11 +55,9 @@ function looker(before: string) {
         resolve(answer());
       });
     };
-    const record = sightingOf(object, "knfleet-hub");
-    const observed = new Map([[identityOf(record.key), record]]);
     const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "eventing", name: "migrate" };
     const deps = { client: { get }, clock: new FakeClock(), log: silentLog };
-    const asking = { ...deps, observed, said: before };
+    const asking = { ...deps, observed: seen(object), said: before };
     const found = await jobs.among([config, keyOf(object)], asking, signal);
     return { ...found, requests: requests - earlier };
   };
@@ -117,6 +121,94 @@ test("a Job of which nobody could tell anything is asked for again", async () =>
   const look = onlooker();
   expect(await look(job(1, ended, { conditions: [failed] }), silent)).toEqual([1, [], "unsure"]);
   expect(await look(job(1, ended, { conditions: [failed] }))).toEqual([1, [sentence]]);
+});
+
+/** Looks in a row over one connection at a cluster that takes its time for each answer. */
+function slowly(ms: number) {
+  const clock = new FakeClock();
+  const view = new AbortController();
+  const jobs = new FailedJobs(view.signal);
+  const asked: string[] = [];
+  const ends: unknown[] = [];
+  const looks = async (object: KubeObject, attempt: AbortSignal = signal) => {
+    const get: KubeClient["get"] = async (_ref, _options, until) => {
+      asked.push(object.metadata.resourceVersion);
+      const answer = new Promise<KubeObject>((resolve) => {
+        clock.after(ms, () => resolve(object));
+      });
+      return abortable(answer, until).catch((error: unknown) => {
+        ends.push(error);
+        throw error;
+      });
+    };
+    const deps = { client: { get }, clock, log: silentLog, said: "" };
+    const looking = jobs.among([keyOf(object)], { ...deps, observed: seen(object) }, attempt);
+    const found = looking.then(({ failedJobs, hasUnsureJobs }) => ({
+      failedJobs,
+      hasUnsureJobs,
+      at: clock.now(),
+    }));
+    found.catch(() => undefined);
+    await settled();
+    return { found };
+  };
+  return { clock, view, asked, ends, looks };
+}
+
+const unsure = { failedJobs: [], hasUnsureJobs: true };
+const sure = { failedJobs: [sentence], hasUnsureJobs: false };
+
+test("an answer that takes 5 s is not waited for, and tells of the failure when it comes without another question", async () => {
+  const { clock, asked, looks } = slowly(5_000);
+  const failure = job(1, ended, { conditions: [failed] });
+  const first = await looks(failure);
+  await clock.advance(4_000);
+  expect(await first.found).toEqual({ ...unsure, at: 3_000 });
+  const second = await looks(failure);
+  await clock.advance(4_000);
+  expect(await second.found).toEqual({ ...sure, at: 5_000 });
+  const third = await looks(failure);
+  expect(await third.found).toEqual({ ...sure, at: 8_000 });
+  expect(asked).toEqual(["1"]);
+});
+
+test("a Job that changes before the answer is asked for again after it", async () => {
+  const { clock, asked, looks } = slowly(5_000);
+  await looks(job(1, ended));
+  await clock.advance(4_000);
+  const failure = job(2, ended, { conditions: [failed] });
+  const { found } = await looks(failure);
+  await clock.advance(1_000);
+  expect(await found).toEqual({ ...unsure, at: 5_000 });
+  expect(asked).toEqual(["1"]);
+  await looks(failure);
+  await clock.advance(5_000);
+  expect(await (await looks(failure)).found).toEqual({ ...sure, at: 10_000 });
+  expect(asked).toEqual(["1", "2"]);
+});
+
+test("the end of an attempt ends the waiting for an answer, and not the question", async () => {
+  const { clock, asked, ends, looks } = slowly(2_000);
+  const failure = job(1, ended, { conditions: [failed] });
+  const attempt = new AbortController();
+  const { found } = await looks(failure, attempt.signal);
+  const reason = new Error("The component has changed");
+  attempt.abort(reason);
+  await expect(found).rejects.toBe(reason);
+  await clock.advance(2_000);
+  expect(await (await looks(failure)).found).toEqual({ ...sure, at: 2_000 });
+  expect([asked, ends]).toEqual([["1"], []]);
+});
+
+test("a question ends with the view, and nothing fails", async () => {
+  const { clock, view, asked, ends, looks } = slowly(60_000);
+  const failure = job(1, ended, { conditions: [failed] });
+  const { found } = await looks(failure);
+  const reason = new Error("The view is closed");
+  view.abort(reason);
+  expect(await found).toEqual({ ...unsure, at: 0 });
+  await clock.advance(60_000);
+  expect([asked, ends]).toEqual([["1"], [reason]]);
 });
 
 test("what was said of a Job stands while nobody can tell", async () => {

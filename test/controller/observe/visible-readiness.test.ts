@@ -39,7 +39,7 @@ function workload(kind: string, available: number): KubeObject {
 }
 
 function readiness() {
-  const view = { observation, causes: new WorkloadCauses() };
+  const view = { observation, causes: new WorkloadCauses(signal) };
   const deps = { client: watches, clock: new FakeClock(), log: silentLog };
   return visibleReadiness(desired, { ...view, ...deps }, signal);
 }

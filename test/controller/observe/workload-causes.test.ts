@@ -1,31 +1,35 @@
 import { beforeEach, expect, test } from "vitest";
 
+import { abortable } from "../../../access/abortable.ts";
 import { ApiError } from "../../../access/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../../access/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { WorkloadCauses } from "../../../controller/observe/workload-causes.ts";
-import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const { signal } = new AbortController();
 const pullError = "image a cannot be pulled (ImagePullBackOff)";
 let clock: FakeClock;
+let view: AbortController;
 let causes: WorkloadCauses;
 /** What was listed, and what a list answers. */
 let asked: CollectionRef[];
-let answer: (ref: CollectionRef) => readonly KubeObject[];
+let answer: (ref: CollectionRef) => readonly KubeObject[] | Promise<readonly KubeObject[]>;
 
 beforeEach(() => {
   clock = new FakeClock();
-  causes = new WorkloadCauses();
+  view = new AbortController();
+  causes = new WorkloadCauses(view.signal);
   asked = [];
   answer = () => [failingPod];
 });
 
 const client: Pick<KubeClient, "list"> = {
-  list: async (ref) => {
+  list: async (ref, _options, until) => {
     asked.push(ref);
-    return { items: answer(ref), resourceVersion: "1" };
+    const items = await abortable(Promise.resolve(answer(ref)), until);
+    return { items, resourceVersion: "1" };
   },
 };
 
@@ -132,4 +136,63 @@ test("a workload without labels to select by is not asked for, which would be ev
   await clock.advance(5_000);
   await causesOf(bare);
   expect(asked).toEqual([]);
+});
+
+/** Lets the server take so long for each list from now on. */
+function slowBy(ms: number): void {
+  answer = () =>
+    new Promise((resolve) => {
+      clock.after(ms, () => resolve([failingPod]));
+    });
+}
+
+/** What is known when nobody waits any longer, and how long that took. */
+async function waitedFor(...workloads: readonly KubeObject[]) {
+  const began = clock.now();
+  let endedAt = Infinity;
+  const looking = causesOf(...workloads).finally(() => {
+    endedAt = clock.now();
+  });
+  await clock.advance(3_000);
+  return { known: await looking, ms: endedAt - began };
+}
+
+test("an answer that takes 5 s is not waited for, and is known when it comes without another question", async () => {
+  slowBy(5_000);
+  await causesOf(workload("a"));
+  await clock.advance(5_000);
+  expect(await waitedFor(workload("a"))).toEqual({ known: [""], ms: 3_000 });
+  expect(await causesOf(workload("a"))).toEqual([""]);
+  await clock.advance(2_000);
+  expect(await causesOf(workload("a"))).toEqual([pullError]);
+  expect(asked).toHaveLength(1);
+});
+
+test("five questions at most have no answer at the same time, one of each workload", async () => {
+  slowBy(3_600_000);
+  const many = Array.from({ length: 12 }, (_, index) => workload(`w${index}`));
+  await causesOf(...many);
+  await clock.advance(5_000);
+  await waitedFor(...many);
+  await clock.advance(600_000);
+  await causesOf(...many);
+  // Forgotten in between, which takes nothing back that was asked.
+  await causesOf();
+  await causesOf(...many);
+  await clock.advance(5_000);
+  await causesOf(...many);
+  expect(asked).toHaveLength(5);
+});
+
+test("what has no answer ends with the view, and nothing fails", async () => {
+  slowBy(3_600_000);
+  await causesOf(workload("a"));
+  await clock.advance(5_000);
+  await waitedFor(workload("a"));
+  view.abort(new Error("The view is closed"));
+  await settled();
+  await clock.advance(60_000);
+  // There is room for another question again.
+  await waitedFor(workload("a"));
+  expect(asked).toHaveLength(2);
 });
