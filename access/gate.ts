@@ -28,7 +28,7 @@ export class Gate implements Requester {
     this.server = inner.server;
   }
 
-  /** Grows with everything that the server says. */
+  /** Grows with everything that shows that the server works: neither with a bookmark nor with a watch that was opened, for which it needs no storage. */
   get heard(): number {
     return this.#heard;
   }
@@ -93,15 +93,16 @@ export class Gate implements Requester {
       following[Symbol.dispose]();
     };
     try {
-      const heard = { ...request, onHeard: this.#hear };
+      const isWatch = request.verb === "watch";
+      const heard = isWatch ? request : { ...request, onHeard: this.#hear };
       const answer = await this.#inner.stream(heard, silenceMs, following.signal);
       if (isDoubtful(answer.status)) this.#onDoubt();
-      this.#heard += 1;
+      if (!isWatch) this.#heard += 1;
       const end = (): void => {
         dispose();
         answer[Symbol.dispose]();
       };
-      return { ...answer, [Symbol.dispose]: end };
+      return { ...answer, onEvent: this.#hear, [Symbol.dispose]: end };
     } catch (error) {
       dispose();
       if (error instanceof ConnectionError) this.#onDoubt();

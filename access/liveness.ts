@@ -17,8 +17,8 @@ export function pingIntervalMs({ everyMs, limit }: Silence): number {
 }
 
 /**
- * How long a server may say nothing, to watches and to requests, before it is asked whether it still works, 10 to 12 s. Somebody in between may answer a PING for a server that
- * does not work any more, and so does a server whose storage is stuck; bookmarks come a minute apart.
+ * How long a server may say nothing but bookmarks, to watches and to requests, before it is asked whether it still works, 10 to 12 s. Somebody in between may answer a PING for a server that
+ * does not work any more, and so does a server whose storage is stuck, which sends bookmarks as well.
  */
 export const defaultQuiet: Silence = { everyMs: 2_000, limit: 6 };
 

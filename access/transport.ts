@@ -47,6 +47,8 @@ export interface TransportStream {
   readonly contentType: string;
   readonly retryAfter: string | undefined;
   readonly body: StreamedBody;
+  /** To be told of each event of a watch that shows that the server works, which a bookmark does not. */
+  readonly onEvent?: () => void;
 }
 
 export interface TransportOptions {

@@ -93,7 +93,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
       while (this.#answer !== undefined) {
         const line = this.#lines.shift();
         if (line === undefined) this.#take(await this.#answer.body.next());
-        else if (line !== "") return { done: false, value: eventOf(line, this.#watched.ref) };
+        else if (line !== "") return { done: false, value: this.#eventOf(line, this.#answer) };
       }
     } catch (error) {
       await this.return();
@@ -120,6 +120,13 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     const answering = this.#open();
     this.#open = undefined;
     this.#answer = await answering;
+  }
+
+  #eventOf(line: string, { onEvent }: Answer): WatchEvent {
+    const event = eventOf(line, this.#watched.ref);
+    // A server whose storage is stuck goes on with bookmarks, and those of many watches leave no time without any.
+    if (event.type !== "BOOKMARK") onEvent?.();
+    return event;
   }
 
   #take({ done, value: chunk }: IteratorResult<Buffer, undefined>): void {

@@ -111,6 +111,26 @@ test("a spoke that says nothing on its watches is asked again and again, and sta
   expect(keeper.state.kind).toBe("connected");
 });
 
+test("a spoke that says nothing but bookmarks is asked, also when those come all the time", async () => {
+  const object = { metadata: { resourceVersion: "2" } };
+  const body = `${JSON.stringify({ type: "BOOKMARK", object })}\n`;
+  const { keeper, client, asked } = await connected(() => ({ status: 403 }), {
+    all: ({ path }) => (path.includes("watch=true") ? { body } : undefined),
+  });
+  const before = asked();
+  const over = new AbortController();
+  const watching = (async () => {
+    while (!over.signal.aborted) await watched(client);
+  })();
+  try {
+    await expect.poll(asked, shortly).toBeGreaterThan(before + 3);
+  } finally {
+    over.abort();
+  }
+  await watching;
+  expect(keeper.state.kind).toBe("connected");
+});
+
 test("a spoke that is silent and cannot work is lost: its watches end, and go on when it can", async () => {
   let status = 500;
   const { keeper, client } = await connected(() => ({ status }));
