@@ -15,8 +15,8 @@ export class Gate implements Requester {
   #blocked: Error | undefined;
   #opened = Promise.withResolvers<void>();
   #closed: Error | undefined;
-  /** What ends each watch that runs. */
-  readonly #running = new Set<Follower>();
+  /** What ends each watch that runs, and when anything came on it last, by `performance.now()`. */
+  readonly #running = new Map<Follower, number>();
   #heard = 0;
   readonly #hear = (): void => void (this.#heard += 1);
   readonly #inFlight = new Set<Follower>();
@@ -38,9 +38,9 @@ export class Gate implements Requester {
     return this.#running.size > 0 || this.#inFlight.size > 0;
   }
 
-  /** Watches that run end with an error: what they wait for may never come. They are opened again when the gate is open. */
-  cut(reason: Error): void {
-    for (const running of this.#running) running.abort(reason);
+  /** Watches on which nothing came since then end with an error: what they wait for may never come. They are opened again when the gate is open. */
+  cut(reason: Error, since: number): void {
+    for (const [running, cameAt] of this.#running) if (cameAt < since) running.abort(reason);
   }
 
   block(reason: Error): void {
@@ -87,17 +87,23 @@ export class Gate implements Requester {
     signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
     const following = new Follower(signal);
-    this.#running.add(following);
+    const came = (): void => {
+      if (this.#running.has(following)) this.#running.set(following, performance.now());
+    };
+    this.#running.set(following, Number.NEGATIVE_INFINITY);
     const dispose = (): void => {
       this.#running.delete(following);
       following[Symbol.dispose]();
     };
     try {
       const isWatch = request.verb === "watch";
-      const heard = isWatch ? request : { ...request, onHeard: this.#hear };
-      const answer = await this.#inner.stream(heard, silenceMs, following.signal);
+      const onHeard = (): void => {
+        if (!isWatch) this.#hear();
+        came();
+      };
+      const answer = await this.#inner.stream({ ...request, onHeard }, silenceMs, following.signal);
       if (isDoubtful(answer.status)) this.#onDoubt();
-      if (!isWatch) this.#heard += 1;
+      onHeard();
       const end = (): void => {
         dispose();
         answer[Symbol.dispose]();

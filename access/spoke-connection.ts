@@ -275,9 +275,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     return this.#gate.isAwaited;
   }
 
-  /** Ends the watches that run, to be opened again when the connection is not blocked. */
-  cut(error: FleetError): void {
-    this.#gate.cut(error);
+  /** Ends the watches that have said nothing since then (`performance.now()`), to be opened again when the connection is not blocked. */
+  cut(error: FleetError, since: number): void {
+    this.#gate.cut(error, since);
   }
 
   /** Requests fail at once with this error, those in flight as well; watches wait. */

@@ -201,6 +201,8 @@ export class SpokeKeeper {
 
   async #checkUntilUp(link: SpokeLink, isQuiet: boolean): Promise<void> {
     const { signal } = link;
+    // After silence it is all of them.
+    let since = isQuiet ? Infinity : performance.now();
     for (let failures = 0; !signal.aborted;) {
       try {
         const timeMs = checkTimeMs(isQuiet, failures);
@@ -215,9 +217,12 @@ export class SpokeKeeper {
         if (stopped(signal)) return;
         failures += 1;
         // One failure may be a server that restarts; the second says that it is away.
-        if (failures > 1) this.#lose(link, fleetErrorOf(error));
-        // What they wait for may never come, also when somebody else answers for the server later.
-        if (isQuiet && failures === 2) link.cut(fleetErrorOf(error));
+        if (failures > 1) {
+          this.#lose(link, fleetErrorOf(error));
+          // What they wait for may never come, also when somebody else answers for the server later. A long list that comes slowly goes on.
+          link.cut(fleetErrorOf(error), since);
+          since = performance.now();
+        }
       }
       await pause(backoffMs(failures, 10_000), signal);
     }

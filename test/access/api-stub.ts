@@ -27,6 +27,8 @@ export interface StubAnswer {
   readonly hang?: boolean;
   /** Send the body, but do not end it. */
   readonly open?: boolean;
+  /** Send the body again and again, this time apart, for as long as the connection lives. */
+  readonly everyMs?: number;
 }
 
 export interface StubOptions {
@@ -149,7 +151,13 @@ function reply(response: Answering, answer: StubAnswer, socket: TLSSocket | unde
     ...answer.headers,
   });
   response.write(answer.body ?? "{}");
-  if (answer.open !== true) response.end();
+  if (answer.everyMs !== undefined) repeat(response, answer, socket);
+  else if (answer.open !== true) response.end();
+}
+
+function repeat(response: Answering, answer: StubAnswer, socket: TLSSocket | undefined): void {
+  const timer = setInterval(() => response.write(answer.body ?? "{}"), answer.everyMs);
+  socket?.once("close", () => clearInterval(timer));
 }
 
 function impersonationOf(raw: readonly string[]): StubRequest["impersonation"] {

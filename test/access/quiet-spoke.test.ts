@@ -2,107 +2,16 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import { resolveAccess } from "../../access/resolved-access.ts";
-import { SpokeKeeper } from "../../access/spoke-keeper.ts";
 import { FleetError } from "../../api/errors.ts";
-import { knownResource } from "../../api/resources.ts";
-import type { StubAnswer, StubRequest } from "./api-stub.ts";
-import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
-import { authority, stub, untilTheEnd } from "./loopback.ts";
+import type { StubAnswer } from "./api-stub.ts";
+import { untilTheEnd } from "./loopback.ts";
+import { connected, output, patience, perhaps, watched } from "./quiet-connection.ts";
 
-const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
-const patience = { timeout: 60_000, interval: 20 };
 // A request, a plugin and the opening of a watch may take 30 s.
 const shortly = { timeout: 20_000, interval: 20 };
-const quiet = { everyMs: 20, limit: 3 };
-
-let folder: string;
-let command: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "knfleet-quiet-"));
-  command = join(folder, "plugin");
-  await writeFile(command, `#!/bin/sh\necho '${output}'\n`);
-  await chmod(command, 0o755);
-});
-
-afterAll(() => rm(folder, { recursive: true }));
-
-/** A connection to a stub that has a watch open for whoever asks; `/readyz` says what `ready` does. */
-async function connected(
-  ready: () => StubAnswer,
-  {
-    prefix = "",
-    http1 = false,
-    plugin = command,
-    all,
-  }: {
-    readonly prefix?: string;
-    readonly http1?: boolean;
-    readonly plugin?: string;
-    /** In place of every answer; undefined: as it is. */
-    readonly all?: (request: StubRequest) => StubAnswer | undefined;
-  } = {},
-): Promise<{
-  readonly keeper: SpokeKeeper;
-  readonly client: KubeClient;
-  readonly asked: () => number;
-  readonly versions: () => number;
-}> {
-  const api = await stub(undefined, {
-    http1,
-    answer: (request) => {
-      const { path } = request;
-      const instead = all?.(request);
-      if (instead !== undefined) return instead;
-      if (path === `${prefix}/readyz`) return ready();
-      return path.includes("watch=true") ? { body: "", open: true } : { body: "{}" };
-    },
-  });
-  const certificate = Buffer.from(authority.certificatePem).toString("base64");
-  const cluster = { server: `${api.server}${prefix}`, "certificate-authority-data": certificate };
-  const type = "ControlPlaneHealthy";
-  const profile = profileOf({
-    conditions: [{ type, status: "True" }],
-    accessProviders: [entryOf("sr", cluster)],
-  });
-  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, { command: plugin })));
-  const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test", quiet };
-  const keeper = new SpokeKeeper({ kind: "access", access }, deps, () => undefined);
-  const over = new FleetError("ClusterProviderClosed", "The test is over");
-  untilTheEnd({ [Symbol.asyncDispose]: () => keeper.close(over) });
-  const { client } = await keeper.acquire(AbortSignal.timeout(60_000));
-  const times = (question: string): number =>
-    api.requests.filter(({ path }) => path === `${prefix}${question}`).length;
-  return {
-    keeper,
-    client,
-    asked: () => times("/readyz"),
-    versions: () => times("/version"),
-  };
-}
-
-// Not every server has it.
-const perhaps = knownResource("gateway.networking.k8s.io/v1", "GatewayClass");
-
-/** Follows a collection until the watch ends, and says how it did. */
-async function watched(
-  client: KubeClient,
-  resource = knownResource("v1", "ConfigMap"),
-): Promise<unknown> {
-  const ref = { resource };
-  const { signal } = new AbortController();
-  try {
-    for await (const _event of client.watch(ref, { resourceVersion: "1" }, signal));
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
 
 test("a spoke that says nothing on its watches is asked again and again, and stays while it answers", async () => {
   const { keeper, client, asked } = await connected(() => ({ status: 403 }));
@@ -271,6 +180,8 @@ test("a spoke that has no time from the beginning is connected to, and is asked 
 });
 
 test("a spoke is lost in the usual time when its credential has ended and its plugin hangs", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-hangs-"));
+  untilTheEnd({ [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) });
   const plugin = join(folder, "hangs");
   const inThreeSeconds = `date -u -d '+3 seconds' +%Y-%m-%dT%H:%M:%SZ`;
   const text = output.replace(`"T1"`, `"T1","expirationTimestamp":"'"$(${inThreeSeconds})"'"`);
