@@ -20,9 +20,9 @@ export class Awaiting {
     this.#changed.add(id);
   }
 
-  /** The attempt knows of everything that was told so far. */
-  planned(): void {
-    this.#changed.clear();
+  /** The attempt knows of everything that was told so far of these objects. */
+  planned(ids: Iterable<string>): void {
+    for (const id of ids) this.#changed.delete(id);
   }
 
   /** The attempt is done with an object. What was told of it until now was that very write, what came before it, or is looked at in any case. */

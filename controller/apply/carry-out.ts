@@ -17,7 +17,7 @@ import { type ChangeSet, type Progress, sorted, type Trouble, waitingFor } from 
 import type { Contestant } from "./contestants.ts";
 import { gated } from "./gates.ts";
 import { type Begun, contestsOf, guardAll, watchAll, writtenRoot } from "./install-work.ts";
-import { type Inventory, unionOf } from "./inventory.ts";
+import { type Inventory, type InventoryEntry, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import { outlives, type Prepared } from "./prepare.ts";
 import { prune, type PruneDeps } from "./prune.ts";
@@ -210,8 +210,8 @@ function applyDeps(
     ...(awaiting === undefined ? {} : { awaiting }),
     onApplied: ({ key, id, hash }, answer) => {
       const sighting = sightingOf(answer, fieldManager);
-      const isAudited = memory.isToAudit(id) && memory.sentHash(id) === hash;
-      const isCorrected = isAudited && isPutRight(audited.get(id), sighting);
+      const sent = memory.isToAudit(id) ? memory.entryOf(id) : undefined;
+      const isCorrected = sent?.hash === hash && isPutRight(sent, audited.get(id), sighting);
       if (plan.drifted.has(id) || isCorrected) corrected.add(id);
       const { fingerprint, appliedAt } = sighting;
       observation.note([sighting]);
@@ -226,10 +226,14 @@ function applyDeps(
   };
 }
 
-/** An audit found something wrong: an apply that changes nothing is no write. One that gives an object other fields than it had is an addition of ours. */
-function isPutRight(before: ObservedObject | undefined, after: ObservedObject): boolean {
-  if (before === undefined) return false;
-  return before.fingerprint === after.fingerprint && before.appliedAt !== after.appliedAt;
+/** An audit found something wrong: an apply that changes nothing is no write. One that gives an object other fields than were sent last is an addition of ours. */
+function isPutRight(
+  sent: InventoryEntry,
+  before: ObservedObject | undefined,
+  after: ObservedObject,
+): boolean {
+  if (before === undefined || sent.fingerprint !== after.fingerprint) return false;
+  return before.fingerprint !== after.fingerprint || before.appliedAt !== after.appliedAt;
 }
 
 /** Progress of the objects that are sent, as progress of all objects. */

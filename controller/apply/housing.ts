@@ -74,14 +74,17 @@ export function unheld(
  * cannot be created is: throws ApiError.
  */
 export async function settled(work: Work, housing: Housing, signal: AbortSignal): Promise<Housed> {
-  const { target, memory, observation } = work;
+  const { target, memory, observation, deps } = work;
   const { stripped, isRootContested } = housing;
   const [created, changes] = await Promise.all([
     createMissing(target, housing.missing, signal),
     Promise.all(housing.outdated.map((one) => changed(one, { work, housing }, signal))),
   ]);
   const written = changes.flatMap(({ object }) => object ?? []);
-  for (const namespace of [...created, ...written]) observation.noteGuarded(namespace);
+  for (const namespace of [...created, ...written]) {
+    observation.noteGuarded(namespace);
+    deps.awaiting?.settled(idOf(namespace));
+  }
   const refusals = changes.flatMap(({ refusal }) => refusal ?? []);
   if (refusals.length === 0) memory.namespaces = textOf(work);
   const having = (isForGood: boolean): readonly Trouble[] =>

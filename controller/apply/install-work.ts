@@ -166,7 +166,8 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   const refused = observation.refused();
   const { appliedAt } = memory;
   const plan = planApply(desired.objects, { inventory, observed, refused, appliedAt });
-  work.deps.awaiting?.planned();
+  const ids = [...desired.objects.map(({ id }) => id), ...inventory.entries.map(identityOf)];
+  work.deps.awaiting?.planned(ids);
   return refined(await withLostJobs(plan, work, signal), work);
 }
 

@@ -131,9 +131,9 @@ export class InstallationMemory {
     if (mayBeAbsent(entry)) this.jobs.saw(id);
   }
 
-  /** Hash of what was last accepted of an object; undefined when that is not known. */
-  sentHash(id: string): string | undefined {
-    return this.#entries?.get(id)?.hash;
+  /** What was last accepted of an object; undefined when that is not known. */
+  entryOf(id: string): InventoryEntry | undefined {
+    return this.#entries?.get(id);
   }
 
   /** The inventory of a set with what is known of each object, but no hash of what is to be replaced: see inventory.ts. */

@@ -24,7 +24,7 @@ export interface ObservedObject {
 }
 
 /**
- * What happened on the spoke: an object of the installation changed or went, a Namespace got other labels or annotations, which many a cluster gives each new one, a workload's
+ * What happened on the spoke: an object of the installation changed or went, a Namespace got more labels or annotations, which many a cluster gives each new one, a workload's
  * readiness may have changed or a Job may have failed, or a kind cannot be watched any more, or again.
  */
 export type ObservedChange =

@@ -174,7 +174,8 @@ class LiveObservation implements Observation {
       { client, ref, noted: this.#noted.get(id) },
       {
         onLost: () => onChange({ kind: "object", key }),
-        onChanged: () => onChange({ kind: kind === "Namespace" ? "labels" : "object", key }),
+        onChanged: () => onChange({ kind: "object", key }),
+        onAddition: () => onChange({ kind: "labels", key }),
         onMissed: () => onChange({ kind: "watch", resource }),
         onError: (err) => log.debug({ kind, err }, "A watch on the target failed"),
       },

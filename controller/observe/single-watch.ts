@@ -18,6 +18,8 @@ export interface SingleWatchHandlers {
   readonly onLost: () => void;
   /** It is not as it was noted. */
   readonly onChanged: () => void;
+  /** A Namespace is as it was noted, and has other labels or annotations beside that. */
+  readonly onAddition: () => void;
   /** Its watch has failed for some seconds. */
   readonly onMissed: () => void;
   readonly onError: (error: unknown) => void;
@@ -28,6 +30,8 @@ interface Known {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly look: string;
+  /** Of a Namespace: its labels and annotations. Empty for others. */
+  readonly marks: readonly string[];
 }
 
 /**
@@ -106,8 +110,16 @@ export class SingleWatch implements Disposable {
     this.#works();
     this.#isGone = false;
     if (!this.isDisturbed) return;
-    if (this.#noted?.uid === this.#seen?.uid) this.#handlers.onChanged();
-    else this.#handlers.onLost();
+    const { onLost, onChanged, onAddition } = this.#handlers;
+    if (this.#noted?.uid !== this.#seen?.uid) onLost();
+    else if (this.#hasAdditionsOnly()) onAddition();
+    else onChanged();
+  }
+
+  #hasAdditionsOnly(): boolean {
+    const { marks: noted = [] } = this.#noted ?? {};
+    const { marks: seen = [] } = this.#seen ?? {};
+    return noted.length < seen.length && noted.every((mark) => seen.includes(mark));
   }
 
   #works(): void {
@@ -149,7 +161,12 @@ function knownOf({ kind, metadata }: KubeObject): Known {
   const isGoing = deletionTimestamp !== undefined;
   const looks = { uid, isGoing, labels, annotations, ownerReferences, finalizers };
   // Of a namespace only labels and annotations are ours, and everybody writes the rest.
-  if (kind === "Namespace")
-    return { uid, resourceVersion, look: hashOf({ uid, labels, annotations }) };
-  return { uid, resourceVersion, look: hashOf({ ...looks, owned: owned.toSorted() }) };
+  if (kind === "Namespace") {
+    const look = hashOf({ uid, labels, annotations });
+    const marks = [labels, annotations].flatMap((one = {}, at) =>
+      Object.entries(one).map(([key, value]) => `${at} ${key}=${value}`),
+    );
+    return { uid, resourceVersion, look, marks };
+  }
+  return { uid, resourceVersion, look: hashOf({ ...looks, owned: owned.toSorted() }), marks: [] };
 }

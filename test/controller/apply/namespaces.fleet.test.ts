@@ -157,7 +157,7 @@ describe("the namespace of an installation", () => {
     });
     const isSeen = (): boolean =>
       installer.changes.some(
-        (change) => change.kind === "labels" && change.key.kind === "Namespace",
+        (change) => change.kind === "object" && change.key.kind === "Namespace",
       );
     await waitFor("the change to be seen", () => Promise.resolve(isSeen()));
     await installer.install({ rendered });

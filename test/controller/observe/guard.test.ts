@@ -189,10 +189,24 @@ test("a namespace that was noted is disturbed by other labels, and by nothing el
   watches.listed("Namespace", [{ ...rest, metadata: { ...metadata, finalizers } }]);
   watches.send("Namespace", { type: "MODIFIED", object: namespaceAs(3, {}) });
   await seen(1);
-  expect(changes).toEqual([{ kind: "labels", key: namespaceKey }]);
+  expect(changes).toEqual([{ kind: "object", key: namespaceKey }]);
   expect(observation.isDisturbed()).toBe(true);
   observation.noteGuarded(namespaceAs(4, { guard: "on" }));
   expect(observation.isDisturbed()).toBe(false);
+  watches.send("Namespace", {
+    type: "MODIFIED",
+    object: namespaceAs(5, { guard: "on", theirs: "too" }),
+  });
+  await seen(2);
+  // What a cluster gives each new namespace is nothing that anybody waits for.
+  expect(changes.slice(1)).toEqual([{ kind: "labels", key: namespaceKey }]);
+  expect(observation.isDisturbed()).toBe(true);
+  watches.send("Namespace", {
+    type: "MODIFIED",
+    object: namespaceAs(6, { guard: "off", theirs: "too" }),
+  });
+  await seen(3);
+  expect(changes.slice(2)).toEqual([{ kind: "object", key: namespaceKey }]);
 });
 
 test("of a namespace that was not noted only its end matters, also when it came before the watch", async () => {
