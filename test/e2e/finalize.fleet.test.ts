@@ -14,6 +14,7 @@ import {
   create,
   gone,
   installed,
+  kindServed,
   read,
   ready,
   remove,
@@ -77,7 +78,11 @@ describe("two components on one spoke", () => {
         create(hub, { kind: leaving, on: profiles[0] }),
         create(hub, { kind: staying, on: profiles[0] }),
       ]);
-      await Promise.all([ready(hub, leaving), ready(hub, staying)]);
+      await Promise.all([
+        ready(hub, leaving),
+        ready(hub, staying),
+        kindServed(spoke, customs[leaving]),
+      ]);
       const metadata = { namespace: componentKinds[leaving].label, name: "of-a-user" };
       const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata };
       const users = await Promise.all(

@@ -181,3 +181,14 @@ export async function leftovers(
   const now = await inventoryOf(cluster);
   return [...now].filter((id) => !before.has(id) && !stays.some((kept) => kept.test(id)));
 }
+
+/** A component may be ready a little sooner than a slow server serves the kinds that came with it. */
+export async function kindServed(
+  { admin }: Cluster,
+  { apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">,
+): Promise<void> {
+  await waitFor(`${kind} to be served`, async () => {
+    const resources = await admin.request("GET", `/apis/${apiVersion}`);
+    return JSON.stringify(resources).includes(`"kind":"${kind}"`);
+  });
+}
