@@ -8,18 +8,41 @@ export interface HeapView {
   readonly utilization: number;
   /** What the heap takes from the system, in use or not. */
   readonly heapBytes: number;
-  /** The same after the last collection; 0 before the first. */
-  readonly leastBytes: number;
+  /** Those since the heap has grown, the latest last. */
+  readonly collections: readonly Collection[];
+}
+
+/** How long a collection stopped the process, and what it left. */
+export interface Collection {
+  readonly tookMs: number;
+  /** What the heap takes from the system. */
+  readonly heapBytes: number;
+  /** What is in use of it. */
+  readonly usedBytes: number;
 }
 
 const intervalMs = 5_000;
 const slabBytes = 8 * 1024;
 const idleUtilization = 0.1;
 const worthwhileGrowth = 1.25;
+const worthwhileLoss = 0.99;
+const shortPauseMs = 250;
 
-/** Whether the process is idle and its heap so much bigger than after the last collection that one is worth its pause. */
-export function isCollectionDue({ utilization, heapBytes, leastBytes }: HeapView): boolean {
-  return utilization < idleUtilization && heapBytes > leastBytes * worthwhileGrowth;
+/**
+ * Whether the process is idle and a collection is worth its pause: the `first` one since the heap has grown, or the `next` one because that was short and may
+ * have left something, as the one before it did. What a burst leaves behind is let go bit by bit, as timers end and streams are closed, for some 20 s.
+ */
+export function collectionDue({
+  utilization,
+  heapBytes,
+  collections,
+}: HeapView): "first" | "next" | undefined {
+  if (utilization >= idleUtilization) return undefined;
+  const [last, before] = collections.toReversed();
+  if (last === undefined || heapBytes > last.heapBytes * worthwhileGrowth) return "first";
+  if (last.tookMs > shortPauseMs) return undefined;
+  const hasFound = before === undefined || last.usedBytes < before.usedBytes * worthwhileLoss;
+  return hasFound ? "next" : undefined;
 }
 
 /**
@@ -31,15 +54,20 @@ export function collectWhenIdle(): Disposable {
   const collect: unknown = runInNewContext("gc");
   if (typeof collect !== "function") throw new Error("V8 has no collector to call");
   let last = performance.eventLoopUtilization();
-  let leastBytes = 0;
+  let collections: readonly Collection[] = [];
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, last);
     last = now;
     const { heapTotal: heapBytes } = process.memoryUsage();
-    if (!isCollectionDue({ utilization, heapBytes, leastBytes })) return;
+    const due = collectionDue({ utilization, heapBytes, collections });
+    if (due === undefined) return;
+    const startedAt = performance.now();
     collect({ type: "major", execution: "sync", flavor: "last-resort" });
-    leastBytes = process.memoryUsage().heapTotal;
+    const tookMs = performance.now() - startedAt;
+    const left = process.memoryUsage();
+    const collection = { tookMs, heapBytes: left.heapTotal, usedBytes: left.heapUsed };
+    collections = due === "first" ? [collection] : [...collections, collection];
   }, intervalMs);
   timer.unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
