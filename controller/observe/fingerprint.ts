@@ -17,13 +17,14 @@ export function fingerprintOf(object: Manifest, fieldManager: string): string | 
 }
 
 /**
- * When our server-side apply last changed something on an object, by the clock of the server and in ms of whole seconds: it moves with nobody else's write, nor
+ * When our server-side apply last changed something on an object, in whole seconds by the clock of the server: it moves with nobody else's write, nor
  * with an apply that changes nothing. Undefined when it owns no field. Spec: engine-facts.md 3.
  */
 export function appliedAtOf(object: Manifest, fieldManager: string): number | undefined {
   const { time = "" } = ownEntry(object, fieldManager) ?? {};
   const at = Date.parse(time);
-  return Number.isNaN(at) ? undefined : at;
+  // V8 keeps numbers of 32 bits without an object for each.
+  return Number.isNaN(at) ? undefined : Math.trunc(at / 1_000);
 }
 
 /** What our server-side apply owns on an object, as its managedFields say. */

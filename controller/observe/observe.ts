@@ -10,7 +10,7 @@ import type { Observation, ObservedChange, ObservedObject } from "./observation.
 import { afterWrite, isWorkload, turnOf } from "./readiness.ts";
 import { type SharedWatches, WatchSharing } from "./shared-watches.ts";
 import { isApplied, isDrift, isNewer, isOlder, kindIdOf } from "./sighting.ts";
-import { SingleWatch } from "./single-watch.ts";
+import { type Look, lookOf, SingleWatch } from "./single-watch.ts";
 
 export interface ObserveOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
@@ -61,7 +61,7 @@ class LiveObservation implements Observation {
   readonly #gones = new Map<string, Gone>();
   readonly #guards = new Map<string, SingleWatch>();
   /** What was noted of guarded objects, by identity. */
-  readonly #noted = new Map<string, KubeObject>();
+  readonly #noted = new Map<string, Look>();
   readonly #shared: SharedWatches;
 
   constructor(options: ObserveOptions) {
@@ -97,8 +97,10 @@ class LiveObservation implements Observation {
 
   noteGuarded(object: KubeObject): void {
     const id = identityOf(keyOf(object));
-    this.#noted.set(id, object);
-    this.#guards.get(id)?.note(object);
+    // Not the object itself: the text of an inventory takes some 10 kB.
+    const look = lookOf(object);
+    this.#noted.set(id, look);
+    this.#guards.get(id)?.note(look);
   }
 
   isDisturbed(): boolean {

@@ -2,6 +2,7 @@ import type { KubeClient } from "../../access/kube-client.ts";
 import { type Listing, Reflector, reflectorKey } from "../../access/reflector.ts";
 import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
 import { isRecord } from "../../api/fields.ts";
+import { interned } from "../../api/interned.ts";
 import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentsSelector } from "../component-selector.ts";
@@ -232,7 +233,9 @@ class SharedKind {
 
   // Labels that are equal are kept once.
   #nameOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-    const { namespace, name, uid, resourceVersion } = metadata;
+    const { uid, resourceVersion } = metadata;
+    const name = interned(metadata.name);
+    const namespace = metadata.namespace === undefined ? undefined : interned(metadata.namespace);
     const owner = metadata.labels?.[componentUidLabel];
     const own = owner === undefined ? undefined : { [componentUidLabel]: owner };
     const labels = this.#labelSets().find((set) => set[componentUidLabel] === owner) ?? own;

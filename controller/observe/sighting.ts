@@ -15,10 +15,11 @@ export function sightingOf(object: KubeObject, fieldManager: string): ObservedOb
     resourceVersion,
     fingerprint: fingerprintOf(object, fieldManager),
     appliedAt: appliedAtOf(object, fieldManager),
+    deleting: deletionTimestamp !== undefined,
     ...(isWorkload(object) && generation !== undefined ? { generation } : {}),
     ...(isJob(object) ? { finished: isFinished(object) } : {}),
     ...(isJob(object) && mayHaveFailed(object) ? { mayHaveFailed: true } : {}),
-    ...(deletionTimestamp === undefined ? { deleting: false } : { deleting: true, finalizers }),
+    ...(deletionTimestamp === undefined ? {} : { finalizers }),
   };
 }
 

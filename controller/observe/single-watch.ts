@@ -10,7 +10,7 @@ export interface SingleWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly ref: ObjectRef;
   /** As the caller last read or wrote it, if it did; without that only its end matters. */
-  readonly noted: KubeObject | undefined;
+  readonly noted: Look | undefined;
 }
 
 export interface SingleWatchHandlers {
@@ -25,8 +25,8 @@ export interface SingleWatchHandlers {
   readonly onError: (error: unknown) => void;
 }
 
-/** What is known of the object; `look`, a hash, is equal for states that are equal to us. */
-interface Known {
+/** What is kept of an object; `look`, a hash, is equal for states that are equal to us. */
+export interface Look {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly look: string;
@@ -41,8 +41,8 @@ interface Known {
 export class SingleWatch implements Disposable {
   readonly #reflector: Reflector;
   readonly #handlers: SingleWatchHandlers;
-  #noted: Known | undefined;
-  #seen: Known | undefined;
+  #noted: Look | undefined;
+  #seen: Look | undefined;
   #isGone = false;
   /** An older state of the cluster was restored since it was noted. */
   #isRewound = false;
@@ -88,9 +88,9 @@ export class SingleWatch implements Disposable {
   }
 
   /** Takes in what the caller read or wrote. What is gone may have been read before it went: only another object takes its place. */
-  note(object: KubeObject): void {
-    this.#noted = knownOf(object);
-    if (object.metadata.uid !== this.#goneUid) this.#isGone = false;
+  note(object: Look): void {
+    this.#noted = object;
+    if (object.uid !== this.#goneUid) this.#isGone = false;
     this.#isRewound = false;
     this.#isMissed = false;
   }
@@ -101,7 +101,7 @@ export class SingleWatch implements Disposable {
 
   // Compared here, because what is kept of the object says nothing any more.
   #kept(object: KubeObject): KubeObject {
-    this.#seen = knownOf(object);
+    this.#seen = lookOf(object);
     const { namespace, name, uid, resourceVersion } = object.metadata;
     return { ...keyOf(object), metadata: { namespace, name, uid, resourceVersion } };
   }
@@ -152,7 +152,8 @@ export class SingleWatch implements Disposable {
   }
 }
 
-function knownOf({ kind, metadata }: KubeObject): Known {
+/** What an object that was read or written is like. */
+export function lookOf({ kind, metadata }: KubeObject): Look {
   const { uid, resourceVersion, deletionTimestamp, labels, annotations } = metadata;
   const { ownerReferences, finalizers, managedFields = [] } = metadata;
   const owned = managedFields.map(({ manager, operation, subresource, fieldsV1 }) =>

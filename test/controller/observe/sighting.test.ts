@@ -146,7 +146,7 @@ describe("a sighting", () => {
       uid: "one",
       resourceVersion: "10",
       fingerprint: expect.stringMatching(/^[\w-]{22}$/),
-      appliedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+      appliedAt: Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000,
       deleting: false,
     });
   });
