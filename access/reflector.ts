@@ -5,12 +5,17 @@ import type { KubeObject } from "../api/kubernetes.ts";
 import { ApiError } from "./api-error.ts";
 import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
 
+/** The least that is kept of an object. */
+export interface Kept {
+  readonly metadata: Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
+}
+
 /** What is known of a collection, kept up to date. Keys are `namespace/name`, or `name` without a namespace. */
-export interface ReflectorHandlers {
+export interface ReflectorHandlers<Item extends Kept = KubeObject> {
   /** An object appeared or changed. `before` is what was known of it. */
-  readonly onChange: (object: KubeObject, before: KubeObject | undefined) => void;
+  readonly onChange: (object: Item, before: Item | undefined) => void;
   /** An object is gone; its last known state. */
-  readonly onDelete: (object: KubeObject) => void;
+  readonly onDelete: (object: Item) => void;
   /** A list or watch failed and is tried again; foreign text in the error. Called for each failure. */
   readonly onError?: (error: unknown) => void;
   /** The whole collection is known; called again after every complete relist. */
@@ -25,17 +30,20 @@ export interface Listing {
   readonly wentBack: boolean;
 }
 
-export interface ReflectorOptions {
+export interface ReflectorOptions<Item extends Kept = KubeObject> {
   readonly client: Pick<KubeClient, "watch" | "list">;
   readonly ref: CollectionRef;
   readonly metadataOnly?: boolean;
-  /** What to keep of an object, to save memory; must keep metadata. */
-  readonly keep?: (object: KubeObject) => KubeObject;
+  /** What to keep of an object, to save memory; default: all of it. */
+  readonly keep?: (object: KubeObject) => Item;
   /** The version that was known of the collection before, by another reflector; default: empty, none. */
   readonly after?: string;
   /** Longest wait between two attempts after failures in ms; default 30,000. */
   readonly maxBackoffMs?: number;
 }
+
+type Keeping<Item extends Kept> = ReflectorOptions<Item> &
+  Required<Pick<ReflectorOptions<Item>, "keep">>;
 
 const minBackoffMs = 800;
 const steadyMs = 1_000;
@@ -52,14 +60,14 @@ export function reflectorKey(metadata: {
 }
 
 /**
- * Keeps a copy of a collection by list and watch and never gives up: continues after the last seen version, lists anew
+ * Keeps of each object of a collection what `keep` makes of it, by list and watch, and never gives up: continues after the last seen version, lists anew
  * after 410, backs off 0.8 to 30 s with jitter after failures. Stops when the signal aborts or it is disposed; no
  * handler is called after that.
  */
-export class Reflector implements Disposable {
-  readonly #options: ReflectorOptions;
-  readonly #handlers: ReflectorHandlers;
-  readonly #objects = new Map<string, KubeObject>();
+export class KeepingReflector<Item extends Kept> implements Disposable {
+  readonly #options: Keeping<Item>;
+  readonly #handlers: ReflectorHandlers<Item>;
+  readonly #objects = new Map<string, Item>();
   readonly #outer: AbortSignal | undefined;
   readonly #onEnd = (): void => this.#stop(this.#outer?.reason);
   /** It was stopped. */
@@ -77,7 +85,7 @@ export class Reflector implements Disposable {
   /** Keys seen since a relist began; undefined while there is none. */
   #seen: Set<string> | undefined;
 
-  constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal?: AbortSignal) {
+  constructor(options: Keeping<Item>, handlers: ReflectorHandlers<Item>, signal?: AbortSignal) {
     this.#options = options;
     this.#handlers = handlers;
     this.#lastVersion = options.after ?? "";
@@ -115,11 +123,11 @@ export class Reflector implements Disposable {
     return this.#lastVersion;
   }
 
-  get(key: string): KubeObject | undefined {
+  get(key: string): Item | undefined {
     return this.#objects.get(key);
   }
 
-  values(): IterableIterator<KubeObject> {
+  values(): IterableIterator<Item> {
     return this.#objects.values();
   }
 
@@ -258,12 +266,12 @@ export class Reflector implements Disposable {
       this.#objects.delete(key);
       this.#handlers.onDelete(before);
     }
-    const kept = this.#options.keep?.(object) ?? object;
+    const kept = this.#options.keep(object);
     this.#objects.set(before === undefined ? interned(key) : key, kept);
     this.#handlers.onChange(kept, this.#sameObject(before, object));
   }
 
-  #sameObject(before: KubeObject | undefined, object: KubeObject): KubeObject | undefined {
+  #sameObject(before: Item | undefined, object: KubeObject): Item | undefined {
     return before?.metadata.uid === object.metadata.uid ? before : undefined;
   }
 
@@ -271,7 +279,7 @@ export class Reflector implements Disposable {
     const key = reflectorKey(object.metadata);
     this.#seen?.delete(key);
     if (this.#objects.delete(key)) {
-      this.#handlers.onDelete(this.#options.keep?.(object) ?? object);
+      this.#handlers.onDelete(this.#options.keep(object));
     }
   }
 
@@ -294,6 +302,17 @@ export class Reflector implements Disposable {
     this.#refreshed = undefined;
     this.#handlers.onSynced?.({ resourceVersion, wentBack });
   }
+}
+
+/** Keeps a copy of a collection: whole objects, or what `keep` leaves of them. */
+export class Reflector extends KeepingReflector<KubeObject> {
+  constructor(options: ReflectorOptions, handlers: ReflectorHandlers, signal?: AbortSignal) {
+    super({ ...options, keep: options.keep ?? whole }, handlers, signal);
+  }
+}
+
+function whole(object: KubeObject): KubeObject {
+  return object;
 }
 
 function isEarlier(one: string, other: string): boolean {

@@ -1,11 +1,16 @@
 import { ApiError, ConnectionError } from "../../access/api-error.ts";
 import type { Listing } from "../../access/reflector.ts";
 import { FleetError } from "../../api/errors.ts";
-import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { missingRightIn } from "../missing-right.ts";
 import { FailureRow } from "./failure-row.ts";
-import type { KindSubscription, SharedWatches, SharedWatchHandlers } from "./shared-watches.ts";
+import type {
+  KindSubscription,
+  SharedWatches,
+  SharedWatchHandlers,
+  Sighted,
+} from "./shared-watches.ts";
 
 export interface KindWatchOptions {
   readonly watches: Pick<SharedWatches, "subscribe">;
@@ -14,8 +19,8 @@ export interface KindWatchOptions {
 }
 
 export interface KindWatchHandlers {
-  readonly onObject: (object: KubeObject) => void;
-  readonly onGone: (object: KubeObject) => void;
+  readonly onObject: (object: Sighted) => void;
+  readonly onGone: (object: Sighted) => void;
   /** A complete list was read; what `has` does not know is gone, unless it is younger. */
   readonly onListed: (listing: Listing) => void;
   /** The kind is not served any more: there is nothing of it. */
@@ -75,7 +80,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   }
 
   /** What is kept of the objects. */
-  objects(): Iterable<KubeObject> {
+  objects(): Iterable<Sighted> {
     return this.#subscription.objects();
   }
 
@@ -124,12 +129,12 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     return watches.subscribe({ resource, componentUid, after }, this);
   }
 
-  onObject(object: KubeObject): void {
+  onObject(object: Sighted): void {
     this.#failures.end();
     this.#handlers.onObject(object);
   }
 
-  onGone(object: KubeObject): void {
+  onGone(object: Sighted): void {
     this.#handlers.onGone(object);
   }
 

@@ -7,8 +7,8 @@ import type { ResourceType } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
-import { afterWrite, isWorkload, turnOf } from "./readiness.ts";
-import { type SharedWatches, WatchSharing } from "./shared-watches.ts";
+import { afterWrite, turnOf } from "./readiness.ts";
+import { type SharedWatches, type Sighted, WatchSharing } from "./shared-watches.ts";
 import { isApplied, isDrift, isNewer, isOlder, kindIdOf } from "./sighting.ts";
 import { type Look, lookOf, SingleWatch } from "./single-watch.ts";
 
@@ -219,14 +219,12 @@ class LiveObservation implements Observation {
     }
   }
 
-  #seen(object: KubeObject, wasListed: boolean): void {
-    const record = this.#shared.sightingOf(object);
-    if (record === undefined) return;
+  #seen({ metadata: record, workload }: Sighted, wasListed: boolean): void {
     const id = identityOf(record.key);
     const known = this.#records.get(id);
     const stale = isOlder(record, known);
     if (!stale) this.#record(id, record);
-    this.#seenWorkload(id, object);
+    this.#seenWorkload(id, workload);
     if (!wasListed || stale) return;
     if (isDrift(known, record)) this.#report(record);
     else if (isApplied(known, record)) this.#options.onChange({ kind: "apply", key: record.key });
@@ -246,20 +244,18 @@ class LiveObservation implements Observation {
     if (this.#gones.size > mostGone && oldest !== undefined) this.#gones.delete(oldest);
   }
 
-  #seenWorkload(id: string, object: KubeObject): void {
-    if (!isWorkload(object)) return;
+  #seenWorkload(id: string, workload: KubeObject | undefined): void {
+    if (workload === undefined) return;
     const before = this.#workloads.get(id);
     const record = this.#records.get(id);
-    const after = record === undefined ? object : afterWrite(object, record);
+    const after = record === undefined ? workload : afterWrite(workload, record);
     this.#workloads.set(id, after);
     if (before === undefined || turnOf(before) !== turnOf(after)) {
-      this.#options.onChange({ kind: "workload", key: keyOf(object) });
+      this.#options.onChange({ kind: "workload", key: keyOf(workload) });
     }
   }
 
-  #gone(object: KubeObject): void {
-    const record = this.#shared.sightingOf(object);
-    if (record === undefined) return;
+  #gone({ metadata: record }: Sighted): void {
     const id = identityOf(record.key);
     const known = this.#records.get(id);
     // Last seen before our own write: only a list lacks it so, and `#listed` looks whether the write is younger than that list.
@@ -277,14 +273,12 @@ class LiveObservation implements Observation {
 
   /** What was known is of a future that was undone: what was taken for an old event is how things are. */
   #rewound(watch: KindWatch): void {
-    for (const object of watch.objects()) {
-      const record = this.#shared.sightingOf(object);
-      if (record === undefined) continue;
+    for (const { metadata: record, workload } of watch.objects()) {
       const id = identityOf(record.key);
       const known = this.#records.get(id);
       if (known?.resourceVersion === record.resourceVersion) continue;
       this.#record(id, record);
-      this.#seenWorkload(id, object);
+      this.#seenWorkload(id, workload);
       if (isDrift(known, record) || isApplied(known, record)) this.#report(record);
     }
   }

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../access/kube-client.ts";
-import { type Listing, Reflector, reflectorKey } from "../../access/reflector.ts";
+import { KeepingReflector, type Listing, reflectorKey } from "../../access/reflector.ts";
 import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
 import { isRecord } from "../../api/fields.ts";
 import { interned } from "../../api/interned.ts";
@@ -10,10 +10,19 @@ import type { ObservedObject } from "./observation.ts";
 import { isWorkload } from "./readiness.ts";
 import { sightingOf } from "./sighting.ts";
 
-/** What is told of the objects of one kind and component; see reflector.ts. What is kept of an object has no managedFields, see `sightingOf`. */
+/** What is kept of an object. */
+export interface Sighted {
+  readonly metadata: ObservedObject;
+  /** Uid of its component, as its label says. */
+  readonly owner: string | undefined;
+  /** Of a workload: without its managedFields and what is most of it and tells nothing of how it is doing. */
+  readonly workload?: KubeObject;
+}
+
+/** What is told of the objects of one kind and component; see reflector.ts. */
 export interface SharedWatchHandlers {
-  readonly onObject: (object: KubeObject) => void;
-  readonly onGone: (object: KubeObject) => void;
+  readonly onObject: (object: Sighted) => void;
+  readonly onGone: (object: Sighted) => void;
   readonly onListed: (listing: Listing) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -42,8 +51,6 @@ export class SharedWatches {
   readonly #client: Watching;
   readonly #fieldManager: string;
   readonly #kinds = new Map<string, SharedKind>();
-  /** What is known of kept objects: their managedFields, of which it is made, are not kept. */
-  readonly #sightings = new WeakMap<KubeObject, ObservedObject>();
 
   constructor(client: Watching, fieldManager: string) {
     this.#client = client;
@@ -56,23 +63,17 @@ export class SharedWatches {
     handlers: SharedWatchHandlers,
   ): KindSubscription {
     const id = `${resource.apiVersion}/${resource.plural}`;
-    const subscriber = { labels: { [componentUidLabel]: componentUid }, handlers };
     const kind =
       this.#kinds.get(id) ??
       new SharedKind({
         client: this.#client,
         resource,
-        onKept: (kept, object) => this.#sightings.set(kept, sightingOf(object, this.#fieldManager)),
+        fieldManager: this.#fieldManager,
         onUnused: () => this.#kinds.delete(id),
       });
-    const subscription = kind.join(subscriber, after);
+    const subscription = kind.join({ componentUid, handlers }, after);
     this.#kinds.set(id, kind);
     return subscription;
-  }
-
-  /** The record of an object that a handler was called with, or that a subscription holds. */
-  sightingOf(kept: KubeObject): ObservedObject | undefined {
-    return this.#sightings.get(kept);
   }
 }
 
@@ -85,7 +86,7 @@ interface Wanted {
 
 interface Subscriber {
   /** By which its objects are told from those of others. */
-  readonly labels: Readonly<Record<string, string>>;
+  readonly componentUid: string;
   readonly handlers: SharedWatchHandlers;
 }
 
@@ -102,8 +103,8 @@ export class KindSubscription implements Disposable {
     this.#isTold = isTold;
   }
 
-  get labels(): Subscriber["labels"] {
-    return this.#subscriber.labels;
+  get componentUid(): string {
+    return this.#subscriber.componentUid;
   }
 
   /** The last version of the kind that is known; empty when there is none. */
@@ -116,7 +117,7 @@ export class KindSubscription implements Disposable {
     return object !== undefined && this.#sees(object);
   }
 
-  *objects(): Iterable<KubeObject> {
+  *objects(): Iterable<Sighted> {
     if (!this.#isTold) return;
     for (const object of this.#kind.objects()) if (this.#sees(object)) yield object;
   }
@@ -125,13 +126,13 @@ export class KindSubscription implements Disposable {
     this.#kind.leave(this);
   }
 
-  changed(object: KubeObject, before: KubeObject | undefined): void {
+  changed(object: Sighted, before: Sighted | undefined): void {
     if (!this.#isTold) return;
     if (this.#sees(object)) this.#subscriber.handlers.onObject(object);
     else if (before !== undefined && this.#sees(before)) this.#subscriber.handlers.onGone(object);
   }
 
-  deleted(object: KubeObject): void {
+  deleted(object: Sighted): void {
     if (this.#isTold && this.#sees(object)) this.#subscriber.handlers.onGone(object);
   }
 
@@ -148,16 +149,15 @@ export class KindSubscription implements Disposable {
     handlers.onListed(listing);
   }
 
-  #sees(object: KubeObject): boolean {
-    return this.#kind.isOfAll || ownerOf(object) === this.labels[componentUidLabel];
+  #sees({ owner }: Sighted): boolean {
+    return this.#kind.isOfAll || owner === this.componentUid;
   }
 }
 
 interface SharedKindOptions {
   readonly client: Watching;
   readonly resource: ResourceType;
-  /** Only a part of an object is kept. */
-  readonly onKept: (kept: KubeObject, object: KubeObject) => unknown;
+  readonly fieldManager: string;
   /** Nobody watches it any more, and it has ended. */
   readonly onUnused: () => unknown;
 }
@@ -170,7 +170,7 @@ class SharedKind {
   /** With another selector for who joins; a watch that goes on has to have the one that it began with. */
   readonly #ref: { readonly resource: ResourceType; labelSelector: string };
   /** Runs while there are subscriptions. */
-  #reflector: Reflector | undefined;
+  #reflector: KeepingReflector<Sighted> | undefined;
 
   constructor(options: SharedKindOptions) {
     const { resource } = options;
@@ -199,27 +199,22 @@ class SharedKind {
     return this.#reflector?.lastVersion ?? "";
   }
 
-  get(key: string): KubeObject | undefined {
+  get(key: string): Sighted | undefined {
     return this.#reflector?.get(key);
   }
 
-  objects(): Iterable<KubeObject> {
+  objects(): Iterable<Sighted> {
     return this.#reflector?.values() ?? [];
   }
 
-  #watched(after: string): Reflector {
-    const { client, resource, onKept } = this.#options;
-    const keep = (object: KubeObject): KubeObject => {
-      const kept = isWorkload(object) ? withoutBulk(object) : this.#nameOf(object);
-      onKept(kept, object);
-      return kept;
-    };
-    return new Reflector(
+  #watched(after: string): KeepingReflector<Sighted> {
+    const { client, resource, fieldManager } = this.#options;
+    return new KeepingReflector(
       {
         client,
         ref: this.#ref,
         metadataOnly: !isWorkload(resource),
-        keep,
+        keep: (object) => sightedOf(object, fieldManager),
         after,
       },
       {
@@ -231,25 +226,9 @@ class SharedKind {
     );
   }
 
-  // Labels that are equal are kept once.
-  #nameOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-    const { uid, resourceVersion } = metadata;
-    const name = interned(metadata.name);
-    const namespace = metadata.namespace === undefined ? undefined : interned(metadata.namespace);
-    const owner = metadata.labels?.[componentUidLabel];
-    const own = owner === undefined ? undefined : { [componentUidLabel]: owner };
-    const labels = this.#labelSets().find((set) => set[componentUidLabel] === owner) ?? own;
-    return { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion, labels } };
-  }
-
-  #labelSets(): readonly Subscriber["labels"][] {
-    return [...this.#subscriptions].map(({ labels }) => labels);
-  }
-
-  #selectorWith({ labels: more }: Subscriber): string {
-    const sets = [...this.#labelSets(), more];
-    const uids = sets.map((labels) => labels[componentUidLabel] ?? "");
-    return this.isOfAll ? `${definitionLabel}=true` : componentsSelector(uids);
+  #selectorWith({ componentUid }: Subscriber): string {
+    const uids = [...this.#subscriptions].map((subscription) => subscription.componentUid);
+    return this.isOfAll ? `${definitionLabel}=true` : componentsSelector([...uids, componentUid]);
   }
 
   // Who hears of something may leave, or begin anew, and then does not hear of it again.
@@ -261,11 +240,15 @@ class SharedKind {
   }
 }
 
-function ownerOf({ metadata }: KubeObject): string | undefined {
-  return metadata.labels?.[componentUidLabel];
+function sightedOf(object: KubeObject, fieldManager: string): Sighted {
+  const metadata = sightingOf(object, fieldManager);
+  const label = object.metadata.labels?.[componentUidLabel];
+  const owner = label === undefined ? undefined : interned(label);
+  return isWorkload(object)
+    ? { metadata, owner, workload: withoutBulk(object) }
+    : { metadata, owner };
 }
 
-/** A workload without what is most of it and tells nothing of how it is doing. */
 function withoutBulk(workload: KubeObject): KubeObject {
   const { spec } = workload;
   return {
