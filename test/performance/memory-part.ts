@@ -8,6 +8,7 @@ import { type Cluster, type Profile, startFleet } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import {
+  type ControllerProcess,
   type ControllerProcessOptions,
   startControllerProcess,
 } from "../support/controller-process.ts";
@@ -20,7 +21,9 @@ import { usageOf } from "./process-usage.ts";
 export interface MemoryResult {
   /** Both components Ready on each of two spokes. */
   readonly few: readonly number[];
-  /** The same on each of ten. */
+  /** The same processes, after eight further spokes like these have joined them one after another. */
+  readonly joined: readonly number[];
+  /** Started with all ten. */
   readonly all: readonly number[];
 }
 
@@ -30,7 +33,9 @@ const allSpokes = 10;
 const restMs = 30_000;
 const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
 
-/** Starts a hub and ten spokes, and a controller again and again: with both components on two of the spokes, and then on all. */
+/**
+ * Starts a hub and ten spokes with both components, and a controller again and again: with two of the spokes, which the others join then, and with all at once.
+ */
 export async function measureMemory(
   runs: number,
   say: (line: string) => void,
@@ -47,21 +52,29 @@ export async function measureMemory(
     providerFile: await fleet.providerFile(),
     releaseDir: await releaseDir(),
   };
-  const residentsOf = async (spokes: number): Promise<readonly number[]> => {
-    const residents: number[] = [];
-    for (let run = 1; run <= runs; run += 1) {
-      const bytes = await residentAtRest(options, spokes);
-      say(`Memory with ${spokes} spokes, start ${run} of ${runs}: ${megabytes(bytes)}`);
-      residents.push(bytes);
-    }
-    return residents;
-  };
+  const first = profiles.slice(0, fewSpokes);
+  const others = profiles.slice(fewSpokes);
   say(`Memory: installing both components on ${fewSpokes} spokes`);
-  await install(fleet.hub, componentsOn(profiles.slice(0, fewSpokes), kinds), options);
-  const few = await residentsOf(fewSpokes);
+  await install(fleet.hub, componentsOn(first, kinds), options);
   say(`Memory: installing them on the other ${allSpokes - fewSpokes}`);
-  await install(fleet.hub, componentsOn(profiles.slice(fewSpokes), kinds), options);
-  return { few, all: await residentsOf(allSpokes) };
+  await install(fleet.hub, componentsOn(others, kinds), options);
+  const few: number[] = [];
+  const joined: number[] = [];
+  const all: number[] = [];
+  for (let run = 1; run <= runs; run += 1) {
+    const told = (what: string, bytes: number): void =>
+      say(`Memory, start ${run} of ${runs}: ${what} ${megabytes(bytes)}`);
+    await areHealthy(others, false);
+    const growth = await residentWhileJoined(options, others);
+    few.push(growth.before);
+    joined.push(growth.after);
+    told(`${fewSpokes} spokes`, growth.before);
+    told(`${allSpokes - fewSpokes} joined`, growth.after);
+    const resident = await residentAtRest(options);
+    all.push(resident);
+    told(`all ${allSpokes}`, resident);
+  }
+  return { few, joined, all };
 }
 
 async function install(
@@ -78,21 +91,59 @@ function isReady(component: KubeObject | undefined): boolean {
   return conditionOf(component, "Ready")?.status === "True";
 }
 
-async function residentAtRest(options: ControllerProcessOptions, spokes: number): Promise<number> {
+async function residentAtRest(options: ControllerProcessOptions): Promise<number> {
+  await using controller = await started(options);
+  return await restingBytes(controller, allSpokes);
+}
+
+interface Growth {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The others are not healthy when it starts, and become so one after another. */
+async function residentWhileJoined(
+  options: ControllerProcessOptions,
+  others: readonly Profile[],
+): Promise<Growth> {
+  await using controller = await started(options);
+  const before = await restingBytes(controller, fewSpokes);
+  for (const [at, other] of others.entries()) {
+    await areHealthy([other], true);
+    await connected(controller, fewSpokes + at + 1);
+  }
+  return { before, after: await restingBytes(controller, allSpokes) };
+}
+
+function started(options: ControllerProcessOptions): Promise<ControllerProcess> {
   // As in the chart: its connections are guarded, which takes memory, too.
-  await using controller = await startControllerProcess({ ...options, leaderElection: true });
-  const connected = new RegExp(String.raw`^knfleet_connected_spokes ${spokes}$`, "m");
-  await waitFor("all spokes to be connected", async () =>
-    connected.test(await controller.metrics()),
-  );
+  return startControllerProcess({ ...options, leaderElection: true });
+}
+
+async function restingBytes(controller: ControllerProcess, spokes: number): Promise<number> {
+  await connected(controller, spokes);
   await delay(restMs);
   return (await usageOf(controller.pid)).residentBytes;
 }
 
+async function connected(controller: ControllerProcess, spokes: number): Promise<void> {
+  const line = new RegExp(String.raw`^knfleet_connected_spokes ${spokes}$`, "m");
+  await waitFor(`${spokes} spokes to be connected`, async () =>
+    line.test(await controller.metrics()),
+  );
+}
+
+async function areHealthy(profiles: readonly Profile[], healthy: boolean): Promise<void> {
+  await Promise.all(profiles.map((profile) => profile.update({ healthy })));
+}
+
 /** What a fleet at rest may keep. */
-export function memoryGoals({ few, all }: MemoryResult): readonly Goal[] {
+export function memoryGoals({ few, joined, all }: MemoryResult): readonly Goal[] {
+  const further = allSpokes - fewSpokes;
   const resident = medianOf(all);
   const range = `${megabytes(Math.min(...all))} to ${megabytes(Math.max(...all))}`;
+  const before = megabytes(medianOf(few));
+  const growths = joined.map((bytes, at) => bytes - (few[at] ?? bytes));
   return [
     {
       text: `Resident memory with ${allSpokes} spokes and 20 components, started again (${range})`,
@@ -101,8 +152,14 @@ export function memoryGoals({ few, all }: MemoryResult): readonly Goal[] {
       show: megabytes,
     },
     {
-      text: `Memory of a further idle spoke with both components, against ${fewSpokes} spokes (${megabytes(medianOf(few))})`,
-      value: (resident - medianOf(few)) / (allSpokes - fewSpokes),
+      text: `Memory of a further idle spoke with both components that joins ${fewSpokes} others (${before})`,
+      value: medianOf(growths) / further,
+      limit: 1_000_000,
+      show: kilobytes,
+    },
+    {
+      text: "The same, started with all of them against started with those",
+      value: (resident - medianOf(few)) / further,
       limit: 1_000_000,
       show: kilobytes,
     },
