@@ -65,7 +65,7 @@ export async function measureMemory(
     const told = (what: string, bytes: number): void =>
       say(`Memory, start ${run} of ${runs}: ${what} ${megabytes(bytes)}`);
     await areHealthy(others, false);
-    const growth = await residentWhileJoined(options, others);
+    const growth = await residentWhileJoined(options, { hub: fleet.hub, others });
     few.push(growth.before);
     joined.push(growth.after);
     told(`${fewSpokes} spokes`, growth.before);
@@ -104,7 +104,7 @@ interface Growth {
 /** The others are not healthy when it starts, and become so one after another. */
 async function residentWhileJoined(
   options: ControllerProcessOptions,
-  others: readonly Profile[],
+  { hub, others }: { readonly hub: Cluster; readonly others: readonly Profile[] },
 ): Promise<Growth> {
   await using controller = await started(options);
   const before = await restingBytes(controller, fewSpokes);
@@ -112,6 +112,8 @@ async function residentWhileJoined(
     await areHealthy([other], true);
     await connected(controller, fewSpokes + at + 1);
   }
+  // Until then nothing of them is watched.
+  await allAre(hub, componentsOn(others, kinds), ["Ready", isReady]);
   return { before, after: await restingBytes(controller, allSpokes) };
 }
 
