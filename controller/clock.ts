@@ -51,3 +51,25 @@ export function limited(
     [Symbol.dispose]: () => timer[Symbol.dispose](),
   };
 }
+
+/** A signal that is aborted a time after another one is, for what has to be brought to its end; dispose it when the work is over. */
+export function outlasting(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  let timer: Disposable | undefined;
+  const end = (): void => {
+    timer = clock.after(ms, () => controller.abort(signal.reason));
+  };
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      signal.removeEventListener("abort", end);
+      timer?.[Symbol.dispose]();
+    },
+  };
+}

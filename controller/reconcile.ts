@@ -65,7 +65,8 @@ export async function reconcile(
     const outcome = { ...brought, protection: deps.guards.protectionOf(held) };
     return await conclude({ ...work, outcome }, deps, signal);
   } finally {
-    installation.latest = work.report.latest;
+    await report.over();
+    installation.latest = report.latest;
   }
 }
 

@@ -1,3 +1,4 @@
+import { outlasting } from "./clock.ts";
 import { logFieldsOf } from "./log-fields.ts";
 import { nextOf, type Outcome } from "./outcome.ts";
 import type { Next } from "./queue.ts";
@@ -6,7 +7,10 @@ import { sharingOf } from "./shared-credential.ts";
 import { type StatusChange, type StatusClient, StatusReport } from "./status-report.ts";
 import { happeningsOf } from "./transitions.ts";
 
-/** The report on one reconcile; what it writes is told in Events, too. */
+// A hub answers in milliseconds, and who takes over waits for us.
+const lastWordsMs = 300;
+
+/** The report on one reconcile; what it writes is told in Events, too, also when the signal is aborted right behind the write: nobody else would tell it. */
 export function openReport(
   { component, installation }: Subject,
   { hub, clock, events }: Pick<ReconcileDeps, "clock" | "events"> & { readonly hub: StatusClient },
@@ -17,8 +21,9 @@ export function openReport(
     clock,
     pace: installation.statusPace,
     onWritten: async ({ before, after, outcome, component: latest }) => {
+      using words = outlasting(clock, lastWordsMs, signal);
       for (const happening of happeningsOf(before, after, outcome)) {
-        await events.record(latest, happening, signal);
+        await events.record(latest, happening, words.signal);
       }
     },
   });

@@ -87,6 +87,12 @@ export class StatusReport {
     return this.#telling;
   }
 
+  /** Writes no more progress; resolves when what was written is told. To be waited for where the work ends, however it does. */
+  async over(): Promise<void> {
+    await this.quiet();
+    await this.told();
+  }
+
   /**
    * Milliseconds to wait before an outcome may be written, so that one component never causes more than a write a second over any longer time; 0 when
    * nothing is to be written. News wait only after several of them, other words for the same always.

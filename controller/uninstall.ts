@@ -49,6 +49,7 @@ export async function uninstall(
     await removeFinalizer(report.latest, deps.hub, signal);
     return { kind: "done" };
   } finally {
+    await report.over();
     subject.installation.latest = report.latest;
   }
 }

@@ -56,8 +56,9 @@ export function hubWithNone({
   const clock = new FakeClock();
   const log = silentLog;
   const told: { readonly happening: Happening; readonly taken: () => void }[] = [];
-  const record = (_component: Component, happening: Happening): Promise<void> => {
+  const record = (_: Component, happening: Happening, signal: AbortSignal): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => resolve(), { once: true });
     told.push({ happening, taken: resolve });
     return promise;
   };

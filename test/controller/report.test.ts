@@ -195,3 +195,40 @@ test("progress does not follow an end that waits to be told", async () => {
   await clock.advance(5_000);
   expect(hub.requests).toBe(1);
 });
+
+test("what was written as the process ends is told in its Event all the same", async () => {
+  const ending = new AbortController();
+  const memory = new MemoryHub();
+  const replace: MemoryHub["replace"] = async (...args) => {
+    const written = await hub.replace(...args);
+    ending.abort(new DOMException("The queue has stopped", "AbortError"));
+    return written;
+  };
+  const client = { get: hub.get, replace };
+  const events = new EventRecorder({ client: memory, clock, log: silentLog });
+  const deps = { ...dependencies(), hub: client, events };
+  const report = openReport({ component: stored(), installation }, deps, ending.signal);
+  report.progress({ kind: "working", steps }, ending.signal);
+  await clock.advance(1);
+  await report.over();
+  expect(ending.signal.aborted).toBe(true);
+  expect(memory.all("Event").map(({ reason }) => reason)).toEqual(["Installing"]);
+});
+
+test("a hub that does not take the last Event is not waited for", async () => {
+  const ending = new AbortController();
+  const memory = new MemoryHub();
+  memory.hang();
+  const events = new EventRecorder({ client: memory, clock, log: silentLog });
+  const deps = { ...dependencies(), events };
+  const report = openReport({ component: stored(), installation }, deps, ending.signal);
+  report.progress({ kind: "working", steps }, ending.signal);
+  await clock.advance(1);
+  ending.abort(new DOMException("The queue has stopped", "AbortError"));
+  let isOver = false;
+  const over = report.over().then(() => (isOver = true));
+  await clock.advance(299);
+  expect(isOver).toBe(false);
+  await clock.advance(1);
+  await over;
+});
