@@ -8,7 +8,7 @@ import type { EngineRequests } from "./apply-requests.ts";
 import type { Trouble } from "./change-set.ts";
 import type { InventoryEntry } from "./inventory.ts";
 import { type Desired, outlives } from "./prepare.ts";
-import { adoptionPatch, keptAnnotations } from "./take-over.ts";
+import { adoptionPatch, keptAnnotations, preconditions } from "./take-over.ts";
 
 export interface AdoptDeps {
   readonly client: Pick<KubeClient, "get" | "patch">;
@@ -107,7 +107,7 @@ async function labelled(found: KubeObject, deps: AdoptDeps, signal: AbortSignal)
   let live: KubeObject | undefined = found;
   for (let attempt = 1; live?.metadata.uid === found.metadata.uid; attempt += 1) {
     const patch = [
-      ...(adoptionPatch(live, { manager: fieldManager, isScaled: false }) ?? []),
+      ...(adoptionPatch(live, { manager: fieldManager, isScaled: false }) ?? preconditions(live)),
       {
         op: "add",
         path: `/metadata/labels/${componentUidLabel.replace("/", "~1")}`,

@@ -18,11 +18,18 @@ const upstreamAnnotations = [
   "manifestival",
 ] as const;
 
-const upstreamManagers: readonly (string | undefined)[] = ["manifestival", "operator"];
+const libraryManager = "manifestival";
+const upstreamManagers: readonly (string | undefined)[] = [libraryManager, "operator"];
 
 /** Whether upstream's operator wrote fields of an object that nobody has taken over yet. */
 export function isUpstreams({ metadata }: Pick<Manifest, "metadata">): boolean {
   return (metadata.managedFields ?? []).some(isOfUpstream);
+}
+
+/** The same, for what its apply library wrote: all that it installs. Its operator itself, which writes anchors and namespaces, has a name that others may have, too. */
+export function isOfLibrary({ metadata }: Pick<Manifest, "metadata">): boolean {
+  const entries = metadata.managedFields ?? [];
+  return entries.some((entry) => isOfUpstream(entry) && entry.manager === libraryManager);
 }
 
 /**
@@ -149,7 +156,8 @@ export function releasePatch(
   ];
 }
 
-function preconditions({ metadata }: KubeObject): readonly object[] {
+/** What a JSON Patch begins with so that it meets the object that was seen, as it was seen. */
+export function preconditions({ metadata }: KubeObject): readonly object[] {
   return [
     { op: "test", path: "/metadata/uid", value: metadata.uid },
     // Not a test: a version that is old by now is a conflict, after which one looks again.

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/kubernetes.ts";
 import type { Root } from "./anchor.ts";
 import type { Desired } from "./prepare.ts";
 import { selectedObjects } from "./selected-objects.ts";
-import { isUpstreams, keptAnnotations } from "./take-over.ts";
+import { isOfLibrary, ownNotes } from "./take-over.ts";
 import type { Target } from "./target.ts";
 
 interface Place {
@@ -35,7 +35,8 @@ export function mayBeUpstreams(
 
 /**
  * Everything on a cluster that upstream's operator wrote for this component, as metadata, with one list a kind: known by the
- * component's label, by upstream's field manager, and in a namespace by an owner that is ours or none.
+ * component's label, by upstream's field manager, and in a namespace by an owner that is ours or none. What an adoption that was not finished has
+ * made ours is among it while it has notes of upstream's; the same notes on what nobody of us wrote are those of kubectl or Argo CD, and their business.
  */
 export async function upstreamObjects(
   { component, target, desired }: Place,
@@ -49,7 +50,7 @@ export async function upstreamObjects(
     const { labels = {}, ownerReferences = [] } = object.metadata;
     const uid = labels[componentUidLabel];
     return (
-      (isUpstreams(object) || keptAnnotations(object) !== undefined) &&
+      (isOfLibrary(object) || ownNotes(object, target.fieldManager) !== undefined) &&
       (uid === undefined || uid === component.metadata.uid) &&
       ownerReferences.every((reference) => reference.controller !== true || reference.uid === owner)
     );

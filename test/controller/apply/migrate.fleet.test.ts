@@ -13,7 +13,7 @@ import { eventing, type Installer, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { config, named, renderedOf, setOf, workload } from "./small-set.ts";
 import { liveObjects, outlives } from "./spoke-view.ts";
-import { UpstreamOperator } from "./upstream-operator.ts";
+import { lastApplied, UpstreamOperator } from "./upstream-operator.ts";
 
 const fleet = useFleet({ spokes: [{ kwok: false }] });
 
@@ -84,6 +84,41 @@ describe("an older release that upstream installed", () => {
     });
     const live = await spoke.admin.get(keyOf(config(namespace, {})));
     expect(valueAt(live, "data")).toEqual({ b: "2" });
+  });
+});
+
+describe("what somebody applied beside it", () => {
+  test("stays as it is, also when it carries the label of the component and notes like those of upstream", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "beside";
+    const component = eventing({}, { namespace });
+    const old = setOf(namespace, config(namespace, { a: "1" }), config(namespace, {}, "gone"));
+    await new UpstreamOperator(spoke.admin, component).reconcile(old);
+    const main = named(workload(namespace));
+    const metadata = {
+      ...main.metadata,
+      name: "kafka-controller",
+      annotations: { [lastApplied]: JSON.stringify(main) },
+    };
+    const others = [
+      await spoke.admin.create({ ...main, metadata }),
+      await spoke.admin.create({
+        ...roleOf("beside-kafka"),
+        metadata: { ...metadata, namespace: undefined },
+      }),
+    ];
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = setOf(namespace, config(namespace, { b: "2" }));
+    const changes = await installer.install({ rendered });
+    expect(changes).toMatchObject({ parked: [], failed: [], pruned: [{ name: "gone" }] });
+    const live = await Promise.all(others.map((other) => spoke.admin.get(keyOf(other))));
+    expect(live.map((object) => object?.metadata.labels)).toEqual(
+      others.map((other) => other.metadata.labels),
+    );
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const names = root?.inventory?.entries.map(({ name }) => name);
+    expect(names).not.toContain("kafka-controller");
   });
 });
 
