@@ -4,6 +4,7 @@ import type { Root } from "./apply/anchor.ts";
 import type { Inventory, InventoryEntry } from "./apply/inventory.ts";
 import type { Target } from "./apply/target.ts";
 import { componentSelector } from "./component-selector.ts";
+import { inheritedBy } from "./finalize-inherited.ts";
 import {
   builtInReleaseKinds,
   customReleaseKinds,
@@ -37,9 +38,23 @@ export interface Installed {
 /**
  * What is to be removed: what the inventory of the root says; without a readable one, what a Knative release can contain and what is remembered
  * otherwise. The built-in kinds of a release are looked at in any case, because others can write to the cluster that keeps the inventory. A view that follows
- * every kind of the inventory is believed instead: it was opened for what was installed, and costs no request.
+ * every kind of the inventory is believed instead: it was opened for what was installed, and costs no request. And what upstream's operator installed and nobody
+ * took over.
  */
 export async function sweepScopeOf(
+  root: Root | undefined,
+  installed: Installed,
+  signal: AbortSignal,
+): Promise<SweepScope> {
+  const { component, target } = installed;
+  const [scope, inherited] = await Promise.all([
+    ownScope(root, installed, signal),
+    inheritedBy({ component, target }, root, signal),
+  ]);
+  return { ...scope, inherited };
+}
+
+async function ownScope(
   root: Root | undefined,
   installed: Installed,
   signal: AbortSignal,

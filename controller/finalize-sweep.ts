@@ -4,6 +4,7 @@ import { FleetError } from "../api/errors.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 import { obstacleIn, withObstacle } from "./apply/apply-error.ts";
+import type { Inherited } from "./finalize-inherited.ts";
 import { kindKeyOf } from "./finalize-kinds.ts";
 import {
   isOurs,
@@ -34,6 +35,8 @@ export interface SweepScope {
   readonly unproven: ReadonlySet<string>;
   /** Kinds that are looked at only because nobody knows better: one that cannot be listed is no obstacle either. */
   readonly guessed?: ReadonlySet<string>;
+  /** What goes along although nothing of it is ours. */
+  readonly inherited?: Inherited | undefined;
   /** Follows all of these kinds, so that nobody has to ask the cluster for what carries the label. */
   readonly view?: Pick<Observation, "objects">;
 }
@@ -103,21 +106,27 @@ export class Sweep {
     );
   }
 
-  /** What is still there. Objects that lost our label are looked for when no others are left. */
+  /** What is still there. Objects that lost our label, or never had it, are looked for when no others are left. */
   async remnants(signal: AbortSignal): Promise<readonly Remnant[]> {
     if (this.#view !== undefined) {
       const seen = this.#viewed(this.#view);
-      return seen.length > 0 ? seen : this.#strays(signal);
+      return seen.length > 0 ? seen : this.#unlabelled(signal);
     }
-    const everywhere = [...new Set(this.#scope.resources.values())].map((resource) => ({
-      resource,
-    }));
-    for (const places of [this.#suspects, everywhere]) {
+    for (const places of [this.#suspects, this.#everywhere()]) {
       const found = await this.#labelled(places, signal);
       this.#suspects = placesOf(found);
       if (found.length > 0) return found;
     }
-    return this.#strays(signal);
+    return this.#unlabelled(signal);
+  }
+
+  #everywhere(): readonly Place[] {
+    return [...new Set(this.#scope.resources.values())].map((resource) => ({ resource }));
+  }
+
+  async #unlabelled(signal: AbortSignal): Promise<readonly Remnant[]> {
+    const found = await Promise.all([this.#strays(signal), this.#inherited(signal)]);
+    return [...new Map(found.flat().map((remnant) => [remnant.uid, remnant])).values()];
   }
 
   #viewed(view: Pick<Observation, "objects">): readonly Remnant[] {
@@ -150,6 +159,15 @@ export class Sweep {
       .flat()
       .filter(({ object }) => names.has(identityOf(keyOf(object))) && isOurs(object, belonging))
       .map(toRemnant);
+  }
+
+  async #inherited(signal: AbortSignal): Promise<readonly Remnant[]> {
+    const { inherited } = this.#scope;
+    if (inherited === undefined) return [];
+    const { labelSelector, isOne } = inherited;
+    const lists = this.#everywhere().map((place) => this.#list(place, labelSelector, signal));
+    const found = (await Promise.all(lists)).flat();
+    return found.filter(({ object }) => isOne(object)).map(toRemnant);
   }
 
   async #removeParts(parts: readonly PartOfPlace[], signal: AbortSignal): Promise<void> {

@@ -1,6 +1,8 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { describe } from "../api/kubernetes.ts";
 import { readRoot, type Root } from "./apply/anchor.ts";
+import { assertTakenUp, rootKeyOf } from "./apply/root-object.ts";
 import type { Target } from "./apply/target.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { patienceOf, type Patience } from "./finalize-patience.ts";
@@ -19,6 +21,12 @@ export interface FinalizeRequest {
   readonly observation?: Observation;
   /** Asked for what was installed when the anchor does not say it. Absent: everything on the cluster is looked at. */
   readonly recall?: () => Promise<Recollection>;
+}
+
+export interface Finalized {
+  readonly removed: number;
+  /** A root under the name of ours that is not, with its kind. */
+  readonly left?: string;
 }
 
 export interface FinalizeDeps {
@@ -40,6 +48,8 @@ const quietMs = 500;
  * component's label is left, and its root is gone. Needs no memory of earlier runs: it can be stopped at any point and begun again.
  * Namespaces, CRDs and whatever is not ours stay. Order: anchor-guard.md 6.3, engine-facts.md 9.
  *
+ * A root that is another's, or of which nothing says that it is this component's, stays with all that it owns, and is named by `left`.
+ *
  * Throws FleetError `AnchorConflict` (another hub or component owns the root, and something of ours is there: nothing is deleted), `ClusterBusy` (names what is
  * still there; come back later), `ApplyFailed` with code `Forbidden`, or the error of the connection.
  */
@@ -47,11 +57,11 @@ export async function finalize(
   installed: FinalizeRequest,
   deps: FinalizeDeps,
   signal: AbortSignal,
-): Promise<{ readonly removed: number }> {
+): Promise<Finalized> {
   const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
   const { component, target } = installed;
   const root = await ownRoot(installed, log, signal);
-  if (root === "foreign") return { removed: 0 };
+  if (root === "foreign") return { removed: 0, left: describe(rootKeyOf({ component, target })) };
   const [scope] = await Promise.all([
     sweepScopeOf(root, installed, signal),
     root === undefined ? undefined : markFinalizing(root, { component, target }, signal),
@@ -79,7 +89,9 @@ async function ownRoot(
   signal: AbortSignal,
 ): Promise<Root | "foreign" | undefined> {
   try {
-    return await readRoot(component, target, signal);
+    const root = await readRoot(component, target, signal);
+    if (root !== undefined) assertTakenUp(root.object, { component, target });
+    return root;
   } catch (error) {
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;
     const installed = { component, target, ...(recall === undefined ? {} : { recall }) };

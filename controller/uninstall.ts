@@ -185,7 +185,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   await assertUnused({ component, target, recall }, either);
   const guard = await deps.guards.forRemoval(component, where, either);
   try {
-    await finalize(
+    const { left } = await finalize(
       {
         component,
         target,
@@ -203,10 +203,15 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
       [...deps.components.all()].some(({ metadata }) => metadata.uid === uid);
     await leaveGuard({ component, target, guard, isKnown }, either);
     // Without the number, which another attempt would not know: the hub may refuse to let the component go.
-    const message = `Removed everything of this component from ${clusterNameOf(component)}`;
+    const message = removalMessage(clusterNameOf(component), left);
     await recordOnce(work, { type: "Normal", reason: "Removed", message }, deps, signal);
   } finally {
     // The next attempt asks the cluster itself.
     await installation.closeView();
   }
+}
+
+function removalMessage(cluster: string, left: string | undefined): string {
+  if (left === undefined) return `Removed everything of this component from ${cluster}`;
+  return `Nothing of this component was on ${cluster}; ${left} there is not its own and stays`;
 }

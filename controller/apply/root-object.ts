@@ -145,6 +145,24 @@ export function assertOurs(
   throw conflict("exists and is not an anchor of this component");
 }
 
+/**
+ * Refuses, with `AnchorConflict`, a root as upstream's operator makes it where nothing says that it installed this component: another hub's operator can have left it
+ * for a component of the same name. One that we have ever written to is ours.
+ */
+export function assertTakenUp(
+  object: KubeObject,
+  { component, target }: RootOwner & { readonly target: Pick<Target, "fieldManager"> },
+): void {
+  const { annotations = {} } = object.metadata;
+  const isClaimed = [anchorAnnotations.hubId, anchorAnnotations.componentUid].some(
+    (name) => annotations[name] !== undefined,
+  );
+  const isInstalled = (component.status?.manifests ?? []).length > 0;
+  if (isClaimed || isInstalled || isWrittenBy(target.fieldManager, object)) return;
+  const problem = "was made by another operator, and nothing says that it was for this component";
+  throw new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
+}
+
 function isWrittenBy(wanted: string, { metadata }: KubeObject): boolean {
   return metadata.managedFields?.some(({ manager }) => manager === wanted) ?? false;
 }

@@ -168,7 +168,8 @@ describe("somebody else's root", () => {
     for (const key of installed.keys) await admin.remove(key);
     const annotations = { [anchorAnnotations.hubId]: "other" };
     await admin.patch(installed.root.key, { metadata: { annotations } });
-    expect(await finalized(installed)).toEqual({ removed: 0 });
+    const left = `ConfigMap refused/${installed.root.key.name}`;
+    expect(await finalized(installed)).toEqual({ removed: 0, left });
     expect(await existing(admin, [installed.root.key])).toHaveLength(1);
   });
 

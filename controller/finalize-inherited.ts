@@ -1,0 +1,49 @@
+import { anchorNameOf, componentUidLabel } from "../api/anchor.ts";
+import { type Component, componentKinds } from "../api/component.ts";
+import type { KubeObject } from "../api/kubernetes.ts";
+import type { Root } from "./apply/anchor.ts";
+import { isOfLibrary } from "./apply/take-over.ts";
+import type { Target } from "./apply/target.ts";
+import { mayBeUpstreams } from "./apply/upstream-objects.ts";
+import { labelledRoots } from "./earlier-roots.ts";
+
+/** How objects of upstream's operator are known that nobody has taken over, and that go with the component. */
+export interface Inherited {
+  readonly labelSelector: string;
+  readonly isOne: (object: KubeObject) => boolean;
+}
+
+interface Place {
+  readonly component: Component;
+  readonly target: Target;
+}
+
+/**
+ * What of upstream's operator is a component's that is removed before it was taken over, or in the middle of that; undefined where there can be nothing. What is
+ * cluster-scoped, or in others' namespaces, says for none that it is its own: it stays while another anchor of the kind is on the cluster.
+ */
+export async function inheritedBy(
+  { component, target }: Place,
+  root: Root | undefined,
+  signal: AbortSignal,
+): Promise<Inherited | undefined> {
+  if (!mayBeUpstreams({ component, target }, root)) return undefined;
+  const { kind, metadata } = component;
+  const roots = (await labelledRoots(target.client, signal)) ?? [];
+  const isAlone = !roots.some((other) => other.metadata.uid !== root?.uid && isOfKind(other, kind));
+  const owner = target.profile === undefined ? metadata.uid : root?.uid;
+  return {
+    labelSelector: `app.kubernetes.io/name=${componentKinds[kind].label}`,
+    isOne: (object) => {
+      const { labels = {}, ownerReferences = [] } = object.metadata;
+      if (!isOfLibrary(object) || labels[componentUidLabel] !== undefined) return false;
+      const controllers = ownerReferences.filter(({ controller }) => controller === true);
+      return controllers.length === 0 ? isAlone : controllers.every(({ uid }) => uid === owner);
+    },
+  };
+}
+
+function isOfKind({ metadata: { name } }: KubeObject, kind: Component["kind"]): boolean {
+  const [before = "", after = ""] = anchorNameOf({ kind, name: "/" }).split("/");
+  return name.startsWith(before) && name.endsWith(after);
+}
