@@ -93,7 +93,7 @@ class Requests implements EngineRequests {
     if (live === undefined) return true;
     if (live.metadata.deletionTimestamp !== undefined) return "leaving";
     if (await this.adopt(object, live, signal)) return true;
-    const isOurs = live.metadata.labels?.[componentUidLabel] === installation.componentUid;
+    const isOurs = belongsTo(installation, live);
     // Whoever controls what is not ours would make it again and again.
     if (!isOurs && causes.some(isOfController)) return false;
     const patch = takeOverPatch(live, causes, fieldManager);
@@ -157,6 +157,16 @@ class Requests implements EngineRequests {
       throw error;
     }
   }
+}
+
+/** By our label; without one, as upstream's operator leaves it and until it is sent for the first time, by what controls it. */
+function belongsTo(
+  { componentUid, owner }: RequestDeps["installation"],
+  { metadata: { labels = {}, ownerReferences = [] } }: KubeObject,
+): boolean {
+  const label = labels[componentUidLabel];
+  if (label !== undefined) return label === componentUid;
+  return ownerReferences.some(({ uid, controller }) => controller === true && uid === owner.uid);
 }
 
 function withAnnotations(

@@ -87,6 +87,36 @@ describe("an older release that upstream installed", () => {
   });
 });
 
+describe("a Job that upstream rendered otherwise", () => {
+  test("is made anew, because no Job can be changed, and the adoption ends well", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "jobs";
+    const component = eventing({}, { namespace });
+    await new UpstreamOperator(spoke.admin, component).reconcile(
+      setOf(namespace, migration(namespace, { "sidecar.istio.io/inject": "false" })),
+    );
+    const before = await spoke.admin.get(keyOf(migration(namespace)));
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = setOf(namespace, migration(namespace));
+    expect(await installer.install({ rendered })).toMatchObject({ parked: [], failed: [] });
+    const after = await spoke.admin.get(keyOf(migration(namespace)));
+    expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+    expect(valueAt(after, "spec", "template", "metadata", "annotations")).toBeUndefined();
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    expect(root?.inventory).toMatchObject({ complete: true });
+  });
+});
+
+function migration(namespace: string, annotations?: Readonly<Record<string, string>>): Manifest {
+  const containers = [{ name: "migrate", image: "example.com/migrate:1" }];
+  const template = {
+    metadata: annotations === undefined ? {} : { annotations },
+    spec: { containers, restartPolicy: "Never" },
+  };
+  return named(manifestOf(`batch/v1 Job ${namespace}/migrate-1.23.0`), { spec: { template } });
+}
+
 describe("what somebody applied beside it", () => {
   test("stays as it is, also when it carries the label of the component and notes like those of upstream", async () => {
     const spoke = fleet().spoke(0);
