@@ -43,6 +43,12 @@ export class Gate implements Requester {
     for (const [running, cameAt] of this.#running) if (cameAt < since) running.abort(reason);
   }
 
+  /** What runs ends with an error, watches and requests; what comes later is not concerned. */
+  breakOff(reason: Error): void {
+    this.cut(reason, Infinity);
+    for (const request of this.#inFlight) request.abort(reason);
+  }
+
   block(reason: Error): void {
     if (this.#blocked === undefined) this.#opened = Promise.withResolvers();
     this.#blocked = reason;

@@ -1,8 +1,10 @@
 import { FleetError } from "../api/errors.ts";
+import { ConnectionError } from "./api-error.ts";
 import { createKubeClient } from "./create-kube-client.ts";
 import { RenewingCredentials } from "./credential-source.ts";
 import type { Credential } from "./credential.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { Gate } from "./gate.ts";
 import { hubCredential, pemOf } from "./hub-credentials.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";
@@ -35,6 +37,8 @@ export interface HubConnection extends AsyncDisposable {
   readonly namespace: string;
   /** What is sent from now on goes over a new connection, perhaps to another API server; what runs may finish. */
   reconnect(): void;
+  /** The same, but what runs ends with a `ConnectionError`, watches as well: nothing is expected of the server any more. */
+  exchange(): void;
 }
 
 /**
@@ -65,11 +69,17 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
     ...(options.silence === undefined ? {} : { silence: options.silence }),
   });
+  const gate = new Gate(requester);
   return {
-    client: createKubeClient(requester),
+    client: createKubeClient(gate),
     context: config.context,
     namespace: config.namespace,
     reconnect: () => requester.reconnect(),
+    exchange: () => {
+      requester.reconnect();
+      const text = `${requester.server}: the connection was exchanged for a new one`;
+      gate.breakOff(new ConnectionError("closed", text));
+    },
     [Symbol.asyncDispose]: async () => {
       credentials[Symbol.dispose]();
       await requester[Symbol.asyncDispose]();

@@ -4,6 +4,7 @@ import type { MayWrite } from "../access/write-permit.ts";
 import { systemClock } from "../controller/clock.ts";
 import type { ControllerDeps } from "../controller/controller.ts";
 import { lead, type Leadership, soleLeadership } from "../controller/leader.ts";
+import type { WorkConnection } from "../controller/lease-echo.ts";
 import type { Log } from "../controller/log.ts";
 import type { ControllerFlags } from "./flags.ts";
 import { podNamespace } from "./pod-namespace.ts";
@@ -17,7 +18,8 @@ export interface CandidacyOptions {
 
 /** How this process comes to lead, and whether it does. */
 export interface Candidacy extends AsyncDisposable {
-  readonly lead: ControllerDeps["lead"];
+  /** Over these connections it works while it leads. */
+  lead(working: readonly WorkConnection[]): ControllerDeps["lead"];
   /** False until it leads, and from the moment at which that is not certain any more. Absent: it is the only one. */
   readonly permit: { readonly mayWrite?: MayWrite };
 }
@@ -39,8 +41,8 @@ export async function standForLease(
   const lease = { client, reconnect, namespace, name: leaseName, identity };
   let leader: Leadership | undefined;
   return {
-    lead: async (circumstances, signal) => {
-      const options = { ...lease, ...circumstances, clock: systemClock, log };
+    lead: (working) => async (circumstances, signal) => {
+      const options = { ...lease, ...circumstances, working, clock: systemClock, log };
       leader = isAlone(flags) ? soleLeadership() : await lead(options, signal);
       return leader;
     },

@@ -51,7 +51,7 @@ export async function startControllerService(
   const candidate = await standForLease(flags, { hub: source, identity, log });
   const candidacy = opened.use("the connection for the Lease", candidate);
   // Every request that changes something, wherever it goes, is sent only while this process leads.
-  const { lead, permit } = candidacy;
+  const { permit } = candidacy;
   const hub = opened.use("the connection to the hub", await connectHub({ ...source, ...permit }));
   const hubAsTarget = opened.use("the target hub", await connectHub({ ...source, ...permit }));
   const trust = referenceSettings(flags);
@@ -68,6 +68,7 @@ export async function startControllerService(
   const manifests = opened.use("manifests", new ManifestSource({ ...anyone, ...sources }));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const clusters = { hub: hub.client, hubAsTarget: hubAsTarget.client, spokes, references };
+  const lead = candidacy.lead([hub, hubAsTarget]);
   const world = { clock: systemClock, random: Math.random, log };
   const deps = { ...clusters, ...world, releases, rendering, lead, requests: counters, path };
   const settings = { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress };

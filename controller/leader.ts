@@ -1,11 +1,14 @@
-import type { KubeClient } from "../access/kube-client.ts";
+import type { CollectionRef, KubeClient } from "../access/kube-client.ts";
 import { Reflector } from "../access/reflector.ts";
 import { type Clock, delay } from "./clock.ts";
+import { LeaseEcho, type WorkConnection } from "./lease-echo.ts";
 import { isLetGo, LeaseHolder, type LeaseOptions, leases } from "./lease.ts";
 
 export interface LeaderOptions extends LeaseOptions {
   /** Its requests must not have to wait behind others, and are sent whoever may write. */
   readonly client: LeaseOptions["client"] & Pick<KubeClient, "list" | "watch">;
+  /** Those of the leader's work: one on which the renewals do not appear is exchanged. Absent: there are none. */
+  readonly working?: readonly WorkConnection[];
 }
 
 /** The right to write, for as long as it is renewed. */
@@ -65,11 +68,11 @@ class Waiting implements Disposable {
   readonly #watch: Reflector;
   #wake = new AbortController();
 
-  constructor({ client, namespace, name, clock, log }: LeaderOptions, signal: AbortSignal) {
+  constructor(options: LeaderOptions, signal: AbortSignal) {
+    const { client, clock, log } = options;
     this.#clock = clock;
-    const ref = { resource: leases, namespace, fieldSelector: `metadata.name=${name}` };
     this.#watch = new Reflector(
-      { client, ref },
+      { client, ref: collectionOf(options) },
       {
         onChange: (lease) => {
           if (isLetGo(lease)) this.#wake.abort();
@@ -108,6 +111,11 @@ function keep(lease: LeaseHolder, options: LeaderOptions, heldSince: number): Le
   };
 }
 
+/** The Lease and nothing else. */
+function collectionOf({ namespace, name }: LeaderOptions): CollectionRef {
+  return { resource: leases, namespace, fieldSelector: `metadata.name=${name}` };
+}
+
 /** A Lease in our hands, for a time that only renewals prolong. */
 class HeldLease {
   readonly #lease: LeaseHolder;
@@ -118,12 +126,16 @@ class HeldLease {
   /** Counted from the start of the last request that succeeded: the server counts from later. */
   #validUntil: number;
   #timer: Disposable;
+  readonly #echoes: readonly LeaseEcho[];
 
   constructor(lease: LeaseHolder, options: LeaderOptions, heldSince: number) {
     this.#lease = lease;
     this.#options = options;
     this.#validUntil = heldSince + renewDeadlineMs;
     this.#timer = this.#timerAtEnd();
+    const { working = [], log } = options;
+    const ref = collectionOf(options);
+    this.#echoes = working.map((connection) => new LeaseEcho({ connection, ref, log }, this.#end));
   }
 
   get lost(): AbortSignal {
@@ -165,6 +177,7 @@ class HeldLease {
     this.#validUntil = startedAt + renewDeadlineMs;
     this.#timer[Symbol.dispose]();
     this.#timer = this.#timerAtEnd();
+    for (const echo of this.#echoes) echo.renewed();
     return true;
   }
 

@@ -15,6 +15,8 @@ export interface StubRequest {
   readonly body: string;
   /** Names and values of the headers that impersonate, in their order. */
   readonly impersonation: readonly (readonly [name: string, value: string])[];
+  /** Number of the connection, from 1. */
+  readonly connection: number;
 }
 
 export interface StubAnswer {
@@ -74,7 +76,8 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
   const sockets = new Map<number, TLSSocket>();
   const sessions = new Set<ServerHttp2Session>();
   const listener = (request: Asked, response: Answering): void => {
-    const socket = sockets.get(request.socket.remotePort ?? 0);
+    const from = request.socket.remotePort ?? 0;
+    const socket = sockets.get(from);
     const chunks: Buffer[] = [];
     const seen = {
       method: request.method ?? "",
@@ -82,6 +85,7 @@ export async function startApiStub(options: StubOptions): Promise<ApiStub> {
       authorization: request.headers.authorization,
       impersonation: impersonationOf(request.rawHeaders),
       client: nameOf(socket?.getPeerCertificate()),
+      connection: [...sockets.keys()].indexOf(from) + 1,
       get body() {
         return Buffer.concat(chunks).toString("utf8");
       },

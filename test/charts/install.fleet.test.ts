@@ -249,8 +249,9 @@ async function installations(first: ControllerProcess): Promise<void> {
   const missing = { reason: "ClusterProfileNotFound" };
   await condition(hub, "KnativeServing", ["TargetClusterResolved", missing]);
   await flap();
+  const since = new Date();
   opened.use(await pods.controller());
-  await waitFor("the other replica to follow the Lease", isFollowed, patient);
+  await waitFor("the other replica to follow the Lease", () => isFollowed(since), patient);
   await first.stop();
   await flap();
   await Promise.all([remove(hub, kind), giveUp("KnativeServing")]);
@@ -280,8 +281,9 @@ async function giveUp(lost: ComponentKind): Promise<void> {
   await remove(hub, lost);
 }
 
-async function isFollowed(): Promise<boolean> {
-  const filter = { user: "knfleet-controller", resource: "leases", verb: "watch" };
+/** The leader does so, too, but has done it before. */
+async function isFollowed(since: Date): Promise<boolean> {
+  const filter = { user: "knfleet-controller", resource: "leases", verb: "watch", since };
   return (await hub.auditLog.requests(filter)).some(({ code }) => code === 200);
 }
 

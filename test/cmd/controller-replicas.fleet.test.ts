@@ -6,6 +6,7 @@ import { operatorApiVersion } from "../../api/component.ts";
 import type { Access } from "../fleet/cluster.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";
+import { startRelay } from "../fleet/relay.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
@@ -125,6 +126,30 @@ describe("two replicas", () => {
     });
     expect(controller.logLines({ level: "error" })).toEqual([]);
     expect(await holder()).toBe(identity);
+  });
+
+  test("whose leader's server of the hub hangs, but not its connections, go on with it over another one", async () => {
+    const { hub } = fleet();
+    await using stuck = await hub.startBeside();
+    let { port } = stuck;
+    // What a balancer does: it leaves connections where they are, and sends new ones to a server that works.
+    await using balancer = await startRelay(() => ({ host: "127.0.0.1", port }));
+    await using controller = await replica({ server: `https://127.0.0.1:${balancer.port}` });
+    await controller.logged({ msg: "Reconciling" });
+    const identity = await holder();
+    port = Number(new URL(hub.server).port);
+    stuck.stick();
+    const component = { apiVersion: operatorApiVersion, kind: "KnativeEventing" };
+    const key = { ...component, namespace: "default", name: "stuck" };
+    const created = { ...component, metadata: { namespace: key.namespace, name: key.name } };
+    await hub.admin.create(created);
+    const isReported = async (): Promise<boolean> =>
+      conditionOf(await hub.admin.get(key), "InstallSucceeded")?.reason === "Error";
+    await waitFor("a report", isReported, { timeoutMs: 30_000 });
+    expect(controller.logLines({ msg: "Lost the leadership" })).toEqual([]);
+    expect(await holder()).toBe(identity);
+    await hub.admin.patch(key, { metadata: { finalizers: null } });
+    await hub.admin.remove(key);
   });
 
   test("whose leader cannot reach the hub for 10 s have none until it is back", async () => {

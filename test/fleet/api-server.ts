@@ -1,9 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { openAdminClient, type AdminClient } from "./admin-client.ts";
-import { apiServerCommand, etcdCommand, type ServerPlan } from "./control-plane.ts";
+import { apiServerCommand, etcdCommand, etcdSocketOf, type ServerPlan } from "./control-plane.ts";
 import { freeze } from "./freeze.ts";
 import { freePort } from "./ports.ts";
+import { startRelay } from "./relay.ts";
 import {
   DiedAtStartError,
   logDeath,
@@ -35,6 +36,8 @@ export interface ServerBeside extends AsyncDisposable {
   readonly admin: AdminClient;
   pause(): void;
   resume(): void;
+  /** Its storage is stuck for good, as when the disk below its etcd is: it answers PINGs and sends bookmarks, and knows nothing new. */
+  stick(): void;
 }
 
 const portAttempts = 5;
@@ -101,22 +104,26 @@ function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiS
 }
 
 async function startBeside(first: ServerPlan, parts: Parts): Promise<ServerBeside> {
+  await using undo = new AsyncDisposableStack();
+  const storage = undo.use(await startRelay(() => ({ path: etcdSocketOf(first) })));
+  const etcdServers = `http://127.0.0.1:${storage.port}`;
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     const apiServerFlags = [...first.apiServerFlags, "--audit-log-path=audit-beside.log"];
-    const plan = { ...first, name: `${first.name}-beside`, port, apiServerFlags };
+    const plan = { ...first, name: `${first.name}-beside`, port, apiServerFlags, etcdServers };
     const admin = adminOf(plan);
     try {
       const server = await startReady(plan, { ...parts, admin });
+      undo.defer(() => server.stop({ signal: "SIGKILL" }));
+      undo.defer(() => admin.close());
+      const running = undo.move();
       return {
         port,
         admin,
         pause: () => freeze(server),
         resume: () => void server.signal("SIGCONT"),
-        async [Symbol.asyncDispose]() {
-          admin.close();
-          await server.stop({ signal: "SIGKILL" });
-        },
+        stick: () => storage.hold(),
+        [Symbol.asyncDispose]: () => running.disposeAsync(),
       };
     } catch (error) {
       admin.close();

@@ -15,11 +15,19 @@ export interface ServerPlan {
   readonly admissionWebhooks: boolean;
   readonly egress: boolean;
   readonly apiServerFlags: readonly string[];
+  /** Default: the socket of etcd. */
+  readonly etcdServers?: string;
 }
 
 // etcd takes Unix sockets only in the form of a URL with a port; the file is named `etcd.sock:0`. No TCP port, no race for one.
-const etcdUrl = "unix://etcd.sock:0";
+const etcdSocket = "etcd.sock:0";
+const etcdUrl = `unix://${etcdSocket}`;
 const etcdPeerUrl = "unix://etcd-peer.sock:0";
+
+/** Path of the socket that etcd listens on. */
+export function etcdSocketOf({ files }: Pick<ServerPlan, "files">): string {
+  return files.path(etcdSocket);
+}
 
 /** etcd in memory's spirit: nothing is synced to disk, and a lone member need not wait a second for its election. */
 export function etcdCommand(plan: ServerPlan): ServerCommand {
@@ -39,7 +47,7 @@ export function etcdCommand(plan: ServerPlan): ServerCommand {
 
 export function apiServerCommand(plan: ServerPlan): ServerCommand {
   return command(plan, "kube-apiserver", [
-    `--etcd-servers=${etcdUrl}`,
+    `--etcd-servers=${plan.etcdServers ?? etcdUrl}`,
     "--bind-address=127.0.0.1",
     "--advertise-address=127.0.0.1",
     `--secure-port=${plan.port}`,

@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+
+import { portOf } from "./ports.ts";
+
+/** Passes connections to a loopback port on to somewhere else. */
+export interface Relay extends AsyncDisposable {
+  readonly port: number;
+  /** From now on no byte passes, and no connection is ended. */
+  hold(): void;
+}
+
+/** Starts a relay; `target` is asked for each connection, those that run stay where they are. */
+export async function startRelay(target: () => NetConnectOpts): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  let isHeld = false;
+  const server = createServer({ noDelay: true }, (from) => {
+    const to = connect(target());
+    for (const [socket, other] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.once("close", () => {
+        sockets.delete(socket);
+        if (!isHeld) other.destroy();
+      });
+      if (!isHeld) socket.pipe(other);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: portOf(server.address()),
+    hold() {
+      isHeld = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, "close");
+    },
+  };
+}
