@@ -258,6 +258,7 @@ export class Dispatcher implements AsyncDisposable {
     const isOfHub =
       err instanceof ApiError || err instanceof ConnectionError || err instanceof FleetError;
     if (!isOfHub) throw err;
+    this.#work?.deps.metrics.hubFailed();
     this.#options.log.warn({ ...this.#fieldsOf(key), err }, "The hub could not be written");
     return { kind: "backoff" };
   }

@@ -13,6 +13,8 @@ import { addRequestMetrics, type RequestSource } from "./request-metrics.ts";
 export interface Metrics extends QueueObserver {
   /** A reconcile failed; reason and code are of the catalogue. */
   failed(failure: { readonly reason: string; readonly code: string | undefined }): void;
+  /** A reconcile ended because the hub could not be read or written. */
+  hubFailed(): void;
   /** Objects that were sent to a cluster, by how that ended. */
   sent(objects: Readonly<Record<"applied" | "parked" | "failed" | "pruned", number>>): void;
   /** Kinds of objects that somebody else had deleted or changed and that were put right. */
@@ -62,12 +64,17 @@ export function createMetrics(sources: MetricSources): Metrics {
 
 function applyMetrics(
   registry: Registry,
-): Pick<Metrics, "failed" | "sent" | "repaired" | "leading"> {
+): Pick<Metrics, "failed" | "hubFailed" | "sent" | "repaired" | "leading"> {
   const registers = [registry];
   const failures = new Counter({
     name: "knfleet_reconcile_failures_total",
     help: "Reconciles that failed, by reason and code",
     labelNames: ["reason", "code"],
+    registers,
+  });
+  const hubFailures = new Counter({
+    name: "knfleet_hub_failures_total",
+    help: "Reconciles that ended because the hub could not be read or written",
     registers,
   });
   const objects = new Counter({
@@ -91,6 +98,7 @@ function applyMetrics(
   leader.set({ name }, 0);
   return {
     failed: ({ reason, code = "" }) => failures.inc({ reason, code }),
+    hubFailed: () => hubFailures.inc(),
     sent: (counts) => {
       for (const [result, count] of Object.entries(counts)) objects.inc({ result }, count);
     },

@@ -166,3 +166,16 @@ test("a component that went without us is guarded no longer", async () => {
   expect(signals.length).toBeGreaterThan(0);
   expect(signals.map(({ aborted }) => aborted)).not.toContain(false);
 });
+
+test("a reconcile whose words the hub does not take is counted", async () => {
+  const { memory, clock, dispatcher, stored, deps } = hubWithOne();
+  await using _dispatcher = dispatcher;
+  const counted = async (): Promise<unknown> =>
+    /^knfleet_hub_failures_total (\d+)$/m.exec(await deps.metrics.render())?.[1];
+  dispatcher.start({ deps, mayWrite: () => true });
+  expect(await counted()).toBe("0");
+  memory.fail();
+  dispatcher.componentChanged(stored(), undefined);
+  await clock.advance(0);
+  expect(await counted()).toBe("1");
+});
