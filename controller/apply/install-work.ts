@@ -6,16 +6,18 @@ import { ensureTwin, twinKeyOf } from "../guard/twin.ts";
 import type { Log } from "../log.ts";
 import { firstLists } from "../observe/first-lists.ts";
 import type { Observation } from "../observe/observation.ts";
+import { kindIdOf } from "../observe/sighting.ts";
 import type { Rendered } from "../render/rendered.ts";
 import type { Unadopted } from "./adopt.ts";
 import { type Root, type SeenRoot, writeRoot } from "./anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress } from "./change-set.ts";
 import type { Contest } from "./contests.ts";
+import { kindOf } from "./gates.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
 import type { Inventory } from "./inventory.ts";
 import { withLostJobs } from "./lost-jobs.ts";
-import { type ApplyPlan, planApply } from "./plan.ts";
+import { type ApplyPlan, kindsGoingWith, mayBeAbsent, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import type { OwnershipQuestion } from "./sharing.ts";
 import { scaledAmong } from "./stripped.ts";
@@ -171,18 +173,33 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   return refined(await withLostJobs(plan, work, signal), work);
 }
 
-/** Leaves contested objects alone for a while; an audit sends again what is there and seems to be right. */
-function refined(plan: ApplyPlan, { memory, observation, deps }: Work): ApplyPlan {
+/** Leaves contested objects alone for a while; an audit sends again what seems to be right. */
+function refined(plan: ApplyPlan, work: Work): ApplyPlan {
+  const { memory, deps } = work;
   const held = memory.contests.heldAmong(plan.drifted, deps.clock.now());
   const isHeld = ({ id }: Prepared): boolean => held.has(id);
-  const isAudited = ({ id }: Prepared): boolean =>
-    memory.isToAudit(id) && observation.objects().get(id)?.deleting === false;
+  const maySend = auditable(plan, work);
+  const isAudited = (one: Prepared): boolean => memory.isToAudit(one.id) && maySend(one);
   return {
     ...plan,
     // What was ours once and is left to another is that one's to delete.
     prune: plan.prune.filter((entry) => !memory.sharing.left.has(identityOf(entry))),
     apply: [...plan.apply.filter((one) => !isHeld(one)), ...plan.unchanged.filter(isAudited)],
     unchanged: [...plan.unchanged.filter((one) => !isAudited(one)), ...plan.apply.filter(isHeld)],
+  };
+}
+
+/**
+ * What an audit may send: what is there. Of a kind that may not be watched nobody knows, and nothing but an audit finds what was done to it: all but Jobs is sent,
+ * whatever was seen before, and the answer tells what is being deleted.
+ */
+function auditable({ leaving }: ApplyPlan, { observation }: Work): (one: Prepared) => boolean {
+  const observed = observation.objects();
+  const refused = observation.refused();
+  const going = kindsGoingWith(leaving);
+  return (one) => {
+    if (!refused.has(kindIdOf(one.key))) return observed.get(one.id)?.deleting === false;
+    return !mayBeAbsent(one.key) && !going.has(kindOf(one));
   };
 }
 

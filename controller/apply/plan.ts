@@ -72,16 +72,17 @@ interface Judged {
 
 /** A kind that is going takes its objects along and accepts no new ones: they come back together with it. */
 function heldByDefinitions(judged: readonly Judged[]): readonly Judged[] {
-  const going = new Set(
-    judged
-      .filter(({ verdict }) => verdict === "leaving")
-      .flatMap(({ object }) => definedKind(object))
-      .map(([kind]) => kind),
-  );
+  const leaving = judged.filter(({ verdict }) => verdict === "leaving");
+  const going = kindsGoingWith(leaving.map(({ object }) => object));
   return judged.map(({ object, verdict }) => ({
     object,
     verdict: verdict === "apply" && going.has(kindOf(object)) ? "leaving" : verdict,
   }));
+}
+
+/** The kinds that are being deleted with these objects, as `kindOf` writes them. */
+export function kindsGoingWith(leaving: readonly Prepared[]): ReadonlySet<string> {
+  return new Set(leaving.flatMap(definedKind).map(([kind]) => kind));
 }
 
 interface Seen {

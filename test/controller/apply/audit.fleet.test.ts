@@ -126,3 +126,47 @@ test("an audit that gives objects a second owner puts nothing right; one that fi
   ]);
   expect((await admin.get(key))?.["data"]).toEqual({ a: "1" });
 });
+
+/** A kubeconfig with which Secrets can be written, but neither listed nor watched. */
+async function blindKubeconfig(): Promise<string> {
+  const spoke = fleet().spoke(0);
+  const { token } = await spoke.serviceAccountToken({
+    namespace: "knfleet",
+    name: "blind",
+    rules: [
+      { apiGroups: [""], resources: ["namespaces", "configmaps"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["configmaps/finalizers"], verbs: ["update"] },
+      { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
+    ],
+  });
+  return spoke.writeKubeconfig("blind.kubeconfig", { identity: { token }, server: spoke.server });
+}
+
+test("an audit brings back what somebody deleted or changed and nobody may watch", async () => {
+  const { admin } = fleet().spoke(0);
+  const key = { apiVersion: "v1", kind: "Secret", namespace: "blind", name: "one" };
+  const data = { a: "MQ==" };
+  const rendered = renderedOf(
+    manifestOf("v1 ConfigMap blind/seen"),
+    manifestOf("v1 Secret blind/one", { data }),
+  );
+  await using opened = await openInstaller(fleet().spoke(0), {
+    component: eventing({}, { namespace: "blind" }),
+    kubeconfig: await blindKubeconfig(),
+  });
+  const { installer } = opened;
+  const unseen = { failed: [{ key: { kind: "Secret" } }] };
+  await installer.install({ rendered });
+  expect(await installer.install({ rendered })).toMatchObject({ applied: [], ...unseen });
+  await admin.remove(key);
+  expect(await installer.install({ rendered })).toMatchObject({ applied: [], ...unseen });
+  installer.audit();
+  await installer.install({ rendered });
+  expect((await admin.get(key))?.["data"]).toEqual(data);
+  await admin.patch(key, { data: { a: "Mg==" } });
+  installer.audit();
+  await installer.install({ rendered });
+  expect((await admin.get(key))?.["data"]).toEqual(data);
+  // It is over: what is still not seen is not sent again and again.
+  expect(await installer.install({ rendered })).toMatchObject({ applied: [], ...unseen });
+});
