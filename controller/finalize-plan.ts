@@ -75,21 +75,43 @@ export function placesOf(objects: readonly Kinded[]): readonly Place[] {
 export interface PartOfPlace extends Place {
   /** Never a wider choice than the label's: it only leaves names out. */
   readonly fieldSelector?: string;
+  /** The names that it leaves out; absent: none. */
+  readonly others?: ReadonlySet<string>;
 }
 
 // A server deletes the objects of one request one after the other: 50 ClusterRoles take longer than all else of an installation together.
 const mostInPart = 32;
+// The selector is part of the URL, of which many a proxy takes 8 KiB and some less.
+const longestSelector = 4_000;
 
-/** Deletions that together remove the objects, and what else carries the label where they are; large collections in parts of equal size. */
+/**
+ * Deletions that together remove the objects, and what else carries the label where they are; large collections in parts of equal size, as long as what tells the parts
+ * apart has room in a URL.
+ */
 export function partsOf(objects: readonly Kinded[]): readonly PartOfPlace[] {
   return byPlace(objects).flatMap(({ place, names }) => {
-    const parts = Math.ceil(names.length / mostInPart);
+    const parts = partCountOf(names);
     if (parts === 1) return [place];
     return Array.from({ length: parts }, (_, part): PartOfPlace => {
       const others = names.filter((_name, at) => at % parts !== part);
-      return { ...place, fieldSelector: others.map(isNot).join(",") };
+      return { ...place, fieldSelector: others.map(isNot).join(","), others: new Set(others) };
     });
   });
+}
+
+function partCountOf(names: readonly string[]): number {
+  const lengths = names.map((name) => lengthInUrl(`${isNot(name)},`));
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  for (let parts = Math.ceil(names.length / mostInPart); parts > 1; parts -= 1) {
+    const own = Array.from({ length: parts }, () => 0);
+    for (const [at, length] of lengths.entries()) own[at % parts] = (own[at % parts] ?? 0) + length;
+    if (total - Math.min(...own) <= longestSelector) return parts;
+  }
+  return 1;
+}
+
+function lengthInUrl(text: string): number {
+  return new URLSearchParams([["", text]]).toString().length - "=".length;
 }
 
 /** Spec: field selectors escape a backslash, a comma and an equals sign by a backslash. */

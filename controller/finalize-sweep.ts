@@ -178,7 +178,7 @@ export class Sweep {
     }
   }
 
-  async #removePart(part: PartOfPlace, signal: AbortSignal): Promise<void> {
+  async #removePart({ others, ...part }: PartOfPlace, signal: AbortSignal): Promise<void> {
     const { labelSelector } = this.#scope;
     const options = { propagationPolicy: "Background" } as const;
     try {
@@ -190,8 +190,11 @@ export class Sweep {
       this.#log.debug({ kind: part.resource.kind, err: error }, "A collection was not deleted");
       // Anything else is seen by looking what is left, and tried again. A loop of the server has then removed a part.
       if (!needsSingleDeletions(error)) return;
-      const found = await this.#list(part, labelSelector, signal);
-      const standing = found.map(toRemnant).filter(({ deleting }) => !deleting);
+      // The selector of the part may be what is refused.
+      const { fieldSelector: _, ...place } = part;
+      const found = (await this.#list(place, labelSelector, signal)).map(toRemnant);
+      const own = found.filter(({ key }) => others?.has(key.name) !== true);
+      const standing = own.filter(({ deleting }) => !deleting);
       await this.#removeEach(standing, signal);
     }
   }
@@ -276,9 +279,20 @@ function toRemnant({ object, resource }: Listed): Remnant {
   return remnantOf(object, resource);
 }
 
-/** Whether a right is missing that single deletions do without, or something lets one object not go, at which the server stops: what comes after it may go. */
+// Who stands before a server takes no URL of this length (414), or no headers, of which HTTP/2 makes the URL one (431).
+const tooLong = [414, 431];
+
+/**
+ * Whether a right is missing that single deletions do without, a URL is too long, or something lets one object not go, at which the server stops: what comes
+ * after it may go.
+ */
 function needsSingleDeletions({ status, message }: ApiError): boolean {
-  return status === 403 || status === 405 || obstacleIn(message) !== undefined;
+  return (
+    status === 403 ||
+    status === 405 ||
+    tooLong.includes(status) ||
+    obstacleIn(message) !== undefined
+  );
 }
 
 function forbidden(verb: string, place: Place, cause: ApiError): FleetError {

@@ -42,11 +42,16 @@ describe("places", () => {
   });
 });
 
-function roles(count: number) {
+function roles(count: number, suffix = "") {
   return Array.from({ length: count }, (_, at) => ({
     resource: clusterRoles,
-    key: { ...clusterRoles, name: `role-${at}` },
+    key: { ...clusterRoles, name: `role-${at}${suffix}` },
   }));
+}
+
+/** As it stands in a URL. */
+function lengthOf(text: string): number {
+  return new URLSearchParams({ text }).toString().length;
 }
 
 describe("parts", () => {
@@ -62,6 +67,21 @@ describe("parts", () => {
     for (const { key } of objects) {
       const within = excluded.filter((names) => !names.has(`metadata.name!=${key.name}`));
       expect(within).toHaveLength(1);
+    }
+  });
+
+  test("are fewer where names would make a URL too long for what stands before a server", () => {
+    const long = roles(70, `-${"a".repeat(60)}`);
+    const parts = partsOf(long);
+    expect(parts).toHaveLength(2);
+    for (const { fieldSelector = "" } of parts) expect(lengthOf(fieldSelector)).toBeLessThan(4_100);
+    // Escaped, each of these letters takes three places.
+    expect(partsOf(roles(70, `-${":".repeat(60)}`))).toEqual([{ resource: clusterRoles }]);
+  });
+
+  test.each([200, 2_000])("of %i objects have no long URL", (count) => {
+    for (const { fieldSelector = "" } of partsOf(roles(count))) {
+      expect(lengthOf(fieldSelector)).toBeLessThan(4_100);
     }
   });
 
