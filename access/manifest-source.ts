@@ -6,9 +6,10 @@ import { Agent } from "undici";
 
 import { FleetError } from "../api/errors.ts";
 import { codeOf, connectionErrorOf } from "./connection-failure.ts";
+import { Deadline } from "./deadline.ts";
 import { isForbiddenAddress } from "./forbidden-address.ts";
 import { type AllowedSource, allowedManifestUrl, notPinned } from "./manifest-url.ts";
-import { TextCache } from "./text-cache.ts";
+import { type CachedText, TextCache } from "./text-cache.ts";
 
 export interface ManifestSourceOptions {
   /** Empty: nothing is ever fetched. */
@@ -32,20 +33,26 @@ export interface ManifestSourceOptions {
 
 const maxBytes = 8 * 1024 * 1024;
 const freshMs = 10 * 60 * 1_000;
+// Every look at a component would ask a server that is away anew.
+const retryMs = 60_000;
 const digestPattern = /^#sha256=([0-9a-f]{64})$/;
 const forbiddenCode = "KNFLEET_FORBIDDEN_ADDRESS";
 
 /**
  * Fetches the manifests that components name, over verified TLS, without redirects, at most 8 MiB in 20 s each, from allowed
  * sources only. A name must not lead to this machine or its link; an address in the source itself is taken at its word. A URL may end
- * in `#sha256=<digest>`, which pins its content. What was fetched is remembered: pinned content for good, other content for ten
- * minutes, and longer while its server is away. Spec: security.md T-11, T-12, T-30 to T-34.
+ * in `#sha256=<digest>`, which pins its content. What was fetched is remembered: pinned content for good; other content is asked for again after ten minutes,
+ * a minute after that failed, which nobody waits for. Spec: security.md T-11, T-12, T-30 to T-34.
  */
 export class ManifestSource implements AsyncDisposable {
   readonly #options: ManifestSourceOptions;
   readonly #agent: Agent;
   readonly #cache = new TextCache(64 * 1024 * 1024);
   readonly #running = new Map<string, Promise<string>>();
+  readonly #listeners = new Set<() => void>();
+  readonly #stop = new AbortController();
+  /** There is news that is about to be told. */
+  #isTelling = false;
 
   constructor(options: ManifestSourceOptions) {
     this.#options = options;
@@ -64,28 +71,57 @@ export class ManifestSource implements AsyncDisposable {
   }
 
   /**
-   * The text at a URL. Throws FleetError ManifestSourceNotAllowed, ManifestSourceUnavailable, or ManifestInvalid when the digest does not
-   * fit or the bytes are no UTF-8. Callers who ask at the same time share the fetch.
+   * The text at a URL, at once where one is known: what is installed must not wait for a server that is away. Throws FleetError ManifestSourceNotAllowed,
+   * ManifestSourceUnavailable, or ManifestInvalid when the digest does not fit or the bytes are no UTF-8. Callers who ask at the same time share the fetch.
    */
   async read(text: string): Promise<string> {
     const url = allowedManifestUrl(text, this.#options.sources);
     if (this.#options.isPinned === true && url.hash === "") throw notPinned(text);
     const known = this.#cache.get(url.href);
-    if (known !== undefined && (url.hash !== "" || this.#options.now() - known.at < freshMs)) {
-      return known.text;
-    }
-    try {
-      return await this.#shared(url);
-    } catch (error) {
-      const isAway = error instanceof FleetError && error.reason === "ManifestSourceUnavailable";
-      // What is installed must not depend on a server that is away.
-      if (isAway && known !== undefined) return known.text;
-      throw error;
-    }
+    if (known === undefined) return this.#shared(url);
+    if (this.#options.now() >= known.freshUntil) this.#renew(url, known);
+    return known.text;
+  }
+
+  /** Calls back when what `read` gave is outdated: there is something else now, or something that cannot be used, for which it throws. */
+  onChange(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+    this.#stop.abort(new DOMException("The source of manifests was closed", "AbortError"));
+    await Promise.allSettled(this.#running.values());
     await this.#agent.destroy();
+  }
+
+  #renew(url: URL, known: CachedText): void {
+    if (this.#running.has(url.href)) return;
+    // Not waited for: who asks later sees what came of it, and it never rejects.
+    void this.#shared(url)
+      .then(
+        (text) => text !== known.text,
+        (error: unknown) => this.#forgotAfter(error, url, known),
+      )
+      .then((isNews) => (isNews ? this.#tell() : undefined));
+  }
+
+  /** Keeps a text whose server is away, and forgets one in whose place there is something that cannot be used. */
+  #forgotAfter(error: unknown, { href }: URL, { text }: CachedText): boolean {
+    const isAway = error instanceof FleetError && error.reason === "ManifestSourceUnavailable";
+    if (isAway) this.#cache.set(href, { text, freshUntil: this.#options.now() + retryMs });
+    else this.#cache.delete(href);
+    return !isAway;
+  }
+
+  // Texts that change together belong together: one alone may lack what is in another one now.
+  async #tell(): Promise<void> {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    await Promise.allSettled(this.#running.values());
+    this.#isTelling = false;
+    for (const listener of this.#listeners) listener();
   }
 
   #shared(url: URL): Promise<string> {
@@ -104,19 +140,21 @@ export class ManifestSource implements AsyncDisposable {
       throw new FleetError("ManifestInvalid", `${nameOf(url)} has the SHA-256 digest ${actual}`);
     }
     const text = decoded(bytes, url);
-    this.#cache.set(url.href, { text, at: this.#options.now() });
+    const freshUntil = digest === undefined ? this.#options.now() + freshMs : Infinity;
+    this.#cache.set(url.href, { text, freshUntil });
     return text;
   }
 
   async #bytes(url: URL): Promise<Uint8Array> {
     const { userAgent, timeoutMs = 20_000 } = this.#options;
-    const deadline = AbortSignal.timeout(timeoutMs);
+    using deadline = new Deadline(this.#stop.signal, timeoutMs);
+    const { signal } = deadline;
     try {
       const answer = await this.#agent.request({
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
         method: "GET",
-        signal: deadline,
+        signal,
         headers: {
           "user-agent": userAgent,
           accept: "application/yaml, text/yaml, text/plain, */*",
@@ -131,7 +169,7 @@ export class ManifestSource implements AsyncDisposable {
       throw unavailable(url, problem);
     } catch (error) {
       if (error instanceof FleetError) throw error;
-      if (deadline.aborted) throw unavailable(url, `took more than ${timeoutMs / 1_000} s`, error);
+      if (signal.aborted) throw unavailable(url, `took more than ${timeoutMs / 1_000} s`, error);
       throw unavailable(url, failureOf(error, url), error);
     }
   }

@@ -1,7 +1,7 @@
-/** A remembered text and when it was true. */
+/** A remembered text and until when nobody has to ask whether it is still true. */
 export interface CachedText {
   readonly text: string;
-  readonly at: number;
+  readonly freshUntil: number;
 }
 
 /** Remembers texts by key up to a number of characters altogether; the one that was not used for the longest time goes first. */
@@ -23,16 +23,16 @@ export class TextCache {
   }
 
   set(key: string, entry: CachedText): void {
-    this.#drop(key);
+    this.delete(key);
     this.#entries.set(key, entry);
     this.#size += entry.text.length;
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= this.#limit) return;
-      this.#drop(oldest);
+      this.delete(oldest);
     }
   }
 
-  #drop(key: string): void {
+  delete(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);

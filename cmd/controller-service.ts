@@ -42,8 +42,7 @@ export async function startControllerService(
   await using opened = new Resources();
   keepSlabsSmall();
   opened.use("the collector", collectWhenIdle());
-  const counters = new RequestCounters();
-  const path = new PathMetrics();
+  const [counters, path] = [new RequestCounters(), new PathMetrics()];
   const endpoint = flags.tracingEndpoint;
   const { traces } = opened.use("the traces", tracing(endpoint, { environment, version, log }));
   const anyone = { userAgent: `knfleet-controller/${version}`, counters };
@@ -63,14 +62,15 @@ export async function startControllerService(
   const sources = {
     sources: flags.manifestSource,
     isPinned: isShared(trust),
-    now: () => performance.now(),
+    now: () => systemClock.now(),
   };
   const manifests = opened.use("manifests", new ManifestSource({ ...anyone, ...sources }));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
+  const content = { releases, rendering, manifests };
   const clusters = { hub: hub.client, hubAsTarget: hubAsTarget.client, spokes, references };
-  const lead = candidacy.lead([hub, hubAsTarget]);
   const world = { clock: systemClock, random: Math.random, log };
-  const deps = { ...clusters, ...world, releases, rendering, lead, requests: counters, path };
+  const work = { lead: candidacy.lead([hub, hubAsTarget]), requests: counters, path };
+  const deps = { ...clusters, ...world, ...content, ...work };
   const settings = { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress };
   const controller = opened.use("the controller", await startController(deps, settings, signal));
   const running = opened.move();

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../access/kube-client.ts";
+import type { ManifestSource } from "../access/manifest-source.ts";
 import type { References } from "../access/references.ts";
 import type { Spokes } from "../access/spokes.ts";
 import type { Component } from "../api/component.ts";
@@ -47,6 +48,8 @@ export interface ControllerDeps {
   readonly references?: References;
   readonly releases: Releases;
   readonly rendering: ReconcileDeps["rendering"];
+  /** Where `rendering` has the texts of manifests from. */
+  readonly manifests: Pick<ManifestSource, "onChange">;
   /** Waits until this process may work. */
   readonly lead: (
     circumstances: Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">,
@@ -105,7 +108,7 @@ class FleetController implements Controller {
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ControllerDeps, settings: ControllerSettings, signal: AbortSignal) {
-    const { hub, spokes, references, requests, path, log } = deps;
+    const { hub, spokes, references, manifests, requests, path, log } = deps;
     this.#deps = deps;
     this.#settings = settings;
     this.#stopped = AbortSignal.any([signal, this.#stop.signal]);
@@ -139,6 +142,7 @@ class FleetController implements Controller {
     const { components, observer } = { components: this.#components, observer: this.#metrics };
     const { concurrency, auditMs } = settings;
     this.#dispatcher = new Dispatcher({ ...deps, components, concurrency, auditMs, observer });
+    this.#listening.use(manifests.onChange(() => this.#dispatcher.manifestsChanged()));
     this.#listening.use(spokes.onChange((ref) => this.#dispatcher.spokeChanged(ref)));
     this.#listening.use(
       references?.onChange((before) => this.#dispatcher.referencesChanged(references, before)),

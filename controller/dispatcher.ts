@@ -21,6 +21,7 @@ import { refusalOf } from "./permission.ts";
 import { type Next, type QueueObserver, WorkQueue } from "./queue.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 import { reconcile } from "./reconcile.ts";
+import { namesChangeable } from "./render/user-manifests.ts";
 import { newerOf } from "./stored-component.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
@@ -136,6 +137,13 @@ export class Dispatcher implements AsyncDisposable {
       if (refusal === refusalOf(component, { references: { policy: before } })) continue;
       if (refusal !== undefined) this.#installations.get(keyTextOf(component))?.interrupt();
       this.#add(component);
+    }
+  }
+
+  /** There is something else than before at URLs of manifests; also a component that backs off looks again. */
+  manifestsChanged(): void {
+    for (const component of this.#options.components.all()) {
+      if (namesChangeable(component)) this.#add(component);
     }
   }
 

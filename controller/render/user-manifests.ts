@@ -18,6 +18,12 @@ export function isCustom({ spec }: Component): boolean {
   return (spec?.manifests?.length ?? 0) > 0;
 }
 
+/** Whether a component names manifests whose content may become another one. */
+export function namesChangeable({ spec }: Component): boolean {
+  const named = [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])];
+  return named.some(({ URL }) => !URL.includes("#"));
+}
+
 /**
  * What stands at the URLs of a field, with `${VERSION}` replaced. Throws what `manifestText` throws, and FleetError
  * ManifestSourceNotAllowed where there is none. Spec: knative-operator.md 2.4.

@@ -177,25 +177,133 @@ describe("a source of manifests", () => {
     });
   });
 
-  test("asks again for what is not pinned after ten minutes, and lives without an answer", async () => {
-    const stub = await files((times) =>
-      times === 1 ? { body: "one" } : times === 2 ? { status: 500 } : { body: "three" },
-    );
+  test("asks again for what is not pinned after ten minutes, gives what it has until then, and says what is new", async () => {
+    const stub = await files((times) => ({ body: times === 1 ? "one" : "two" }));
     let now = 0;
     const source = sourceOf(stub.server, { now: () => now });
     const read = (): Promise<string> => source.read(`${stub.server}/files/a.yaml`);
     expect(await Promise.all([read(), read(), read()])).toEqual(["one", "one", "one"]);
+    now = 599_999;
+    expect(await read()).toBe("one");
+    expect(stub.requests).toHaveLength(1);
     now = 600_000;
-    expect([await read(), await read(), await read()]).toEqual(["one", "three", "three"]);
-    expect(stub.requests).toHaveLength(3);
+    const news = newsOf(source);
+    expect(await Promise.all([read(), read()])).toEqual(["one", "one"]);
+    await news;
+    expect([await read(), await read()]).toEqual(["two", "two"]);
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  test("gives at once what it has while its server says nothing", { timeout: 10_000 }, async () => {
+    const stub = await files((times) => (times === 1 ? { body: text } : { hang: true }));
+    let now = 0;
+    const source = sourceOf(stub.server, { now: () => now });
+    const read = (): Promise<string> => source.read(`${stub.server}/files/a.yaml`);
+    expect(await read()).toBe(text);
+    now = 600_000;
+    expect([await read(), await read()]).toEqual([text, text]);
+    await expect.poll(() => stub.requests.length).toBe(2);
+  });
+
+  test.each<{ name: string; answer: StubAnswer }>([
+    { name: "says nothing", answer: { hang: true } },
+    { name: "does not come to an end", answer: { body: "new", open: true } },
+    { name: "fails", answer: { status: 500 } },
+  ])(
+    "asks a server that $name once a minute, and takes what it says in the end",
+    async ({ answer }) => {
+      let current: StubAnswer = { body: text };
+      const stub = await files(() => current);
+      let now = 0;
+      const source = sourceOf(stub.server, { now: () => now, timeoutMs: 300 });
+      const read = (): Promise<string> => source.read(`${stub.server}/files/a.yaml`);
+      expect(await read()).toBe(text);
+      current = answer;
+      for (const at of [600_000, 600_001, 659_999, 660_000, 719_999]) {
+        now = at;
+        expect(await read()).toBe(text);
+        // Begun later, and as long: when it is over, so is what nobody waits for.
+        await expect(source.read(`${stub.server}/files/b.yaml`)).rejects.toMatchObject({
+          reason: "ManifestSourceUnavailable",
+        });
+      }
+      expect(stub.requests.filter(({ path }) => path === "/files/a.yaml")).toHaveLength(3);
+      current = { body: "new" };
+      now = 720_000;
+      const news = newsOf(source);
+      expect(await read()).toBe(text);
+      await news;
+      expect(await read()).toBe("new");
+    },
+  );
+
+  test("tells of several new texts when it has all of them", async () => {
+    let current = "old";
+    const stub = await files(() => ({ body: current }));
+    let now = 0;
+    const source = sourceOf(stub.server, { now: () => now });
+    const read = (): Promise<readonly string[]> =>
+      Promise.all(["a", "b", "c"].map((name) => source.read(`${stub.server}/files/${name}.yaml`)));
+    await read();
+    let told = 0;
+    using _listening = source.onChange(() => (told += 1));
+    current = "new";
+    now = 600_000;
+    const news = newsOf(source);
+    await read();
+    await news;
+    expect(await read()).toEqual(["new", "new", "new"]);
+    expect(told).toBe(1);
+  });
+
+  test("says that there is something that cannot be used in the place of a text", async () => {
+    const server = await binaryFiles((times) => (times === 1 ? Buffer.from(text) : binary));
+    let now = 0;
+    const source = sourceOf(server, { now: () => now });
+    const read = (): Promise<string> => source.read(`${server}/files/a.yaml`);
+    await read();
+    now = 600_000;
+    const news = newsOf(source);
+    expect(await read()).toBe(text);
+    await news;
+    await expect(read()).rejects.toMatchObject({ reason: "ManifestInvalid" });
+  });
+
+  test("ends what it fetches with itself", { timeout: 10_000 }, async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const stub = await files(() => {
+      resolve();
+      return { hang: true };
+    });
+    const source = sourceOf(stub.server);
+    const ending = asked.then(() => source[Symbol.asyncDispose]());
+    await expect(source.read(`${stub.server}/files/a.yaml`)).rejects.toMatchObject({
+      reason: "ManifestSourceUnavailable",
+    });
+    await ending;
   });
 });
 
-async function binaryFiles(): Promise<string> {
+/** Resolves when the source says that something is new. */
+function newsOf(source: ManifestSource): Promise<void> {
+  return new Promise((resolve) => {
+    const listening = source.onChange(() => {
+      listening[Symbol.dispose]();
+      resolve();
+    });
+  });
+}
+
+const binary = Buffer.from([0xff, 0xfe, 0x00]);
+
+/** A server of files that need not be text; `answer` gets the number of the request, from 1. */
+async function binaryFiles(answer: (times: number) => Buffer = () => binary): Promise<string> {
+  let times = 0;
   const { createServer: createSecureServer } = await import("node:https");
   const { certificatePem: cert, keyPem: key } = serverIdentity;
   const server = createSecureServer({ cert, key }, (_, response) => {
-    response.end(Buffer.from([0xff, 0xfe, 0x00]));
+    times += 1;
+    response.end(answer(times));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());

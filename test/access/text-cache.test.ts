@@ -4,9 +4,9 @@ import { TextCache } from "../../access/text-cache.ts";
 
 test("a cache forgets what was not used for the longest time", () => {
   const cache = new TextCache(6);
-  for (const key of ["a", "b", "c"]) cache.set(key, { text: "xx", at: 0 });
+  for (const key of ["a", "b", "c"]) cache.set(key, { text: "xx", freshUntil: 0 });
   cache.get("a");
-  cache.set("d", { text: "xx", at: 0 });
+  cache.set("d", { text: "xx", freshUntil: 0 });
   expect(["a", "b", "c", "d"].filter((key) => cache.get(key) !== undefined)).toEqual([
     "a",
     "c",
@@ -16,10 +16,10 @@ test("a cache forgets what was not used for the longest time", () => {
 
 test("a cache counts a text that is replaced once, and keeps none that is larger than itself", () => {
   const cache = new TextCache(6);
-  cache.set("a", { text: "xxxx", at: 0 });
-  cache.set("a", { text: "xxxx", at: 1 });
-  cache.set("b", { text: "xx", at: 1 });
-  expect(cache.get("a")?.at).toBe(1);
-  cache.set("c", { text: "xxxxxxx", at: 1 });
+  cache.set("a", { text: "xxxx", freshUntil: 0 });
+  cache.set("a", { text: "xxxx", freshUntil: 1 });
+  cache.set("b", { text: "xx", freshUntil: 1 });
+  expect(cache.get("a")?.freshUntil).toBe(1);
+  cache.set("c", { text: "xxxxxxx", freshUntil: 1 });
   expect(cache.get("c")).toBeUndefined();
 });

@@ -136,6 +136,44 @@ test("work on a spoke that was lost meanwhile ends at once, and the loss is told
   expect(resolved).toMatchObject({ status: "Unknown", reason: "SpokeUnreachable" });
 });
 
+const url = "https://files.example.com/extra.yaml";
+const pinned = `${url}#sha256=${"a".repeat(64)}`;
+
+test.each([
+  { what: "additional manifests", spec: { additionalManifests: [{ URL: url }] }, reconciles: 1 },
+  {
+    what: "manifests in place of the bundled ones",
+    spec: { manifests: [{ URL: url }] },
+    reconciles: 1,
+  },
+  {
+    what: "pinned manifests only",
+    spec: { additionalManifests: [{ URL: pinned }] },
+    reconciles: 0,
+  },
+  { what: "no manifests", spec: {}, reconciles: 0 },
+])(
+  "a component that names $what has $reconciles reconciles when there are other ones",
+  async ({ spec, reconciles }) => {
+    const { memory, clock, dispatcher, deps } = hubWithNone();
+    await using _dispatcher = dispatcher;
+    // One that is greeted is asked about for that, too.
+    memory.edit(kind, name, serving({ spec, status: { conditions: [] } }));
+    let asked = 0;
+    // Asked before each reconcile.
+    const mayWrite = (): boolean => {
+      asked += 1;
+      return false;
+    };
+    dispatcher.start({ deps, mayWrite });
+    await clock.advance(0);
+    const before = asked;
+    dispatcher.manifestsChanged();
+    await clock.advance(1_000);
+    expect(asked - before).toBe(reconciles);
+  },
+);
+
 test("a component that went without us is guarded no longer", async () => {
   const { clock, dispatcher, deps } = hubWithNone();
   await using _dispatcher = dispatcher;

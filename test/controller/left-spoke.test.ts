@@ -85,6 +85,7 @@ test("a spoke is released with its last component, and when that is for another 
       rendered: new BoundedCache<Rendered>(1),
     },
     rendering: { environment: {}, manifestText: unexpected },
+    manifests: { onChange: () => ({ [Symbol.dispose]: () => undefined }) },
     lead: forever,
     requests: new RequestCounters(),
     clock: new FakeClock(),
