@@ -36,8 +36,10 @@ export async function render(
       `the manifests of the target version ${version} are not available to this release`,
     );
   }
-  const custom = await userTextsOf(spec?.manifests, version, manifestText);
-  const additional = await userTextsOf(spec?.additionalManifests, version, manifestText);
+  const [custom, additional] = await inOrder(
+    userTextsOf(spec?.manifests, version, manifestText),
+    userTextsOf(spec?.additionalManifests, version, manifestText),
+  );
   const [newest = version] = available;
   const key = [
     kind,
@@ -50,6 +52,15 @@ export async function render(
     const { manifests, paths } = await assemble(component, assembly);
     return deepFrozen({ version, manifests, paths, hash: hashOf(manifests) });
   });
+}
+
+/** Both, which are under way; where both fail it is the first that is told, so that a component says the same each time. */
+async function inOrder<Result>(
+  first: Promise<Result>,
+  second: Promise<Result>,
+): Promise<readonly [Result, Result]> {
+  second.catch(() => undefined);
+  return [await first, await second];
 }
 
 /** What a spec says of the cluster and the version is left out: it does not change the objects, or is in the key already. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { sampleDirOf } from "../../../cmd/release-files.ts";
 import { openReleases, type Releases } from "../../../controller/render/release.ts";
@@ -236,6 +237,41 @@ describe("manifests of the component", () => {
     await expect(rendered(component, { "1.23.yaml": map("config-mine") })).rejects.toMatchObject({
       reason: "ManifestInvalid",
       message: "webhook deployment not found in manifest",
+    });
+  });
+});
+
+describe("the texts of both fields", () => {
+  const component = serving({
+    ...kourier,
+    manifests: at("component"),
+    additionalManifests: at("additional"),
+    version: "1.23",
+  });
+
+  test("are asked for at the same time", async () => {
+    const asked: string[] = [];
+    const { promise: all, resolve } = Promise.withResolvers<void>();
+    const manifestText = async (url: string): Promise<string> => {
+      asked.push(url);
+      if (asked.length === 2) resolve();
+      await all;
+      return url.endsWith("component") ? webhook.replace("1.23.9", "1.23.0") : map("config-mine");
+    };
+    const { manifests } = await render(component, releases, { manifestText });
+    expect(asked).toEqual(["https://a/component", "https://a/additional"]);
+    expect(find(manifests, "ConfigMap", "config-mine")).toHaveLength(1);
+  });
+
+  test("fail in their order, whichever is the first to fail", async () => {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const manifestText = async (url: string): Promise<string> => {
+      if (url.endsWith("component")) await isLate;
+      else setImmediate(resolve);
+      throw new FleetError("ManifestSourceUnavailable", url);
+    };
+    await expect(render(component, releases, { manifestText })).rejects.toMatchObject({
+      message: "https://a/component",
     });
   });
 });
