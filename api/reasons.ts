@@ -156,7 +156,7 @@ export const reasons = {
   ClusterBusy: {
     condition: "InstallSucceeded",
     retry: "backoff",
-    next: "Nothing: the namespace or an object on the spoke is still being deleted.",
+    next: "Nothing: the namespace or an object on the spoke is still being deleted. Where the message names an answer of the API server and it lasts, look at that server.",
   },
   DeploymentsNotReady: {
     condition: "DeploymentsAvailable",

@@ -1,7 +1,7 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
 import type { ComponentStatus } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { obstacleIn } from "./apply/apply-error.ts";
+import { isForNow as isAnswerForNow, obstacleIn } from "./apply/apply-error.ts";
 import { missingRightIn } from "./missing-right.ts";
 
 /**
@@ -15,6 +15,11 @@ export function fleetErrorOf(error: unknown, cluster: string): FleetError {
   return new FleetError("ApplyFailed", "Internal error, see the log of the controller", {
     cause: error,
   });
+}
+
+/** Whether nothing failed for good: the cluster answered, and says nothing but that it has no time, or fails, for now. */
+export function isForNow({ reason, cause }: FleetError): boolean {
+  return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
 }
 
 /** What tells a cluster that was lost from one that was never reached. */
@@ -72,9 +77,6 @@ function refused(error: ApiError, cluster: string): FleetError {
   }
   const answer = error.reason === "" ? `${error.status}` : `${error.status} ${error.reason}`;
   const why = obstacle === undefined ? "" : `: ${obstacle}`;
-  return new FleetError(
-    "ApplyFailed",
-    `${cluster}: ${request} was answered ${answer}${why}`,
-    options,
-  );
+  const reason = isAnswerForNow(error) ? "ClusterBusy" : "ApplyFailed";
+  return new FleetError(reason, `${cluster}: ${request} was answered ${answer}${why}`, options);
 }

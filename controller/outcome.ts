@@ -13,6 +13,7 @@ import {
 import { type ChangeSet, type Progress, waitingFor } from "./apply/change-set.ts";
 import { contestMessage } from "./apply/contests.ts";
 import { clusterNameOf } from "./cluster-name.ts";
+import { isForNow } from "./failure.ts";
 import { type Protection, protectionCondition } from "./guard/protection.ts";
 import type { VisibleReadiness } from "./observe/visible-readiness.ts";
 import {
@@ -24,7 +25,6 @@ import {
   troublesMessage,
   waitingMessage,
 } from "./progress.ts";
-import type { Next } from "./queue.ts";
 
 /** Which steps before the one in question are known to have gone well. */
 export interface Steps {
@@ -74,9 +74,6 @@ type Progression =
       readonly isRemoval?: boolean | undefined;
     };
 
-// Nothing on the cluster tells that what a removal waits for is over: nobody watches it any more.
-const removalPaceMs = 10_000;
-
 /** Failures that upstream reports with the one reason `Error`; it has no word for the others. */
 const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound"];
 
@@ -111,28 +108,6 @@ function saysNothingNew({ conditions = [] }: ComponentStatus, outcome: Outcome):
   return outcome.kind === "working" && outcome.progress === undefined && conditions.length > 0;
 }
 
-/** When to come back after an outcome; `pollMs` is the pace at which what is not ready is looked at again. */
-export function nextOf(outcome: Outcome, pollMs: number): Next {
-  if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
-  if (outcome.kind === "failed" && outcome.isRemoval && outcome.error.reason === "ClusterBusy") {
-    return { kind: "backoff", mostMs: Math.min(removalPaceMs, pollMs) };
-  }
-  // Work that did not come to an end is begun again.
-  const backsOff = outcome.kind !== "failed" || reasons[outcome.error.reason].retry === "backoff";
-  return backsOff ? { kind: "backoff" } : { kind: "after", ms: pollMs };
-}
-
-function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: number): Next {
-  const { changes, unsureMs = 0, hasUnsureJobs = false } = outcome;
-  if (changes.failed.length > 0) return { kind: "backoff" };
-  const waitsMs = [
-    ...(changes.contested ?? []).map(({ dueMs }) => dueMs),
-    ...(unsureMs > 0 ? [unsureMs] : []),
-    ...(isComplete(outcome) && !hasUnsureJobs ? [] : [pollMs]),
-  ];
-  return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms: Math.min(...waitsMs) };
-}
-
 /** A contest has a condition of its own, on which `Ready` does not depend, and which goes when it is over. */
 function withContest(
   conditions: readonly Condition[],
@@ -159,7 +134,10 @@ function withProtection(
 }
 
 /** Whether everything is applied and available. */
-function isComplete({ changes, readiness }: Extract<Outcome, { kind: "applied" }>): boolean {
+export function isComplete({
+  changes,
+  readiness,
+}: Pick<Extract<Outcome, { kind: "applied" }>, "changes" | "readiness">): boolean {
   const { failed, parked, lingering = [] } = changes;
   const isReady = readiness.available && readiness.unseen === undefined;
   return failed.length + parked.length + lingering.length === 0 && isReady;
@@ -190,7 +168,10 @@ function conditionsOf(
     const isGoing = component.metadata.deletionTimestamp !== undefined;
     const { obstacle } = outcome.steps;
     const errors = [outcome.error, ...(obstacle === undefined ? [] : [obstacle])];
-    const failures = errors.flatMap((error) => failuresOf(error, isGoing ? "Removal" : "Install"));
+    const work = isGoing ? "Removal" : "Install";
+    const failures = errors.flatMap((error) =>
+      isForNow(error) ? pausedOf(error, work, cluster) : failuresOf(error, work),
+    );
     const seen = outcome.steps.resolved
       ? seenAgain(current, cluster)
       : permittedAgain(current, cluster);
@@ -316,6 +297,15 @@ function progressAfter({
   const total = done + parked.length + failed.length;
   const waiting = waitingFor(parked.map(({ message }) => ({ message, count: 1 })));
   return { done, total, waiting, failed: failed.length };
+}
+
+/** Nothing failed: the work goes on when the cluster has time for it again. */
+function pausedOf({ message }: FleetError, work: Work, cluster: string): readonly Entry[] {
+  if (work === "Install") return [installing(message)];
+  const entries = removalOf(removalMessage(cluster, undefined));
+  return entries.map((entry) =>
+    entry.type === "InstallSucceeded" ? { ...entry, message } : entry,
+  );
 }
 
 /** What was known of a cluster that is silent now is not known any more; of an install that failed it stays the last word. */

@@ -54,6 +54,13 @@ export function removalMessage(cluster: string, remaining: Remaining | undefined
   return `${from}: ${left}${all} ${left === 1 && total === undefined ? "object" : "objects"} left`;
 }
 
+/** Whether conditions say what kept the last attempt at a removal that has begun, and not only how far that has come. */
+export function saysWhatKeepsRemoval(conditions: readonly Condition[] = []): boolean {
+  const types: readonly ConditionType[] = ["DeploymentsAvailable", "InstallSucceeded"];
+  const [progress, install] = types.map((type) => conditions.find((one) => one.type === type));
+  return progress?.reason === "Finalizing" && install?.message !== progress.message;
+}
+
 /** What the conditions say before there is anything to count. `cluster` names the target, for example `ClusterProfile fleet/a`. */
 export function beginningOf(cluster: string): Readonly<Record<ConditionType, Underway>> {
   return {

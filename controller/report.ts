@@ -1,6 +1,7 @@
 import { outlasting } from "./clock.ts";
 import { logFieldsOf } from "./log-fields.ts";
-import { nextOf, type Outcome } from "./outcome.ts";
+import { nextOf } from "./next-of.ts";
+import type { Outcome } from "./outcome.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { sharingOf } from "./shared-credential.ts";

@@ -2,6 +2,7 @@ import type { ComponentStatus } from "../api/component.ts";
 import { type Condition, describe, type ObjectKey } from "../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../api/reasons.ts";
 import type { Unblocked } from "./apply/unblock.ts";
+import { isForNow } from "./failure.ts";
 import { beginning } from "./guard/protection.ts";
 import { failedJobsMessage, type Outcome } from "./outcome.ts";
 import { waitingMessage } from "./progress.ts";
@@ -95,7 +96,7 @@ function beginningsOf(
   after: ComponentStatus | undefined,
   outcome: Outcome,
 ): readonly Happening[] {
-  if (outcome.kind === "failed") return [];
+  if (outcome.kind === "failed") return isForNow(outcome.error) ? pausesOf(before, after) : [];
   if (outcome.kind === "applied") return turnsOf(before, after, outcome);
   const is = conditionOf(after, "InstallSucceeded");
   if (is?.status !== "Unknown" || wentOn(before, is)) return [];
@@ -103,6 +104,17 @@ function beginningsOf(
   const { reason = "", message = "" } = is;
   // Without the number of objects, which changes.
   return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
+}
+
+/** Work that has to wait for a cluster with no time for it, which is told once unless the same work was told of before. */
+function pausesOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  const is = conditionOf(after, "InstallSucceeded");
+  if (is === undefined || wentOn(before, is)) return [];
+  const { reason = "", message = "" } = is;
+  return [{ type: "Warning", reason: reason === "Installing" ? "Waiting" : reason, message }];
 }
 
 /**

@@ -15,7 +15,7 @@ import { assertUnused } from "./in-use.ts";
 import { logFieldsOf } from "./log-fields.ts";
 import type { Steps } from "./outcome.ts";
 import { assertPermitted, claimantsOf, leaveAlone } from "./permission.ts";
-import type { Remaining } from "./progress.ts";
+import { type Remaining, saysWhatKeepsRemoval } from "./progress.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { renderedObjects } from "./rendered-objects.ts";
@@ -151,12 +151,7 @@ function tellRemoval(
   remaining: Remaining | undefined,
   signal: AbortSignal,
 ): void {
-  const { conditions = [] } = component.status ?? {};
-  const hasBegun = conditions.some(({ reason }) => reason === "Finalizing");
-  const hasFailed = conditions.some(
-    ({ type, status }) => type === "InstallSucceeded" && status === "False",
-  );
-  if (hasBegun && hasFailed) return;
+  if (saysWhatKeepsRemoval(component.status?.conditions)) return;
   const left = remaining === undefined ? {} : { remaining };
   report.progress({ kind: "removing", steps, ...left }, signal);
 }

@@ -65,6 +65,13 @@ export function refusalOf(error: Facts, attempted: Attempted): Refusal {
   }
 }
 
+/** Whether an answer says only that a server has no time, or fails, and nothing that stands in the way. Spec: security.md C11. */
+export function isForNow(error: Facts): boolean {
+  if (obstacleIn(error.message) !== undefined) return false;
+  if (error.status === 500) return internal(error).kind === "temporary";
+  return [408, 429, 502, 503, 504].includes(error.status);
+}
+
 /** A refusal of something that is not tried again in the same attempt. */
 export interface Refused {
   readonly trouble: Trouble;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError, ConnectionError } from "../../access/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { fleetErrorOf, lossOf } from "../../controller/failure.ts";
+import { fleetErrorOf, isForNow, lossOf } from "../../controller/failure.ts";
 
 function answer(status: number, reason = "", message = "secret"): ApiError {
   const request = "PATCH /api/v1/namespaces/a?force=true";
@@ -77,6 +77,43 @@ test.each([
   },
 ])("$name has a reason, and no foreign text", ({ error, reason, message }) => {
   expect(fleetErrorOf(error, "The hub")).toMatchObject({ reason, message, cause: error });
+});
+
+describe("C11: an answer", () => {
+  const typed = "failed to create typed patch object (/a; v1, Kind=Namespace): .spec.x: secret";
+  const silent = 'failed calling webhook "all.example.com": secret';
+  const denied = 'admission webhook "all.example.com" denied the request: secret';
+
+  test.each([408, 429, 500, 502, 503, 504])("%i is one for now", (status) => {
+    const error = fleetErrorOf(answer(status), "The hub");
+    expect(isForNow(error)).toBe(true);
+    expect(error).toMatchObject({
+      reason: "ClusterBusy",
+      message: `The hub: PATCH /api/v1/namespaces/a was answered ${status}`,
+    });
+  });
+
+  test.each([
+    { what: "400", error: answer(400) },
+    { what: "403", error: answer(403) },
+    { what: "409", error: answer(409) },
+    { what: "422", error: answer(422) },
+    { what: "500 to what is no object of its kind", error: answer(500, "", typed) },
+    { what: "500 that names a webhook", error: answer(500, "InternalError", silent) },
+    { what: "503 of a webhook's own choice", error: answer(503, "", denied) },
+  ])("$what is a failure", ({ error }) => {
+    const shown = fleetErrorOf(error, "The hub");
+    expect(isForNow(shown)).toBe(false);
+    expect(shown.reason).toBe("ApplyFailed");
+  });
+
+  test("that somebody has told in other words is one for now all the same", () => {
+    const cause = answer(503);
+    expect(isForNow(new FleetError("ClusterBusy", "Deleting was not possible", { cause }))).toBe(
+      true,
+    );
+    expect(isForNow(new FleetError("ClusterBusy", "Still being deleted"))).toBe(false);
+  });
 });
 
 test("what has a reason already keeps it", () => {

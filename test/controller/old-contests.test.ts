@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import type { Contest } from "../../controller/apply/contests.ts";
 import { InstallationMemory } from "../../controller/apply/installation-memory.ts";
-import { nextOf, type Outcome, statusOf } from "../../controller/outcome.ts";
+import { nextOf } from "../../controller/next-of.ts";
+import { type Outcome, statusOf } from "../../controller/outcome.ts";
 import { happeningsOf } from "../../controller/transitions.ts";
 import { serving } from "../support/component.ts";
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Condition } from "../../api/kubernetes.ts";
-import { nextOf, statusOf, type Outcome } from "../../controller/outcome.ts";
+import { nextOf } from "../../controller/next-of.ts";
+import { statusOf, type Outcome } from "../../controller/outcome.ts";
 import { serving } from "../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ApiError } from "../../access/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type Reason, reasons } from "../../api/reasons.ts";
@@ -49,10 +50,18 @@ function isReason(text: string): text is Reason {
   return text in reasons;
 }
 
+/** Of a cluster that has no time. */
+function failedForNow(): Outcome {
+  const facts = { status: 429, reason: "", message: "", causes: [], isStatus: false, request: "" };
+  const cause = new ApiError(facts);
+  return { kind: "failed", steps: both, error: new FleetError("ClusterBusy", "Busy", { cause }) };
+}
+
 const failures = Object.keys(reasons)
   .filter(isReason)
   .filter((reason) => !neverFailedWith.includes(reason))
-  .flatMap((reason) => [failed(reason, both), failed(reason, neither)]);
+  .flatMap((reason) => [failed(reason, both), failed(reason, neither)])
+  .concat(failedForNow());
 
 const outcomes: readonly Outcome[] = [
   { kind: "working", steps: neither },

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ApiError } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Trouble } from "../../controller/apply/change-set.ts";
 import { type Outcome, statusOf } from "../../controller/outcome.ts";
@@ -18,6 +19,19 @@ const lost: Outcome = {
   kind: "failed",
   steps,
   error: new FleetError("SpokeUnreachable", "Silent", { code: "Unreachable" }),
+};
+const answered = new ApiError({
+  status: 503,
+  reason: "ServiceUnavailable",
+  message: "",
+  causes: [],
+  isStatus: true,
+  request: "GET /",
+});
+const busy: Outcome = {
+  kind: "failed",
+  steps,
+  error: new FleetError("ClusterBusy", "GET / was answered 503", { cause: answered }),
 };
 const ours = { apiVersion: "v1", kind: "ConfigMap", namespace: "a", name: "a" };
 
@@ -65,6 +79,11 @@ test.each([
   },
   { name: "a first install that waits", outcomes: [working, away], events: [] },
   { name: "a change that waits", outcomes: [complete, changing, away], events: [] },
+  { name: "C11: a first install that is to be patient", outcomes: [working, busy], events: [] },
+  { name: "C11: and goes on then", outcomes: [working, busy, changing], events: [] },
+  { name: "C11: a cluster that has no time", outcomes: [complete, busy], events: ["Waiting"] },
+  { name: "C11: and has none for long", outcomes: [complete, busy, away, busy], events: [] },
+  { name: "C11: and has some again", outcomes: [complete, busy, complete], events: ["Ready"] },
   { name: "a waiting after a refusal", outcomes: [working, refused, away], events: ["Waiting"] },
   {
     name: "a refusal that is over while Deployments start",

@@ -36,7 +36,8 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
   AnchorUnprotected: "Nothing would protect the anchor of a new installation, so it is not made.",
   DuplicateComponent:
     "An older component of the same kind is for the same cluster, perhaps through another ClusterProfile. The younger one touches nothing there, also when it is deleted.",
-  ClusterBusy: "The namespace or objects on the cluster are still being deleted.",
+  ClusterBusy:
+    "The namespace or objects on the cluster are still being deleted; or its API server has no time or fails for now (429, 500, 502 to 504), which the condition tells as Unknown with `Installing` or `Finalizing`.",
   DeploymentsNotReady:
     "Deployments are not available yet, or not any more, or still have pods from before a change. In the condition: reason `NotReady`.",
   ConfigInvalid:
