@@ -20,7 +20,8 @@ const busyBudgetMs = 60_000;
 const busyAttempts = 10;
 
 /**
- * How long to wait before the next attempt, in ms, or undefined when there is to be none. `random` is in [0, 1).
+ * How long to wait before the next attempt, in ms, or undefined when there is to be none: who asks for more than is left of a minute is left to the caller, who can do
+ * something else meanwhile. `random` is in [0, 1).
  * Spec: engine-facts.md 7 and table C.
  */
 export function retryDelayMs(

@@ -9,6 +9,7 @@ import { identityOf } from "../api/kubernetes.ts";
 import { untilAuditMs } from "./audit-pace.ts";
 import { keyTextOf } from "./component-key.ts";
 import { targetIdOf } from "./duplicate.ts";
+import { askedWaitMs } from "./failure.ts";
 import { hasFinalizer } from "./finalizer.ts";
 import { orphaningOf } from "./force-orphan.ts";
 import { greet, Greeting } from "./greeting.ts";
@@ -268,7 +269,7 @@ export class Dispatcher implements AsyncDisposable {
     if (!isOfHub) throw err;
     this.#work?.deps.metrics.hubFailed();
     this.#options.log.warn({ ...this.#fieldsOf(key), err }, "The hub could not be written");
-    return { kind: "backoff" };
+    return { kind: "backoff", leastMs: askedWaitMs(err) };
   }
 
   #fieldsOf(key: string): object {

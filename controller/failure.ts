@@ -22,6 +22,17 @@ export function isForNow({ reason, cause }: FleetError): boolean {
   return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
 }
 
+// A server that asks for more is asked then whether it still means it. Spec: security.md C11.
+const longestAskedMs = 60_000;
+
+/** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when none does. */
+export function askedWaitMs(error: unknown): number {
+  const answer = error instanceof FleetError ? error.cause : error;
+  if (!(answer instanceof ApiError)) return 0;
+  const { status, retryAfterMs = 0 } = answer;
+  return status === 429 || status >= 500 ? Math.min(longestAskedMs, retryAfterMs) : 0;
+}
+
 /** What tells a cluster that was lost from one that was never reached. */
 export interface Acquaintance {
   /** The way to the cluster that works no more is the one that the ClusterProfile still describes. */

@@ -1,4 +1,5 @@
 import { reasons } from "../api/reasons.ts";
+import { askedWaitMs } from "./failure.ts";
 import { isComplete, type Outcome } from "./outcome.ts";
 import type { Next } from "./queue.ts";
 
@@ -13,7 +14,12 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
   const { error, isRemoval = false } = outcome;
   if (reasons[error.reason].retry !== "backoff") return { kind: "after", ms: pollMs };
   const waits = isRemoval && error.reason === "ClusterBusy";
-  return waits ? { kind: "backoff", mostMs: Math.min(removalPaceMs, pollMs) } : { kind: "backoff" };
+  const leastMs = askedWaitMs(error);
+  return {
+    kind: "backoff",
+    ...(waits ? { mostMs: Math.min(removalPaceMs, pollMs) } : {}),
+    ...(leastMs > 0 ? { leastMs } : {}),
+  };
 }
 
 function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: number): Next {

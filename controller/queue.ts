@@ -3,13 +3,13 @@ import type { Clock } from "./clock.ts";
 
 /**
  * When to look at a key again after its work: `done` and `change` wait for the next `add`; `after` comes back by itself; `backoff`
- * comes back after a time that grows with every failure in a row, to `mostMs` at most. All but `backoff` end the row of failures.
+ * comes back after a time that grows with every failure in a row, to `mostMs` at most, but not before `leastMs`, whatever is hastened. All but `backoff` end the row of failures.
  */
 export type Next =
   | { readonly kind: "done" }
   | { readonly kind: "change" }
   | { readonly kind: "after"; readonly ms: number }
-  | { readonly kind: "backoff"; readonly mostMs?: number };
+  | { readonly kind: "backoff"; readonly mostMs?: number; readonly leastMs?: number };
 
 /** Told about every step of the queue; see metrics.ts. */
 export interface QueueObserver {
@@ -39,6 +39,8 @@ interface Item {
   /** Waiting in its lane since then. */
   queuedAt?: number;
   working: boolean;
+  /** Nothing but an `add` begins before. */
+  notBefore: number;
   /** Added again while it was worked on. */
   again: boolean;
   timer?: {
@@ -105,7 +107,7 @@ export class WorkQueue implements AsyncDisposable {
     this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false });
   }
 
-  /** Wants a key worked on after a time, also when it backs off: what it failed at is tried again with it. */
+  /** Wants a key worked on after a time, also when it backs off: what it failed at is tried again with it, though not before its time. */
   hasten(key: string, lane: string, ms: number): void {
     this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false, hastens: true });
   }
@@ -118,6 +120,7 @@ export class WorkQueue implements AsyncDisposable {
     this.#unqueue(key, item);
     item.again = false;
     item.failures = 0;
+    item.notBefore = -Infinity;
     if (!item.working) this.#items.delete(key);
   }
 
@@ -133,7 +136,8 @@ export class WorkQueue implements AsyncDisposable {
     const known = this.#items.get(key);
     if (known?.lane === lane) return known;
     // The key moved to another lane: what it waited for moves with it, work that runs still counts for the old one.
-    const item: Item = { lane, failures: known?.failures ?? 0, working: false, again: false };
+    const failures = known?.failures ?? 0;
+    const item: Item = { lane, failures, notBefore: -Infinity, working: false, again: false };
     if (known !== undefined) {
       this.#clearTimer(known);
       this.#unqueue(key, known);
@@ -163,17 +167,24 @@ export class WorkQueue implements AsyncDisposable {
 
   #schedule(key: string, item: Item, wait: Wait): void {
     if (this.#stop.signal.aborted || item.queuedAt !== undefined || item.again) return;
-    const dueAt = this.#options.clock.now() + wait.ms;
-    const holds = item.timer?.backoff === true && wait.hastens !== true;
-    const earlier = item.timer !== undefined && (holds || item.timer.dueAt <= dueAt);
-    // A failure of work during which something happened does not put off the look at that.
-    if (earlier && (!wait.backoff || item.timer?.hastens === true)) return;
+    const now = this.#options.clock.now();
+    const dueAt = Math.max(now + wait.ms, item.notBefore);
+    if (this.#isSetFor(dueAt, item, wait)) return;
     this.#clearTimer(item);
-    const handle = this.#options.clock.after(wait.ms, () => {
+    const handle = this.#options.clock.after(dueAt - now, () => {
       delete item.timer;
       this.#enqueue(key, item);
     });
     item.timer = { dueAt, backoff: wait.backoff, hastens: wait.hastens === true, handle };
+  }
+
+  /** Whether what is set already counts, and not another wait that would be over at `dueAt`. */
+  #isSetFor(dueAt: number, { timer, notBefore }: Item, wait: Wait): boolean {
+    if (timer === undefined || timer.dueAt < notBefore) return false;
+    const holds = timer.backoff && wait.hastens !== true;
+    const isEarlier = holds || timer.dueAt <= dueAt;
+    // A failure of work during which something happened does not put off the look at that.
+    return isEarlier && (!wait.backoff || timer.hastens);
   }
 
   #dispatch(): void {
@@ -213,6 +224,7 @@ export class WorkQueue implements AsyncDisposable {
     observer?.started(key, startedAt - (item.queuedAt ?? startedAt));
     delete item.queuedAt;
     item.working = true;
+    item.notBefore = -Infinity;
     this.#count(item.lane, 1);
     this.#busy += 1;
     const slow = { given: false };
@@ -244,6 +256,7 @@ export class WorkQueue implements AsyncDisposable {
 
   #settle(key: string, item: Item, next: Next): void {
     item.failures = next.kind === "backoff" ? item.failures + 1 : 0;
+    item.notBefore = this.#notBefore(next);
     if (item.again) {
       item.again = false;
       this.#enqueue(key, item);
@@ -255,6 +268,13 @@ export class WorkQueue implements AsyncDisposable {
       const ms = Math.min(mostMs, backoffMs(item.failures, this.#options.random()));
       this.#schedule(key, item, { ms, backoff: true });
     } else if (item.timer === undefined) this.#items.delete(key);
+  }
+
+  #notBefore(next: Next): number {
+    const { clock, random } = this.#options;
+    if (next.kind !== "backoff" || next.leastMs === undefined) return -Infinity;
+    // What was refused at the same moment does not come back at the same moment.
+    return clock.now() + next.leastMs * (1 + random() / 4);
   }
 
   #count(lane: string, step: 1 | -1): void {

@@ -1,4 +1,4 @@
-import { outlasting } from "./clock.ts";
+import { delay, outlasting } from "./clock.ts";
 import { logFieldsOf } from "./log-fields.ts";
 import { nextOf } from "./next-of.ts";
 import type { Outcome } from "./outcome.ts";
@@ -37,11 +37,11 @@ export interface Conclusion extends Subject {
 
 /**
  * Tells the outcome as status, Events, metrics and one line of log, and decides when to come back. What may not be written yet is not waited for: whoever
- * comes back then tells what is so by that time. Rejects when the hub does not take the status.
+ * comes back then tells what is so by that time, unless nobody is to come back so soon. Rejects when the hub does not take the status.
  */
 export async function conclude(
   { component, installation, report, outcome }: Conclusion,
-  deps: Pick<ReconcileDeps, "pollMs" | "metrics" | "log" | "tokens" | "events">,
+  deps: Pick<ReconcileDeps, "pollMs" | "metrics" | "log" | "tokens" | "events" | "clock">,
   signal: AbortSignal,
 ): Promise<Next> {
   const next = nextOf(outcome, deps.pollMs);
@@ -49,7 +49,8 @@ export async function conclude(
   // What is being written may be all that there is to say, and progress must not follow the end.
   await report.quiet();
   const postponedMs = report.postponedMs(outcome);
-  if (postponedMs > 0) return soonerOf(next, postponedMs);
+  if (postponedMs > 0 && leastMsOf(next) < postponedMs) return soonerOf(next, postponedMs);
+  if (postponedMs > 0) await delay(deps.clock, postponedMs, signal);
   const change = await report.finish(outcome, signal);
   tellLog({ component, installation, outcome, change }, deps);
   await report.told();
@@ -58,10 +59,14 @@ export async function conclude(
   return next;
 }
 
+function leastMsOf(next: Next): number {
+  return next.kind === "backoff" ? (next.leastMs ?? 0) : 0;
+}
+
 /** Comes back after a time at the latest; failures in a row stay that. */
 function soonerOf(next: Next, ms: number): Next {
   if (next.kind === "backoff") {
-    return { kind: "backoff", mostMs: Math.min(ms, next.mostMs ?? Infinity) };
+    return { ...next, mostMs: Math.min(ms, next.mostMs ?? Infinity) };
   }
   return { kind: "after", ms: next.kind === "after" ? Math.min(ms, next.ms) : ms };
 }

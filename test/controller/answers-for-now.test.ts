@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../access/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import { nextOf } from "../../controller/next-of.ts";
 import { statusOf, type Outcome } from "../../controller/outcome.ts";
 import { saysWhatKeepsRemoval } from "../../controller/progress.ts";
 import { serving } from "../support/component.ts";
@@ -20,10 +21,11 @@ const complete: Outcome = {
   readiness: { available: true, message: "" },
 };
 
-/** Of a cluster that has no time. */
-function forNow(): FleetError {
+/** Of a cluster that has no time, and may say for how long. */
+function forNow(retryAfterMs?: number): FleetError {
   const facts = { status: 429, reason: "", message: "", causes: [], isStatus: false };
-  const cause = new ApiError({ ...facts, request: "GET /" });
+  const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const cause = new ApiError({ ...facts, ...asked, request: "GET /" });
   return new FleetError("ClusterBusy", "The hub: GET / was answered 429", { cause });
 }
 
@@ -73,4 +75,13 @@ test.each([
   { name: "lost its cluster", outcomes: [removing, silent], says: false },
 ])("what keeps a removal is said of one that $name: $says", ({ outcomes, says }) => {
   expect(saysWhatKeepsRemoval(after(going, ...outcomes).conditions)).toBe(says);
+});
+
+test("C11: the attempt after an answer that asks for patience is put off as long, a minute at most", () => {
+  const backoff = { kind: "backoff" };
+  expect(nextOf(failed(forNow()), 1_000)).toEqual(backoff);
+  expect(nextOf(failed(forNow(20_000)), 1_000)).toEqual({ ...backoff, leastMs: 20_000 });
+  expect(nextOf(failed(forNow(120_000)), 1_000)).toEqual({ ...backoff, leastMs: 60_000 });
+  const removal = { ...failed(forNow(20_000)), isRemoval: true };
+  expect(nextOf(removal, 1_000)).toEqual({ ...backoff, mostMs: 1_000, leastMs: 20_000 });
 });

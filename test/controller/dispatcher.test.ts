@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { abortable } from "../../access/abortable.ts";
+import { ApiError } from "../../access/api-error.ts";
 import type { SpokeState } from "../../access/spokes.ts";
 import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -94,6 +95,23 @@ test("a removal that is running ends as soon as its component may go without, an
   expect(told.map(({ happening }) => happening.reason)).toContain("Orphaned");
   expect(stored().metadata["finalizers"]).toEqual([]);
   expect(signals).toHaveLength(1);
+});
+
+test("C11: a hub that has no time is left alone for as long as it asks", async () => {
+  const { clock, dispatcher, stored, deps } = hubWithOne();
+  await using _dispatcher = dispatcher;
+  let writes = 0;
+  const facts = { status: 429, reason: "", message: "", causes: [], isStatus: false };
+  const replace = (): Promise<never> => {
+    writes += 1;
+    return Promise.reject(new ApiError({ ...facts, request: "PUT /", retryAfterMs: 20_000 }));
+  };
+  dispatcher.start({ deps: { ...deps, hub: { ...deps.hub, replace } }, mayWrite: () => true });
+  dispatcher.componentChanged(stored(), undefined);
+  await clock.advance(19_999);
+  const before = writes;
+  await clock.advance(10_000);
+  expect([before, writes]).toEqual([1, 2]);
 });
 
 test("work on a spoke that was lost meanwhile ends at once, and the loss is told", async () => {

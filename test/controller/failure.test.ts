@@ -1,13 +1,21 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import { ApiError, type ApiErrorFacts, ConnectionError } from "../../access/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { fleetErrorOf, isForNow, lossOf } from "../../controller/failure.ts";
+import { askedWaitMs, fleetErrorOf, isForNow, lossOf } from "../../controller/failure.ts";
 
 function answer(status: number, reason = "", message = "secret"): ApiError {
+  return new ApiError({ ...factsOf(status), reason, message });
+}
+
+function asking(status: number, retryAfterMs: number): ApiError {
+  return new ApiError({ ...factsOf(status), retryAfterMs });
+}
+
+function factsOf(status: number): ApiErrorFacts {
   const request = "PATCH /api/v1/namespaces/a?force=true";
-  return new ApiError({ status, reason, message, causes: [], isStatus: true, request });
+  return { status, reason: "", message: "", causes: [], isStatus: true, request };
 }
 
 test.each([
@@ -113,6 +121,16 @@ describe("C11: an answer", () => {
       true,
     );
     expect(isForNow(new FleetError("ClusterBusy", "Still being deleted"))).toBe(false);
+  });
+
+  test.each([
+    { what: "429 that asks for 20 s", error: asking(429, 20_000), waitMs: 20_000 },
+    { what: "503 that asks for an hour", error: asking(503, 3_600_000), waitMs: 60_000 },
+    { what: "500 that asks for nothing", error: answer(500), waitMs: 0 },
+    { what: "409 that asks for 20 s", error: asking(409, 20_000), waitMs: 0 },
+  ])("$what is waited for for $waitMs ms, whoever has told it", ({ error, waitMs }) => {
+    expect(askedWaitMs(error)).toBe(waitMs);
+    expect(askedWaitMs(fleetErrorOf(error, "The hub"))).toBe(waitMs);
   });
 });
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
+import { ApiError } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { EventRecorder } from "../../controller/events.ts";
 import { Installation } from "../../controller/installation.ts";
@@ -168,6 +169,28 @@ test("failures in a row stay that while their status waits, and are looked at ag
   // Nobody has asked for a look meanwhile: 5 ms doubling, and at most once a second for the status.
   expect(nexts.length).toBeLessThanOrEqual(25);
   expect(hub.requests).toBeLessThanOrEqual(nexts.length);
+});
+
+test("C11: who is to be patient tells the status when it may be written, and does not come back for it", async () => {
+  const facts = { status: 429, reason: "", message: "", causes: [], isStatus: false };
+  const cause = new ApiError({ ...facts, request: "GET /", retryAfterMs: 30_000 });
+  const error = new FleetError("ClusterBusy", "GET / was answered 429", { cause });
+  let now: Outcome = applied();
+  await using queue = looking(() => now);
+  for (let change = 0; change < 10; change += 1) {
+    now = change % 2 === 0 ? applied() : applied(["a"]);
+    queue.add("a", "one");
+    await clock.advance(1);
+  }
+  now = { kind: "failed", steps, error };
+  const before = nexts.length;
+  queue.add("a", "one");
+  await clock.advance(3_000);
+  expect(stored().status?.conditions).toContainEqual(
+    expect.objectContaining({ type: "InstallSucceeded", message: error.message }),
+  );
+  await clock.advance(26_000);
+  expect(nexts.slice(before)).toEqual([{ kind: "backoff", leastMs: 30_000 }]);
 });
 
 test("what is as it was written needs no other look", async () => {
