@@ -1,11 +1,12 @@
-import { ApiError } from "../access/api-error.ts";
 import { listedObjects } from "../access/kube-answer.ts";
 import type { KubeClient } from "../access/kube-client.ts";
 import { collectionPath } from "../access/kube-path.ts";
 import { anchorLabels, managedByValue } from "../api/anchor.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
+import { unlessRefused } from "./apply/apply-error.ts";
 import { type Clock, delay } from "./clock.ts";
+import { unlessDenied } from "./unless-denied.ts";
 
 const resource = knownResource("v1", "ConfigMap");
 const ref = { resource, labelSelector: `${anchorLabels.managedBy}=${managedByValue}` };
@@ -18,12 +19,12 @@ type Born = Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
 // A server needs some milliseconds for a write; what is asked right behind it would be answered before.
 const headStartMs = 30;
 
-/** Everything on a cluster that is labelled as a root; undefined where nobody may ask. */
+/** Everything on a cluster that is labelled as a root; undefined where nobody may ask. Rejects with any other answer that does not tell. */
 export async function labelledRoots(
   client: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[] | undefined> {
-  return (await orNothing(client.list(ref, {}, signal)))?.items;
+  return (await unlessDenied(client.list(ref, {}, signal)))?.items;
 }
 
 /**
@@ -97,21 +98,13 @@ async function stateBefore(
   if (!isNumber(version)) return undefined;
   const resourceVersion = String(BigInt(version) - 1n);
   const path = collectionPath(ref, { resourceVersion, resourceVersionMatch: "Exact" });
-  const answer = await orNothing(client.request("GET", path, undefined, signal));
+  const ask = (): Promise<unknown> => client.request("GET", path, undefined, signal);
+  // Not every server knows its past; what is there now is asked for then.
+  const answer = await unlessRefused(ask, undefined);
   return answer === undefined ? undefined : listedObjects(answer, resource).items;
 }
 
 /** Versions of one kind tell what was first. Spec: KEP-5504. */
 function isNumber(version: string): boolean {
   return /^[1-9]\d*$/.test(version);
-}
-
-async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    // A question that is refused keeps nobody from work that may be allowed.
-    if (error instanceof ApiError) return undefined;
-    throw error;
-  }
 }

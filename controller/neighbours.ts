@@ -1,4 +1,3 @@
-import { ApiError } from "../access/api-error.ts";
 import { foreignText } from "../access/foreign-text.ts";
 import type { KubeClient } from "../access/kube-client.ts";
 import { anchorAnnotations, anchorNameOf } from "../api/anchor.ts";
@@ -22,6 +21,7 @@ import type { Target } from "./apply/target.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { labelledRoots, rootsBefore } from "./earlier-roots.ts";
+import { unlessDenied } from "./unless-denied.ts";
 
 /** A component that was never installed, with all that it would bring to its target. */
 export interface Newcomer {
@@ -77,7 +77,7 @@ export class Neighbours {
   /**
    * Throws FleetError `DuplicateComponent` when another component of its kind, or `AnchorConflict` when anything else has objects that the
    * newcomer would write; also when that is only about to be installed. Resolves with the newcomer's own root as far as its labels show it, and with
-   * `unknown` where nobody may look. `all`: the components of the hub.
+   * `unknown` where nobody may look; rejects with an answer that says nothing for now. `all`: the components of the hub.
    */
   async assertRoom(
     newcomer: Newcomer,
@@ -134,7 +134,7 @@ export class Neighbours {
   /**
    * Of objects that an installed component wants, those that another component of the hub has on the same cluster, by identity, each with words for whose it
    * is: of those that are open what it has named, of those that are lost the same unless it is of the same kind, and of those that are fought over what it had
-   * accepted and was installed earlier for. Undefined where nobody may look.
+   * accepted and was installed earlier for. Undefined where nobody may look; rejects with an answer that says nothing for now.
    */
   async holders(
     { component, target }: Pick<Newcomer, "component" | "target">,
@@ -184,7 +184,7 @@ export class Neighbours {
     const known = this.#identities.get(client);
     if (known !== undefined) return known;
     const ref = { resource: namespaces, name: "kube-system" };
-    const namespace = await orNothing(client.get(ref, { metadataOnly: true }, signal));
+    const namespace = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
     if (namespace !== undefined) this.#identities.set(client, namespace.metadata.uid);
     return namespace?.metadata.uid;
   }
@@ -209,16 +209,6 @@ function hasRival(component: Component, all: Iterable<Component>): boolean {
       other.status?.version === undefined &&
       (other.kind === kind || other.metadata.namespace === metadata.namespace),
   );
-}
-
-/** A question that is refused keeps nobody from work that may be allowed. */
-async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ApiError) return undefined;
-    throw error;
-  }
 }
 
 function kindOf({ metadata: { name } }: KubeObject): ComponentKind | undefined {

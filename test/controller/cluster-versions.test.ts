@@ -44,18 +44,24 @@ test.each([undefined, null, "v1.35.2", {}, { gitVersion: 1 }])(
   },
 );
 
-test("a cluster that does not tell is not the same as one that does not answer", async () => {
-  const request = "GET /version";
-  const denied = new ApiError({
-    status: 403,
-    reason: "Forbidden",
-    message: "",
-    causes: [],
-    isStatus: true,
-    request,
-  });
-  const away = new ConnectionError("refused", "https://a:6443 refused the connection");
-  const versions = new ClusterVersions();
-  await expect(versions.of(failing(denied), signal)).resolves.toBeUndefined();
-  await expect(versions.of(failing(away), signal)).rejects.toBe(away);
+function refusalOf(status: number): ApiError {
+  const facts = { status, reason: "", message: "", causes: [], isStatus: true };
+  return new ApiError({ ...facts, request: "GET /version" });
+}
+
+test.each([403, 404])("a cluster that answers %i does not tell", async (status) => {
+  const client = failing(refusalOf(status));
+  await expect(new ClusterVersions().of(client, signal)).resolves.toBeUndefined();
+});
+
+test.each([
+  { name: "429", error: refusalOf(429) },
+  { name: "500", error: refusalOf(500) },
+  { name: "503", error: refusalOf(503) },
+  {
+    name: "nothing",
+    error: new ConnectionError("refused", "https://a:6443 refused the connection"),
+  },
+])("a cluster that answers $name is to be asked again", async ({ error }) => {
+  await expect(new ClusterVersions().of(failing(error), signal)).rejects.toBe(error);
 });

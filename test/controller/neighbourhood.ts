@@ -23,6 +23,10 @@ export interface Cluster {
   readonly before?: readonly KubeObject[];
   /** Answer to all questions. */
   readonly refusal?: ApiError;
+  /** Answer to the question which cluster it is. */
+  readonly unnamed?: ApiError;
+  /** Answer to the question what was there before. */
+  readonly forgotten?: ApiError;
   /** Told of each question who it is. */
   readonly onAsked?: () => void;
 }
@@ -30,10 +34,11 @@ export interface Cluster {
 /** Where a component goes: a cluster that answers as it is told. */
 export function targetOf(
   { metadata: { namespace }, spec }: Component,
-  { uid = "cluster", roots = [], before = [], refusal, onAsked = () => undefined }: Cluster = {},
+  { uid = "cluster", roots = [], before = [], onAsked = () => undefined, ...rest }: Cluster = {},
 ): Target {
-  const asked = async <T>(answer: T): Promise<T> => {
-    if (refusal !== undefined) throw refusal;
+  const { refusal, unnamed, forgotten } = rest;
+  const asked = async <T>(answer: T, instead = refusal): Promise<T> => {
+    if (instead !== undefined) throw instead;
     return answer;
   };
   const identity = {
@@ -42,10 +47,10 @@ export function targetOf(
     metadata: { name: "kube-system", uid, resourceVersion: "1" },
   };
   const answers: Pick<KubeClient, "get" | "list" | "request"> = {
-    request: () => asked({ items: before }),
+    request: () => asked({ items: before }, forgotten ?? refusal),
     get: () => {
       onAsked();
-      return asked(identity);
+      return asked(identity, unnamed ?? refusal);
     },
     list: () => asked({ items: roots, resourceVersion: "1" }),
   };

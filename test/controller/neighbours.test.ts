@@ -25,6 +25,11 @@ function tried(one: Component, { manifests = [role], all = [], ...rest }: Try): 
   return neighbours.assertRoom(newcomer, () => all, signal);
 }
 
+function answer(status: number): ApiError {
+  const facts = { status, reason: "", message: "no", causes: [], isStatus: true };
+  return new ApiError({ ...facts, request: "GET /" });
+}
+
 /** What is left after a full collection. */
 function heapBytes(): number {
   setFlagsFromString("--expose-gc");
@@ -97,9 +102,20 @@ describe("a newcomer", () => {
     await expect(tried(second, { roots, all: [first] })).resolves.toBe(roots[0]);
   });
 
-  test("is let in where nobody may ask", async () => {
-    const facts = { status: 403, reason: "Forbidden", message: "no", causes: [], isStatus: true };
-    const refusal = new ApiError({ ...facts, request: "GET /" });
+  test.each([429, 500, 503, 504])("is not let in where the answer is %i", async (status) => {
+    const refusal = answer(status);
+    await expect(tried(second, { refusal, all: [first, second] })).rejects.toBe(refusal);
+  });
+
+  test("is not let in beside a rival while its cluster does not say which it is", async () => {
+    const unnamed = answer(500);
+    await expect(tried(second, { unnamed, all: [first, second] })).rejects.toBe(unnamed);
+    const all = [first, second];
+    await expect(tried(second, { unnamed: answer(403), all })).resolves.toBeUndefined();
+  });
+
+  test.each([403, 404])("is let in where nobody may ask (%i)", async (status) => {
+    const refusal = answer(status);
     const all = [first, second];
     const neighbours = new Neighbours();
     for (const one of all) {
@@ -220,8 +236,18 @@ describe("a newcomer whose root was just made", () => {
   });
 
   test("is let in where nobody may ask", async () => {
-    const facts = { status: 403, reason: "Forbidden", message: "no", causes: [], isStatus: true };
-    const refusal = new ApiError({ ...facts, request: "GET /" });
-    await expect(asked({ refusal })).resolves.toBeUndefined();
+    await expect(asked({ refusal: answer(403) })).resolves.toBeUndefined();
+  });
+
+  test("is not let in while nobody says what was there before", async () => {
+    const refusal = answer(500);
+    await expect(asked({ refusal })).rejects.toBe(refusal);
+  });
+
+  test("is second where only what is there now is told", async () => {
+    const roots = [own, bornAt("2026-01-01T00:00:04Z", rootOf(first, [role], "hub-b"), "other")];
+    await expect(asked({ forgotten: answer(500), roots })).rejects.toMatchObject({
+      reason: "AnchorConflict",
+    });
   });
 });

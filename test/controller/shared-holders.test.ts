@@ -10,6 +10,11 @@ import { bornAt, type Cluster, component, hubId, role, rootOf, targetOf } from "
 const { signal } = new AbortController();
 const second = component("KnativeEventing", "second", "two");
 
+function refusalOf(status: number): ApiError {
+  const facts = { status, reason: "", message: "no", causes: [], isStatus: true };
+  return new ApiError({ ...facts, request: "GET /" });
+}
+
 interface Try extends Cluster {
   readonly all?: readonly Component[];
 }
@@ -69,9 +74,12 @@ describe("of objects that an installed component comes to want", () => {
     expect(await held({ lost: ids }, { roots, all })).toEqual(new Map());
   });
 
-  test("nothing is known where nobody may ask", async () => {
-    const facts = { status: 403, reason: "Forbidden", message: "no", causes: [], isStatus: true };
-    const refusal = new ApiError({ ...facts, request: "GET /" });
-    expect(await held({ open: ids }, { refusal })).toBeUndefined();
+  test.each([403, 404])("nothing is known where nobody may ask (%i)", async (status) => {
+    expect(await held({ open: ids }, { refusal: refusalOf(status) })).toBeUndefined();
+  });
+
+  test.each([429, 500, 503, 504])("those are nobody's to take after %i", async (status) => {
+    const refusal = refusalOf(status);
+    await expect(held({ open: ids }, { refusal })).rejects.toBe(refusal);
   });
 });

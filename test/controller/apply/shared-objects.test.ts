@@ -54,3 +54,18 @@ test("what others have is left to them when the root is lost with all that was k
   expect(left.map(({ key }) => key.kind)).toEqual(["ClusterRole"]);
   expect(work.memory.sharing.left.size).toBe(1);
 });
+
+test("whose an object is, is asked again after an answer that did not say", async () => {
+  let asked = 0;
+  const silent = new Error("No time");
+  const work = workOn([role], () => {
+    asked += 1;
+    return asked === 1 ? Promise.reject(silent) : Promise.resolve(new Map());
+  });
+  const { objects } = work.desired;
+  const whole = planApply(objects, { inventory: undefined, observed: new Map() });
+  await expect(ownPlan({ plan: whole, fought: [] }, work, signal)).rejects.toBe(silent);
+  await ownPlan({ plan: whole, fought: [] }, work, signal);
+  await ownPlan({ plan: whole, fought: [] }, work, signal);
+  expect(asked).toBe(2);
+});
