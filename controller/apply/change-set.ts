@@ -21,7 +21,7 @@ export interface ChangeSet {
   readonly failed: readonly Trouble[];
   /** Obsolete objects that were deleted; empty when anything failed. */
   readonly pruned: readonly ObjectKey[];
-  /** Obsolete objects whose deletion goes on, each with what holds it as far as that is known. */
+  /** Obsolete objects whose deletion goes on, or is refused for now, each with what holds it as far as that is known. */
   readonly lingering: readonly Trouble[];
   /** Objects that somebody else changes or deletes again and again. */
   readonly contested: readonly Contest[];

@@ -6,7 +6,7 @@ import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { type Belonging, isOurs, isWebhookConfiguration } from "../finalize-plan.ts";
 import { missingRightIn } from "../missing-right.ts";
 import type { ObservedObject } from "../observe/observation.ts";
-import { obstacleIn } from "./apply-error.ts";
+import { obstacleIn, refusedOf } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Whereabouts } from "./inventory-kinds.ts";
 import type { InventoryEntry } from "./inventory.ts";
@@ -19,7 +19,7 @@ export interface PruneDeps {
   readonly belonging: Belonging;
 }
 
-/** Obsolete objects that need no more thought, those that could not be deleted, and those whose deletion goes on. */
+/** Obsolete objects that need no more thought, those that may not be deleted, and those that go later: their deletion goes on, or is refused for now. */
 export interface Pruned {
   readonly pruned: readonly ObjectKey[];
   readonly failed: readonly Trouble[];
@@ -89,11 +89,18 @@ async function removed(
     return { key, fate: "pruned", message: "" };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return refused(error, key, isKnown);
+    return refused(error, { key, isKnown, installNamespace: deps.belonging.namespace });
   }
 }
 
-function refused(error: ApiError, key: ObjectKey, isKnown: boolean): Result | undefined {
+interface Asked {
+  readonly key: ObjectKey;
+  readonly isKnown: boolean;
+  readonly installNamespace: string;
+}
+
+function refused(error: ApiError, { isKnown, ...asked }: Asked): Result | undefined {
+  const { key } = asked;
   // Never accepted, not to be seen, and nobody may look: there is nothing of it.
   if (error.status === 403 && !isKnown) return undefined;
   const obstacle = obstacleIn(error.message);
@@ -102,8 +109,10 @@ function refused(error: ApiError, key: ObjectKey, isKnown: boolean): Result | un
   const right = missingRightIn(error.message);
   const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
   const why = lack === undefined ? "" : `: ${lack}`;
-  const message = `Obsolete, but its deletion is refused with status ${error.status}${why}`;
-  return { key, fate: "failed", message };
+  const { isForGood } = refusedOf(error, asked);
+  const howLong = isForGood ? "" : " for now";
+  const message = `Obsolete, but its deletion is refused${howLong} with status ${error.status}${why}`;
+  return { key, fate: isForGood ? "failed" : "lingering", message };
 }
 
 /** What no watch shows may have lost the label by which it is watched, or the watch has not told of it yet. */
