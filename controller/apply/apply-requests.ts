@@ -2,6 +2,8 @@ import { isOutdatedPatch, type StatusCause } from "../../access/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import { appliedAtOf, fingerprintOf } from "../observe/fingerprint.ts";
+import type { ObservedObject } from "../observe/observation.ts";
 import type { ApplyRequests } from "./apply.ts";
 import { type Contestant, contestantsOf } from "./contestants.ts";
 import { isHandedOver, pathsToRelease, withoutHandedOver } from "./hand-over.ts";
@@ -33,6 +35,11 @@ export interface EngineRequests extends ApplyRequests {
   contestants(object: Prepared, signal: AbortSignal): Promise<readonly Contestant[]>;
   /** Takes over what upstream's operator wrote on an object that was seen; false when there is nothing of the kind. */
   adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Whether an answer to an object shows it as it was before it was sent: others had taken fields over that are handed to them, and to leave those out was all
+   * there was to do. False of an object that nothing is handed over of.
+   */
+  changedNothing(object: Prepared, answer: KubeObject): boolean;
   /** To be called for an object that is sent as it was before, so that it keeps those notes of upstream's that an adoption made ours. */
   keepNotes(object: Prepared, signal: AbortSignal): Promise<void>;
 }
@@ -48,6 +55,8 @@ class Requests implements EngineRequests {
   readonly #deps: RequestDeps;
   /** Annotations that adopted objects keep for now, by identity; see take-over.ts. */
   readonly #kept = new Map<string, Readonly<Record<string, string>>>();
+  /** What was ours of objects that were looked at before they were sent, by identity. */
+  readonly #before = new Map<string, OwnMarks>();
 
   constructor(deps: RequestDeps) {
     this.#deps = deps;
@@ -73,6 +82,13 @@ class Requests implements EngineRequests {
       live = await client.get(refOf(object), { metadataOnly: true }, signal);
     }
     return true;
+  }
+
+  changedNothing({ id }: Prepared, answer: KubeObject): boolean {
+    const before = this.#before.get(id);
+    if (before === undefined) return false;
+    const after = marksOf(answer, this.#deps.fieldManager);
+    return before.fingerprint === after.fingerprint && before.appliedAt === after.appliedAt;
   }
 
   async keepNotes(object: Prepared, signal: AbortSignal): Promise<void> {
@@ -130,16 +146,22 @@ class Requests implements EngineRequests {
       if (live === undefined) return body;
       const paths = pathsToRelease(live, { manager: fieldManager, isScaled: scaled });
       const patch = releasePatch(live, paths, fieldManager);
-      if (patch === undefined) return withoutHandedOver(body, live, fieldManager);
+      if (patch === undefined) return this.#without(object, body, live);
       try {
         const options = { fieldManager, metadataOnly: true };
         const released = await client.patch(refOf(object), patch, options, signal);
-        return withoutHandedOver(body, released, fieldManager);
+        return this.#without(object, body, released);
       } catch (error) {
         // Sent all the same, the apply would reset what is still ours, and take what is another's by now.
         if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
       }
     }
+  }
+
+  #without({ id }: Prepared, body: Manifest, live: KubeObject): Manifest {
+    const { fieldManager } = this.#deps;
+    this.#before.set(id, marksOf(live, fieldManager));
+    return withoutHandedOver(body, live, fieldManager);
   }
 
   /** Undefined when the object has changed or gone meanwhile, so that one has to look again. */
@@ -167,6 +189,15 @@ function belongsTo(
   const label = labels[componentUidLabel];
   if (label !== undefined) return label === componentUid;
   return ownerReferences.some(({ uid, controller }) => controller === true && uid === owner.uid);
+}
+
+type OwnMarks = Pick<ObservedObject, "fingerprint" | "appliedAt">;
+
+function marksOf(live: KubeObject, fieldManager: string): OwnMarks {
+  return {
+    fingerprint: fingerprintOf(live, fieldManager),
+    appliedAt: appliedAtOf(live, fieldManager),
+  };
 }
 
 function withAnnotations(

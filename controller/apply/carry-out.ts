@@ -66,7 +66,7 @@ async function carriedOutAlone(
   const { desired, memory, unadopted } = work;
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, work, corrected);
-  const sent = await repairing(plan, work, async () => {
+  const sent = await repairing(plan, { ...work, corrected }, async () => {
     await keepNotes(plan, work, signal);
     return apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal);
   });
@@ -170,16 +170,16 @@ async function reckoned(
   return unnamed.flat();
 }
 
-/** A write that is refused or never sent is no repair: an object that cannot be written must not look like one that is fought over. */
+/** A write that is refused, never sent or puts nothing right is no repair: an object that cannot be written must not look like one that is fought over. */
 async function repairing(
   plan: ApplyPlan,
-  { memory: { contests } }: Begun,
+  { memory: { contests }, corrected }: Begun & { readonly corrected: ReadonlySet<string> },
   work: () => Promise<Applied>,
 ): Promise<Applied> {
   const announced = new Map(driftedOf(plan).map(({ id, key }) => [id, key]));
   try {
     const sent = await work();
-    for (const key of sent.applied) announced.delete(identityOf(key));
+    for (const id of sent.applied.map(identityOf)) if (corrected.has(id)) announced.delete(id);
     return sent;
   } finally {
     for (const key of announced.values()) contests.notRepaired(key);
@@ -208,11 +208,13 @@ function applyDeps(
     onProgress: (progress) => onProgress?.(ofAll(progress, plan)),
     requests,
     ...(awaiting === undefined ? {} : { awaiting }),
-    onApplied: ({ key, id, hash }, answer) => {
+    onApplied: (object, answer) => {
+      const { key, id, hash } = object;
       const sighting = sightingOf(answer, fieldManager);
       const sent = memory.isToAudit(id) ? memory.entryOf(id) : undefined;
       const isCorrected = sent?.hash === hash && isPutRight(sent, audited.get(id), sighting);
-      if (plan.drifted.has(id) || isCorrected) corrected.add(id);
+      const isRepaired = plan.drifted.has(id) && !requests.changedNothing(object, answer);
+      if (isRepaired || isCorrected) corrected.add(id);
       const { fingerprint, appliedAt } = sighting;
       observation.note([sighting]);
       // A CRD may be another component's, too, which applies it under the same name.
