@@ -2,7 +2,7 @@ import { ApiError } from "../../access/api-error.ts";
 import { foreignText } from "../../access/foreign-text.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
 import { objectRefOf } from "../../access/object-ref.ts";
-import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { type Belonging, isOurs, isWebhookConfiguration } from "../finalize-plan.ts";
 import { missingRightIn } from "../missing-right.ts";
 import type { ObservedObject } from "../observe/observation.ts";
@@ -69,28 +69,92 @@ async function removed(
   deps: PruneDeps,
   signal: AbortSignal,
 ): Promise<Result | undefined> {
-  const { client, resourceOf, observed } = deps;
-  const record = observed.get(identityOf(entry));
+  const record = deps.observed.get(identityOf(entry));
   const key = record?.key ?? keyWithout(entry);
-  const place = resourceOf(key);
+  const place = deps.resourceOf(key);
   // Without its kind nothing of it is left.
   if (place === "absent") return undefined;
   if (place === "unknown") return { key, fate: "failed", message: unknownMessage };
   const ref = objectRefOf(key, place);
   let isKnown = record !== undefined || entry.fingerprint !== undefined;
   try {
-    const found = record ?? (await unwatched(ref, deps, signal));
+    const found = record === undefined ? await unwatched(ref, deps, signal) : seenOf(record);
     if (found === undefined) return undefined;
     isKnown = true;
-    if (found.deleting) return lingering(key, found.finalizers);
-    const options = { propagationPolicy: "Background", uid: found.uid } as const;
-    const removal = await client.remove(ref, options, signal);
-    if (typeof removal === "object") return lingering(key, removal.metadata.finalizers);
-    return { key, fate: "pruned", message: "" };
+    return await deleted({ ref, key, found }, deps, signal);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return refused(error, { key, isKnown, installNamespace: deps.belonging.namespace });
   }
+}
+
+interface Found extends Pick<ObservedObject, "uid" | "deleting" | "finalizers"> {
+  /** Of an object that was read: it is deleted only as it was then. */
+  readonly version?: string;
+}
+
+// A watch tells of each write to a status, and one that lags would keep an object from being deleted.
+function seenOf({ uid, deleting, finalizers = [] }: ObservedObject): Found {
+  return { uid, deleting, finalizers };
+}
+
+interface ToDelete {
+  readonly ref: ObjectRef;
+  readonly key: ObjectKey;
+  readonly found: Found;
+}
+
+const maxAttempts = 5;
+
+/** Deletes what was found. Where that is something else by now, looks again whether it is ours. */
+async function deleted(
+  { ref, key, found: first }: ToDelete,
+  deps: PruneDeps,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  let found: Found | undefined = first;
+  for (let attempt = 1; found !== undefined; attempt += 1) {
+    if (found.deleting) return lingering(key, found.finalizers);
+    try {
+      const { uid, version } = found;
+      const asRead = version === undefined ? {} : { resourceVersion: version };
+      const options = { propagationPolicy: "Background", uid, ...asRead } as const;
+      const removal = await deps.client.remove(ref, options, signal);
+      if (typeof removal === "object") return lingering(key, removal.metadata.finalizers);
+      return { key, fate: "pruned", message: "" };
+    } catch (error) {
+      if (!isOutdated(error) || attempt === maxAttempts) throw error;
+    }
+    found = await madeAnew(ref, deps, signal);
+  }
+  return undefined;
+}
+
+/** Webhooks and policies refuse with a status of their own choice, also with that of an object that was changed or replaced. */
+function isOutdated(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.status === 409 && obstacleIn(error.message) === undefined
+  );
+}
+
+/** What somebody has put where an object of ours was, with our label. */
+async function madeAnew(
+  ref: ObjectRef,
+  { client, belonging }: PruneDeps,
+  signal: AbortSignal,
+): Promise<Found | undefined> {
+  const object = await client.get(ref, { metadataOnly: true }, signal);
+  if (object === undefined || !isOurs(object, belonging) || isOthers(object, belonging))
+    return undefined;
+  return foundOf(object);
+}
+
+/** Whether something that is not ours controls an object, and would make it again. */
+function isOthers(
+  { metadata: { ownerReferences = [] } }: KubeObject,
+  { ownerUid }: Belonging,
+): boolean {
+  return ownerReferences.some(({ uid, controller }) => controller === true && uid !== ownerUid);
 }
 
 interface Asked {
@@ -104,8 +168,6 @@ function refused(error: ApiError, { isKnown, ...asked }: Asked): Result | undefi
   // Never accepted, not to be seen, and nobody may look: there is nothing of it.
   if (error.status === 403 && !isKnown) return undefined;
   const obstacle = obstacleIn(error.message);
-  // Another uid: created again by somebody else since it was seen. Webhooks and policies refuse with a status of their own choice, also with this one.
-  if (error.status === 409 && obstacle === undefined) return { key, fate: "pruned", message: "" };
   const right = missingRightIn(error.message);
   const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
   const why = lack === undefined ? "" : `: ${lack}`;
@@ -120,11 +182,14 @@ async function unwatched(
   ref: ObjectRef,
   { client, belonging }: PruneDeps,
   signal: AbortSignal,
-): Promise<Pick<ObservedObject, "uid" | "deleting" | "finalizers"> | undefined> {
+): Promise<Found | undefined> {
   const object = await client.get(ref, { metadataOnly: true }, signal);
-  if (object === undefined || !isOurs(object, belonging)) return undefined;
-  const { uid, deletionTimestamp, finalizers = [] } = object.metadata;
-  return { uid, deleting: deletionTimestamp !== undefined, finalizers };
+  return object !== undefined && isOurs(object, belonging) ? foundOf(object) : undefined;
+}
+
+function foundOf({ metadata }: KubeObject): Found {
+  const { uid, deletionTimestamp, finalizers = [], resourceVersion } = metadata;
+  return { uid, deleting: deletionTimestamp !== undefined, finalizers, version: resourceVersion };
 }
 
 function lingering(key: ObjectKey, finalizers: readonly string[] = []): Result {

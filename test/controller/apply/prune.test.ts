@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/api-error.ts";
-import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
+import { componentUidLabel } from "../../../api/anchor.ts";
+import { identityOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { prune, type PruneDeps } from "../../../controller/apply/prune.ts";
 import type { ObservedObject } from "../../../controller/observe/observation.ts";
@@ -158,10 +159,49 @@ describe("obsolete objects", () => {
     });
   });
 
-  test("that are another's by now do not stay obsolete", async () => {
-    expect(await prune(obsolete([role]), deps([seen(role)], refusal(409)), signal)).toMatchObject({
+  test("that were made anew with our label go as well, as they were read", async () => {
+    const removed: object[] = [];
+    const result = await prune(
+      obsolete([role]),
+      deps(
+        [seen(role)],
+        (_ref, { uid, resourceVersion }) => {
+          removed.push({ uid, resourceVersion });
+          return uid === "anew" ? Promise.resolve("gone") : refusal(409)();
+        },
+        () => Promise.resolve(madeAnew()),
+      ),
+      signal,
+    );
+    expect(removed).toEqual([
+      { uid: "uid-role", resourceVersion: undefined },
+      { uid: "anew", resourceVersion: "2" },
+    ]);
+    expect(result).toEqual({ pruned: [role], failed: [], lingering: [] });
+  });
+
+  test.each([
+    { what: "are gone", now: undefined },
+    { what: "were made anew by somebody else", now: madeAnew({ labels: {} }) },
+    {
+      what: "were made anew with our label by something that controls them",
+      now: madeAnew({
+        ownerReferences: [{ apiVersion: "v1", kind: "Any", name: "a", uid: "a", controller: true }],
+      }),
+    },
+  ])("that $what when they are to go are nothing to do with us", async ({ now }) => {
+    const asked = deps([seen(role)], refusal(409), () => Promise.resolve(now));
+    const nothing = { pruned: [], failed: [], lingering: [] };
+    expect(await prune(obsolete([role]), asked, signal)).toEqual(nothing);
+  });
+
+  test("that are made anew again and again are waited for", async () => {
+    const asked = deps([seen(role)], refusal(409), () => Promise.resolve(madeAnew()));
+    const message = "Obsolete, but its deletion is refused for now with status 409";
+    expect(await prune(obsolete([role]), asked, signal)).toEqual({
+      pruned: [],
       failed: [],
-      lingering: [],
+      lingering: [{ key: role, message }],
     });
   });
 
@@ -190,6 +230,13 @@ function ownedBy(name: string, uid: string) {
   const root = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid };
   const metadata = { namespace: "ns", name, uid: `uid-${name}`, resourceVersion: "2" };
   return { ...keyOf("v1", "ConfigMap", name), metadata: { ...metadata, ownerReferences: [root] } };
+}
+
+/** The role, with the label of the component. */
+function madeAnew(fields: Partial<KubeObject["metadata"]> = {}): KubeObject {
+  const labels = { [componentUidLabel]: belonging.componentUid };
+  const identity = { name: role.name, uid: "anew", resourceVersion: "2" };
+  return { ...role, metadata: { ...identity, labels, ...fields } };
 }
 
 function refusal(status: number, message = ""): () => Promise<never> {
