@@ -99,14 +99,17 @@ export class Installation implements AsyncDisposable {
   }
 
   /** The view over a client; another client than before means that nothing is known any more. */
-  async viewOver(client: KubeClient, open: () => Observation): Promise<View> {
+  async viewOver(
+    client: KubeClient,
+    open: (memory: InstallationMemory) => Observation,
+  ): Promise<View> {
     this.wasReached = true;
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
     const memory = new InstallationMemory();
     const end = new AbortController();
     const known = { causes: new WorkloadCauses(end.signal), jobs: new FailedJobs(end.signal) };
-    this.#view = { client, observation: open(), memory, end, ...known };
+    this.#view = { client, observation: open(memory), memory, end, ...known };
     return this.#view;
   }
 

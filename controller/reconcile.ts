@@ -7,6 +7,7 @@ import type { SeenRoot } from "./apply/anchor.ts";
 import type { ChangeSet } from "./apply/change-set.ts";
 import type { InstallDeps } from "./apply/install-work.ts";
 import { install } from "./apply/install.ts";
+import { isUnwanted } from "./apply/strays.ts";
 import type { Target } from "./apply/target.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { assertOnlyOne } from "./duplicate.ts";
@@ -282,10 +283,18 @@ async function viewOf(
 ): Promise<View> {
   const onChange = (change: ObservedChange): void => deps.onChange(component, change);
   const componentUid = component.metadata.uid;
-  const view = await installation.viewOver(client, () => {
+  const view = await installation.viewOver(client, (memory) => {
     const log = deps.log.child(lastingLogFieldsOf(component));
     const { sharing } = deps;
-    return observe({ client, sharing, componentUid, fieldManager, onChange, log });
+    return observe({
+      client,
+      sharing,
+      componentUid,
+      fieldManager,
+      onChange,
+      isUnwanted: (key) => isUnwanted(key, { component, wanted: memory.wanted }),
+      log,
+    });
   });
   view.memory.resume(toldOf(component, contestedCondition), deps.clock.now());
   return view;

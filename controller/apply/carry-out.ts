@@ -1,6 +1,5 @@
 import { abortable } from "../../access/abortable.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
-import { belongingOf } from "../finalize-plan.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { kindIdOf, sightingOf } from "../observe/sighting.ts";
 import { replaced } from "./anchor.ts";
@@ -20,7 +19,7 @@ import { type Begun, contestsOf, guardAll, watchAll, writtenRoot } from "./insta
 import { type Inventory, type InventoryEntry, unionOf } from "./inventory.ts";
 import type { ApplyPlan } from "./plan.ts";
 import { outlives, type Prepared } from "./prepare.ts";
-import { prune, type PruneDeps } from "./prune.ts";
+import { pruneObsolete } from "./prune-obsolete.ts";
 import { type OwnPlan, ownPlan, withLeft } from "./shared-objects.ts";
 import { keptAnnotations } from "./take-over.ts";
 import { unblock } from "./unblock.ts";
@@ -76,13 +75,11 @@ async function carriedOutAlone(
   const refused = [...sent.failed, ...(unadopted?.failed ?? [])];
   await unblockAmong(parked, work, signal);
   const accepted = parked.length + refused.length === 0;
-  const { pruned, failed, lingering } = await prune(
-    accepted ? plan.prune : [],
-    pruneDeps(work),
+  const { pruned, failed, lingering, left } = await pruneObsolete(
+    { entries: plan.prune, isDue: accepted },
+    work,
     signal,
   );
-  const stuck = new Set([...failed, ...lingering].map(({ key }) => identityOf(key)));
-  const left = plan.prune.filter((entry) => !accepted || stuck.has(identityOf(entry)));
   const complete = memory.inventoryOf(desired, accepted && left.length === 0);
   const adopting = unadopted?.isUnfinished([...parked, ...refused]) === true;
   const inventory = { ...unionOf(complete, { ...complete, entries: left }), adopting };
@@ -124,16 +121,6 @@ function rooted(requests: EngineRequests, { observation, root, first }: Begun): 
       return requests.send(object, signal);
     },
     clear: (...args) => requests.clear(...args),
-  };
-}
-
-function pruneDeps(work: Begun): PruneDeps {
-  const { target, desired, memory, observation, root } = work;
-  return {
-    client: target.client,
-    resourceOf: (key) => memory.kinds.of(key, desired),
-    observed: observation.objects(),
-    belonging: belongingOf(root, work),
   };
 }
 

@@ -20,6 +20,7 @@ import { withLostJobs } from "./lost-jobs.ts";
 import { type ApplyPlan, kindsGoingWith, mayBeAbsent, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import type { OwnershipQuestion } from "./sharing.ts";
+import { strayEntries } from "./strays.ts";
 import { scaledAmong } from "./stripped.ts";
 import type { Target } from "./target.ts";
 import type { Unblocked } from "./unblock.ts";
@@ -167,9 +168,12 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   const observed = observation.objects();
   const refused = observation.refused();
   const { appliedAt } = memory;
-  const plan = planApply(desired.objects, { inventory, observed, refused, appliedAt });
-  const ids = [...desired.objects.map(({ id }) => id), ...inventory.entries.map(identityOf)];
-  work.deps.awaiting?.planned(ids);
+  const named = planApply(desired.objects, { inventory, observed, refused, appliedAt });
+  memory.dismissed.retain(observed);
+  const strays = strayEntries(work, inventory);
+  const plan = { ...named, prune: [...named.prune, ...strays] };
+  const entries = [...inventory.entries, ...strays];
+  work.deps.awaiting?.planned([...desired.objects.map(({ id }) => id), ...entries.map(identityOf)]);
   return refined(await withLostJobs(plan, work, signal), work);
 }
 

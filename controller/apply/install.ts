@@ -58,6 +58,7 @@ export async function install(
   // Far more likely a mistake than a wish; what is installed and its inventory stay.
   if (wanted.objects.length === 0) return untouched(wanted, []);
   const desired = await locatedOn(request, { wanted, deps }, signal);
+  request.memory.wanted = desired;
   const whole: Work = { ...request, desired, deps };
   if (await isIntact(whole, signal)) return untouched(desired, contestsOf(whole));
   const found = await foundOn(whole, signal);

@@ -9,6 +9,7 @@ import { mayBeAbsent } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
 import { inventoryTextOf } from "./root-object.ts";
 import { Sharing } from "./sharing.ts";
+import { Dismissed } from "./strays.ts";
 import { Blockades } from "./unblock.ts";
 import { VanishedJobs } from "./vanished-jobs.ts";
 
@@ -24,6 +25,9 @@ export class InstallationMemory {
   readonly jobs = new VanishedJobs();
   readonly kinds = new InventoryKinds();
   readonly sharing = new Sharing();
+  readonly dismissed = new Dismissed();
+  /** What the last install was about; undefined: there was none. */
+  wanted: Desired | undefined;
   /** What was done since the root was lost, and is not to be done again before there is another one. */
   readonly doneAfterLoss = new Set<"told" | "droppedWebhooks">();
   /** Namespaces as they were last found or made to be. */

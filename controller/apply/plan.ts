@@ -26,7 +26,7 @@ export interface ApplyPlan {
   /** Being deleted: a write would be accepted and lost. */
   readonly leaving: readonly Prepared[];
   readonly unchanged: readonly Prepared[];
-  /** In the inventory, but not desired any more. */
+  /** In the inventory, but not desired any more; of an install also what is only on the cluster, see strays.ts. */
   readonly prune: readonly InventoryEntry[];
 }
 

@@ -15,6 +15,8 @@ export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;
   readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => Whereabouts;
   readonly observed: ReadonlyMap<string, ObservedObject>;
+  /** Identities of what no inventory names: each is looked at before it is deleted. */
+  readonly strays: ReadonlySet<string>;
   /** What makes an object ours that no watch shows. */
   readonly belonging: Belonging;
 }
@@ -78,7 +80,7 @@ async function removed(
   const ref = objectRefOf(key, place);
   let isKnown = record !== undefined || entry.fingerprint !== undefined;
   try {
-    const found = record === undefined ? await unwatched(ref, deps, signal) : seenOf(record);
+    const found = await foundAt(ref, { ...deps, entry, record }, signal);
     if (found === undefined) return undefined;
     isKnown = true;
     return await deleted({ ref, key, found }, deps, signal);
@@ -91,6 +93,20 @@ async function removed(
 interface Found extends Pick<ObservedObject, "uid" | "deleting" | "finalizers"> {
   /** Of an object that was read: it is deleted only as it was then. */
   readonly version?: string;
+}
+
+interface Known extends PruneDeps {
+  readonly entry: InventoryEntry;
+  readonly record: ObservedObject | undefined;
+}
+
+async function foundAt(
+  ref: ObjectRef,
+  { entry, record, ...deps }: Known,
+  signal: AbortSignal,
+): Promise<Found | undefined> {
+  if (deps.strays.has(identityOf(entry))) return unclaimed(ref, deps, signal);
+  return record === undefined ? unwatched(ref, deps, signal) : seenOf(record);
 }
 
 // A watch tells of each write to a status, and one that lags would keep an object from being deleted.
@@ -125,7 +141,7 @@ async function deleted(
     } catch (error) {
       if (!isOutdated(error) || attempt === maxAttempts) throw error;
     }
-    found = await madeAnew(ref, deps, signal);
+    found = await unclaimed(ref, deps, signal);
   }
   return undefined;
 }
@@ -137,8 +153,8 @@ function isOutdated(error: unknown): boolean {
   );
 }
 
-/** What somebody has put where an object of ours was, with our label. */
-async function madeAnew(
+/** What is ours by its label only: somebody has put it where an object of ours was, or no inventory names it. */
+async function unclaimed(
   ref: ObjectRef,
   { client, belonging }: PruneDeps,
   signal: AbortSignal,

@@ -67,6 +67,17 @@ export async function ownPlan(
   return { plan: { ...plan, apply }, ...ownOf(work, theirs) };
 }
 
+/** Those of objects with our label that another component has: an apply of ours that came late may have put the label there. Asks only where there are any. */
+export async function heldByOthers(
+  ids: ReadonlySet<string>,
+  { deps }: Pick<Work, "deps">,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const question = { open: ids, fought: new Set<string>() };
+  const answer = ids.size === 0 ? undefined : await deps.holders?.(question, signal);
+  return answer ?? new Map();
+}
+
 /** Changes with what was left to others. */
 export function withLeft(changes: ChangeSet, left: readonly Trouble[]): ChangeSet {
   return left.length === 0 ? changes : { ...changes, failed: sorted([...changes.failed, ...left]) };

@@ -20,13 +20,15 @@ export interface ObserveOptions {
   readonly fieldManager: string;
   /** Called for each change, in the middle of the watch: must be quick and must not throw. */
   readonly onChange: (change: ObservedChange) => void;
+  /** Asked of an object that appears as we applied it: whether nobody wants it, so that it is to be looked at. Absent: all are wanted. */
+  readonly isUnwanted?: (key: ObjectKey) => boolean;
   readonly log: Log;
 }
 
 /**
  * Opens a live view of the installation of one component on one cluster; nothing is watched until `watch()`.
  *
- * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed; and workloads
+ * Reported are objects whose deletion began, that are gone, were replaced, or had a field of ours changed or removed, or that appear though nobody wants them; and workloads
  * that are seen first or whose availability, or the cause why they have none, changed, and Jobs that may have failed. Not reported: status noise, what our own writes did when
  * they were noted, and objects of a kind's first list. Reported is also that a kind cannot be watched any more, for some seconds or for want of the
  * right, and that it can again.
@@ -226,9 +228,13 @@ class LiveObservation implements Observation {
     if (!stale) this.#record(id, record);
     this.#seenWorkload(id, workload);
     if (!wasListed || stale) return;
-    if (isDrift(known, record)) this.#report(record);
+    if (isDrift(known, record) || this.#isStray(known, record)) this.#report(record);
     else if (isApplied(known, record)) this.#options.onChange({ kind: "apply", key: record.key });
     else if (record.mayHaveFailed) this.#options.onChange({ kind: "job", key: record.key });
+  }
+
+  #isStray(known: ObservedObject | undefined, { key }: ObservedObject): boolean {
+    return known === undefined && this.#options.isUnwanted?.(key) === true;
   }
 
   #record(id: string, record: ObservedObject): void {
@@ -279,7 +285,8 @@ class LiveObservation implements Observation {
       if (known?.resourceVersion === record.resourceVersion) continue;
       this.#record(id, record);
       this.#seenWorkload(id, workload);
-      if (isDrift(known, record) || isApplied(known, record)) this.#report(record);
+      const isDifferent = isDrift(known, record) || isApplied(known, record);
+      if (isDifferent || this.#isStray(known, record)) this.#report(record);
     }
   }
 

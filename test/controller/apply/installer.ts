@@ -11,6 +11,7 @@ import type { AnchorGate, InstallDeps } from "../../../controller/apply/install-
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { Preparations } from "../../../controller/apply/prepare.ts";
+import { isUnwanted } from "../../../controller/apply/strays.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import type { Awaiting } from "../../../controller/awaiting.ts";
@@ -166,6 +167,8 @@ export class Installer implements AsyncDisposable {
       componentUid: this.component.metadata.uid,
       fieldManager: this.target.fieldManager,
       onChange: (change) => this.changes.push(change),
+      isUnwanted: (key) =>
+        isUnwanted(key, { component: this.component, wanted: this.#memory.wanted }),
       log: silentLog,
     });
   }

@@ -37,6 +37,7 @@ function deps(
   return {
     client: { get, remove },
     belonging,
+    strays: new Set(),
     resourceOf: ({ apiVersion, kind }) => knownResource(apiVersion, kind),
     observed: new Map(observed.map((record) => [identityOf(record.key), record])),
   };

@@ -59,6 +59,11 @@ function holdingBack(client: KubeClient, name: string, isHolding: () => boolean)
   return { client: holding, land: () => Promise.all(held.map((work) => work())) };
 }
 
+/** The set with one object more. */
+function withExtra({ manifests }: Rendered, namespace: string): Rendered {
+  return renderedOf(...manifests, manifestOf(`v1 ConfigMap ${namespace}/extra`, { data: {} }));
+}
+
 async function isRecorded(installer: Installer): Promise<boolean | undefined> {
   const { component, target } = installer;
   const root = await readRoot(component, target, AbortSignal.timeout(60_000));
@@ -134,5 +139,40 @@ describe("a change that is taken back before it was finished", () => {
     ]);
     expect(await level()).toBe("info");
     expect((await installer.install({ rendered: info })).applied).toEqual([]);
+  });
+
+  test.each([
+    { what: "that it was about to make", wasThere: false },
+    { what: "that it had made before", wasThere: true },
+  ])("leaves nothing of an object $what, where a write lands late", async ({ wasThere }) => {
+    const namespace = `stray-${wasThere}`;
+    await using scene = await opened(namespace);
+    const { spoke, info } = scene;
+    const more = withExtra(info, namespace);
+    let isHolding = false;
+    const server = holdingBack(scene.installer.client, "extra", () => isHolding);
+    await using installer = scene.installer.beside(server.client);
+    await installer.install({ rendered: wasThere ? more : info });
+    isHolding = true;
+    if (wasThere) installer.audit();
+    await expect(installer.install({ rendered: more })).rejects.toThrow("The connection was lost");
+    isHolding = false;
+    await installer.install({ rendered: info });
+    await installer.observation.synced(AbortSignal.timeout(60_000));
+    const key = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "extra" };
+    await waitFor("the object to be gone", async () => (await spoke.admin.get(key)) === undefined);
+    installer.changes.length = 0;
+    await server.land();
+    expect(await spoke.admin.get(key)).toBeDefined();
+    await waitFor("the object to be told of", async () =>
+      installer.changes.some((one) => one.kind === "object" && one.key.name === key.name),
+    );
+    const changes = await installer.install({ rendered: info });
+    expect(changes).toMatchObject({ applied: [], pruned: [key], failed: [], lingering: [] });
+    expect(await spoke.admin.get(key)).toBeUndefined();
+    const since = new Date();
+    await installer.install({ rendered: info });
+    expect(await writtenTo(spoke, since)).toEqual([]);
+    expect(await isRecorded(installer)).toBe(true);
   });
 });

@@ -39,6 +39,13 @@ export function entryOf(manifest: Manifest, { fieldsV1 }: Pick<Own, "fieldsV1">)
   return { ...keyOf(manifest), hash: prepared?.hash ?? "", ...(fingerprint && { fingerprint }) };
 }
 
+/** The namespace, as a bare spoke has it. */
+const ground: KubeObject = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name: namespace, uid: "n", resourceVersion: "1" },
+};
+
 interface Standing {
   /** What the root names. */
   readonly entries: readonly InventoryEntry[];
@@ -53,7 +60,8 @@ export function standingInstaller({ entries, objects, answer }: Standing) {
   const inventory = encodeInventory({ version: "1.23.0", complete: true, entries });
   const target = { namespace, hubId: "hub-a", profile };
   const manifest = rootManifest({ component, target }, inventory);
-  const metadata = { ...manifest.metadata, uid: "uid-of-root", resourceVersion: "5" };
+  const { name = "" } = manifest.metadata;
+  const metadata = { ...manifest.metadata, name, uid: "uid-of-root", resourceVersion: "5" };
   return bareInstaller((request) => {
     const { method, path, body } = request;
     const own = answer(request);
@@ -62,6 +70,9 @@ export function standingInstaller({ entries, objects, answer }: Standing) {
     if (isOfRoot && method === "GET") return json({ ...manifest, metadata });
     if (isOfRoot && method === "PATCH") return json({ ...JSON.parse(body), metadata });
     if (method !== "GET" || !path.includes("watch=true")) return undefined;
+    if (path.includes("fieldSelector=")) {
+      return watched(path.includes("/configmaps?") ? [{ ...manifest, metadata }] : [ground]);
+    }
     const plural = Object.keys(objects).find((one) => path.includes(`/${one}?`));
     return plural === undefined ? undefined : watched(objects[plural] ?? []);
   });

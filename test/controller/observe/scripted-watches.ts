@@ -146,7 +146,7 @@ export async function beginWith(
 export function observeScripted(
   client: ScriptedWatches,
   onChange: (change: ObservedChange) => unknown = () => undefined,
-  options: Partial<Pick<ObserveOptions, "componentUid" | "sharing">> = {},
+  options: Partial<Pick<ObserveOptions, "componentUid" | "sharing" | "isUnwanted">> = {},
 ): Observation {
   return observe({
     client,
