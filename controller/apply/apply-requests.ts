@@ -6,7 +6,13 @@ import { appliedAtOf, fingerprintOf } from "../observe/fingerprint.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import type { ApplyRequests } from "./apply.ts";
 import { type Contestant, contestantsOf } from "./contestants.ts";
-import { isHandedOver, pathsToRelease, withoutHandedOver } from "./hand-over.ts";
+import {
+  isHandedOver,
+  isPingSourceAdapter,
+  pathsToRelease,
+  withoutHandedOver,
+} from "./hand-over.ts";
+import { inLiveOrder } from "./live-order.ts";
 import { bodyOf, type Installation, type Prepared } from "./prepare.ts";
 import { isReplaceable } from "./replaceable.ts";
 import {
@@ -142,15 +148,17 @@ class Requests implements EngineRequests {
     const scaled = isScaled(object.manifest);
     if (!mayExist || !(scaled || isHandedOver(body))) return body;
     for (let attempt = 1; ; attempt += 1) {
-      const live = await client.get(refOf(object), { metadataOnly: true }, signal);
+      const metadataOnly = !isPingSourceAdapter(body);
+      const live = await client.get(refOf(object), { metadataOnly }, signal);
       if (live === undefined) return body;
+      const ordered = inLiveOrder(body, live);
       const paths = pathsToRelease(live, { manager: fieldManager, isScaled: scaled });
       const patch = releasePatch(live, paths, fieldManager);
-      if (patch === undefined) return this.#without(object, body, live);
+      if (patch === undefined) return this.#without(object, ordered, live);
       try {
         const options = { fieldManager, metadataOnly: true };
         const released = await client.patch(refOf(object), patch, options, signal);
-        return this.#without(object, body, released);
+        return this.#without(object, ordered, released);
       } catch (error) {
         // Sent all the same, the apply would reset what is still ours, and take what is another's by now.
         if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;

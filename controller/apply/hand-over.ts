@@ -154,7 +154,7 @@ function keeping(value: unknown, wanted: (field: string) => boolean): unknown {
 }
 
 /** Whether it is the adapter whose scale and environment its controller takes over. */
-function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
+export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
   return (
     apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "pingsource-mt-adapter"
   );
