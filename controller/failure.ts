@@ -1,7 +1,7 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
 import type { ComponentStatus } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { isForNow as isAnswerForNow, obstacleIn } from "./apply/apply-error.ts";
+import { askedMsOf, isForNow as isAnswerForNow, obstacleIn } from "./apply/apply-error.ts";
 import { missingRightIn } from "./missing-right.ts";
 
 /**
@@ -22,15 +22,10 @@ export function isForNow({ reason, cause }: FleetError): boolean {
   return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
 }
 
-// A server that asks for more is asked then whether it still means it. Spec: security.md C11.
-const longestAskedMs = 60_000;
-
 /** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when none does. */
 export function askedWaitMs(error: unknown): number {
   const answer = error instanceof FleetError ? error.cause : error;
-  if (!(answer instanceof ApiError)) return 0;
-  const { status, retryAfterMs = 0 } = answer;
-  return status === 429 || status >= 500 ? Math.min(longestAskedMs, retryAfterMs) : 0;
+  return answer instanceof ApiError ? askedMsOf(answer) : 0;
 }
 
 /** What tells a cluster that was lost from one that was never reached. */

@@ -30,5 +30,9 @@ function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: nu
     ...(unsureMs > 0 ? [unsureMs] : []),
     ...(isComplete(outcome) && !hasUnsureJobs ? [] : [pollMs]),
   ];
-  return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms: Math.min(...waitsMs) };
+  if (waitsMs.length === 0) return { kind: "done" };
+  const { parked, lingering = [] } = changes;
+  const leastMs = Math.max(0, ...[...parked, ...lingering].map(({ askedMs = 0 }) => askedMs));
+  const ms = Math.min(...waitsMs);
+  return leastMs === 0 ? { kind: "after", ms } : { kind: "after", ms, leastMs };
 }

@@ -3,13 +3,18 @@ import type { Clock } from "./clock.ts";
 
 /**
  * When to look at a key again after its work: `done` and `change` wait for the next `add`; `after` comes back by itself; `backoff`
- * comes back after a time that grows with every failure in a row, to `mostMs` at most, but not before `leastMs`, whatever is hastened. All but `backoff` end the row of failures.
+ * comes back after a time that grows with every failure in a row, to `mostMs` at most. Neither before `leastMs`, whatever is hastened. All but `backoff` end the row of failures.
  */
 export type Next =
   | { readonly kind: "done" }
   | { readonly kind: "change" }
-  | { readonly kind: "after"; readonly ms: number }
+  | { readonly kind: "after"; readonly ms: number; readonly leastMs?: number }
   | { readonly kind: "backoff"; readonly mostMs?: number; readonly leastMs?: number };
+
+/** Milliseconds before which nothing brings a key back but an `add`. */
+export function leastMsOf(next: Next): number {
+  return next.kind === "backoff" || next.kind === "after" ? (next.leastMs ?? 0) : 0;
+}
 
 /** Told about every step of the queue; see metrics.ts. */
 export interface QueueObserver {
@@ -43,6 +48,8 @@ interface Item {
   notBefore: number;
   /** Added again while it was worked on. */
   again: boolean;
+  /** Its time came while it was worked on. */
+  isMissed: boolean;
   timer?: {
     readonly dueAt: number;
     readonly backoff: boolean;
@@ -119,6 +126,7 @@ export class WorkQueue implements AsyncDisposable {
     this.#clearTimer(item);
     this.#unqueue(key, item);
     item.again = false;
+    item.isMissed = false;
     item.failures = 0;
     item.notBefore = -Infinity;
     if (!item.working) this.#items.delete(key);
@@ -137,7 +145,8 @@ export class WorkQueue implements AsyncDisposable {
     if (known?.lane === lane) return known;
     // The key moved to another lane: what it waited for moves with it, work that runs still counts for the old one.
     const failures = known?.failures ?? 0;
-    const item: Item = { lane, failures, notBefore: -Infinity, working: false, again: false };
+    const idle = { notBefore: -Infinity, working: false, again: false, isMissed: false };
+    const item: Item = { lane, failures, ...idle };
     if (known !== undefined) {
       this.#clearTimer(known);
       this.#unqueue(key, known);
@@ -166,14 +175,16 @@ export class WorkQueue implements AsyncDisposable {
   }
 
   #schedule(key: string, item: Item, wait: Wait): void {
-    if (this.#stop.signal.aborted || item.queuedAt !== undefined || item.again) return;
+    const isDue = item.queuedAt !== undefined || item.again || item.isMissed;
+    if (this.#stop.signal.aborted || isDue) return;
     const now = this.#options.clock.now();
     const dueAt = Math.max(now + wait.ms, item.notBefore);
     if (this.#isSetFor(dueAt, item, wait)) return;
     this.#clearTimer(item);
     const handle = this.#options.clock.after(dueAt - now, () => {
       delete item.timer;
-      this.#enqueue(key, item);
+      if (item.working) item.isMissed = true;
+      else this.#enqueue(key, item);
     });
     item.timer = { dueAt, backoff: wait.backoff, hastens: wait.hastens === true, handle };
   }
@@ -257,11 +268,16 @@ export class WorkQueue implements AsyncDisposable {
   #settle(key: string, item: Item, next: Next): void {
     item.failures = next.kind === "backoff" ? item.failures + 1 : 0;
     item.notBefore = this.#notBefore(next);
-    if (item.again) {
-      item.again = false;
-      this.#enqueue(key, item);
-      return;
-    }
+    const { again, isMissed } = item;
+    item.again = false;
+    item.isMissed = false;
+    const isEarly = item.notBefore > this.#options.clock.now();
+    if (again || (isMissed && !isEarly)) this.#enqueue(key, item);
+    else if (isMissed) this.#schedule(key, item, { ms: 0, backoff: false, hastens: true });
+    else this.#comeBack(key, item, next);
+  }
+
+  #comeBack(key: string, item: Item, next: Next): void {
     if (next.kind === "after") this.#schedule(key, item, { ms: next.ms, backoff: false });
     else if (next.kind === "backoff") {
       const { mostMs = Infinity } = next;
@@ -272,9 +288,9 @@ export class WorkQueue implements AsyncDisposable {
 
   #notBefore(next: Next): number {
     const { clock, random } = this.#options;
-    if (next.kind !== "backoff" || next.leastMs === undefined) return -Infinity;
+    const leastMs = leastMsOf(next);
     // What was refused at the same moment does not come back at the same moment.
-    return clock.now() + next.leastMs * (1 + random() / 4);
+    return leastMs === 0 ? -Infinity : clock.now() + leastMs * (1 + random() / 4);
   }
 
   #count(lane: string, step: 1 | -1): void {

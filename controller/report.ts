@@ -2,7 +2,7 @@ import { delay, outlasting } from "./clock.ts";
 import { logFieldsOf } from "./log-fields.ts";
 import { nextOf } from "./next-of.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Next } from "./queue.ts";
+import { leastMsOf, type Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { sharingOf } from "./shared-credential.ts";
 import { type StatusChange, type StatusClient, StatusReport } from "./status-report.ts";
@@ -57,10 +57,6 @@ export async function conclude(
   const sharing = deps.tokens && sharingOf(component, installation, deps.tokens);
   if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
-}
-
-function leastMsOf(next: Next): number {
-  return next.kind === "backoff" ? (next.leastMs ?? 0) : 0;
 }
 
 /** Comes back after a time at the latest; failures in a row stay that. */

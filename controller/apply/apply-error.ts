@@ -72,6 +72,14 @@ export function isForNow(error: Facts): boolean {
   return [408, 429, 502, 503, 504].includes(error.status);
 }
 
+// A server that asks for more is asked then whether it still means it. Spec: security.md C11.
+const longestAskedMs = 60_000;
+
+/** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when it does not. */
+export function askedMsOf({ status, retryAfterMs = 0 }: Facts): number {
+  return status === 429 || status >= 500 ? Math.min(longestAskedMs, retryAfterMs) : 0;
+}
+
 /** A refusal of something that is not tried again in the same attempt. */
 export interface Refused {
   readonly trouble: Trouble;
@@ -86,7 +94,9 @@ export function refusedOf(
 ): Refused {
   const attempted = { key, isOfNewKind: false, lacksRole: false, installNamespace };
   const { kind, message } = refusalOf(error, attempted);
-  return { trouble: { key, message }, isForGood: kind === "permanent" || kind === "invalid" };
+  const isForGood = kind === "permanent" || kind === "invalid";
+  const askedMs = isForGood ? 0 : askedMsOf(error);
+  return { trouble: { key, message, ...(askedMs > 0 ? { askedMs } : {}) }, isForGood };
 }
 
 /** The answer to a question that is not worth the work it belongs to, or `none` when it is refused. */

@@ -5,6 +5,8 @@ import type { Contest } from "./contests.ts";
 export interface Trouble {
   readonly key: ObjectKey;
   readonly message: string;
+  /** For how long the server asks not to be asked again, in ms, a minute at most; absent: it does not. */
+  readonly askedMs?: number;
 }
 
 /** What an apply did; every object of the plan is in exactly one of `applied`, `parked` and `failed`, the troubles sorted. */

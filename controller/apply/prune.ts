@@ -31,10 +31,8 @@ export interface Pruned {
 /** What became of one object. */
 type Fate = "pruned" | "failed" | "lingering";
 
-interface Result {
-  readonly key: ObjectKey;
+interface Result extends Trouble {
   readonly fate: Fate;
-  readonly message: string;
 }
 
 /**
@@ -54,7 +52,8 @@ export async function prune(
   const having = (wanted: Fate): readonly Trouble[] =>
     results.flatMap((result) => {
       if (result?.fate !== wanted) return [];
-      return [{ key: result.key, message: result.message }];
+      const { fate: _, ...trouble } = result;
+      return [trouble];
     });
   return {
     pruned: having("pruned").map(({ key }) => key),
@@ -180,17 +179,16 @@ interface Asked {
 }
 
 function refused(error: ApiError, { isKnown, ...asked }: Asked): Result | undefined {
-  const { key } = asked;
   // Never accepted, not to be seen, and nobody may look: there is nothing of it.
   if (error.status === 403 && !isKnown) return undefined;
   const obstacle = obstacleIn(error.message);
   const right = missingRightIn(error.message);
   const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
   const why = lack === undefined ? "" : `: ${lack}`;
-  const { isForGood } = refusedOf(error, asked);
+  const { isForGood, trouble } = refusedOf(error, asked);
   const howLong = isForGood ? "" : " for now";
   const message = `Obsolete, but its deletion is refused${howLong} with status ${error.status}${why}`;
-  return { key, fate: isForGood ? "failed" : "lingering", message };
+  return { ...trouble, message, fate: isForGood ? "failed" : "lingering" };
 }
 
 /** What no watch shows may have lost the label by which it is watched, or the watch has not told of it yet. */
@@ -214,6 +212,7 @@ function lingering(key: ObjectKey, finalizers: readonly string[] = []): Result {
   return { key, fate: "lingering", message: `Obsolete and being deleted${holders}` };
 }
 
-function keyWithout({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {
+/** Of an entry what names its object. */
+export function keyWithout({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {
   return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
 }

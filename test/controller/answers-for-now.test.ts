@@ -85,3 +85,13 @@ test("C11: the attempt after an answer that asks for patience is put off as long
   const removal = { ...failed(forNow(20_000)), isRemoval: true };
   expect(nextOf(removal, 1_000)).toEqual({ ...backoff, mostMs: 1_000, leastMs: 20_000 });
 });
+
+test("C11: what a server has no time to delete is not asked for again before it has", () => {
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
+  const lingering = [
+    { key, message: "Obsolete", askedMs: 30_000 },
+    { key, message: "Obsolete" },
+  ];
+  const outcome = { ...complete, changes: { ...complete.changes, lingering } };
+  expect(nextOf(outcome, 10_000)).toEqual({ kind: "after", ms: 10_000, leastMs: 30_000 });
+});

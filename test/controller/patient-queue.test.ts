@@ -47,6 +47,42 @@ describe("C11: a failure that is not to be tried again before a time", () => {
     expect(started).toHaveLength(4);
   });
 
+  test("does not come back before because something happened while it was worked on", async () => {
+    const { clock, queue, started, last } = queueUnderTest();
+    queue.add("a", "one");
+    queue.hasten("a", "one", 50);
+    await clock.advance(1_000);
+    await last().end(patient);
+    queue.hasten("a", "one", 50);
+    await clock.advance(59_999);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    expect(started).toHaveLength(2);
+    await last().end({ kind: "done" });
+    await clock.advance(120_000);
+    expect(started).toHaveLength(2);
+  });
+
+  test("is looked at anew at once where nobody asked for patience, and something happened while it was worked on", async () => {
+    const { clock, queue, started, last } = queueUnderTest();
+    queue.add("a", "one");
+    queue.hasten("a", "one", 50);
+    await clock.advance(1_000);
+    await last().end({ kind: "backoff" });
+    expect(started).toHaveLength(2);
+  });
+
+  test("comes back then as well when its work was done but for what has to wait", async () => {
+    const { clock, queue, started, last } = queueUnderTest();
+    queue.add("a", "one");
+    await last().end({ kind: "after", ms: 10_000, leastMs: 60_000 });
+    queue.hasten("a", "one", 50);
+    await clock.advance(59_999);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    expect(started).toHaveLength(2);
+  });
+
   test("comes back at once when somebody changed it, and then at once after what happens", async () => {
     const { clock, queue, started, last } = await failedOnce();
     queue.add("a", "one");

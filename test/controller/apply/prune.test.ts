@@ -150,6 +150,13 @@ describe("obsolete objects", () => {
     });
   });
 
+  test("that a server has no time for are left to it for as long as it asks, a minute at most", async () => {
+    const refusing = deps([seen(role)], () => Promise.reject(apiError(429, "", 120_000)));
+    expect((await prune(obsolete([role]), refusing, signal)).lingering).toMatchObject([
+      { key: role, askedMs: 60_000 },
+    ]);
+  });
+
   test("that may not go are named and stay obsolete", async () => {
     const refusing = deps([seen(role)], refusal(403, "is forbidden"));
     const message = "Obsolete, but its deletion is refused with status 403";
@@ -244,7 +251,7 @@ function refusal(status: number, message = ""): () => Promise<never> {
   return () => Promise.reject(apiError(status, message));
 }
 
-function apiError(status: number, message: string): ApiError {
+function apiError(status: number, message: string, retryAfterMs?: number): ApiError {
   return new ApiError({
     status,
     reason: "",
@@ -252,6 +259,6 @@ function apiError(status: number, message: string): ApiError {
     request: "DELETE /x",
     causes: [],
     isStatus: true,
-    retryAfterMs: undefined,
+    retryAfterMs,
   });
 }
