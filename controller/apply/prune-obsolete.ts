@@ -1,8 +1,11 @@
+import { ApiError } from "../../access/api-error.ts";
 import { identityOf } from "../../api/kubernetes.ts";
 import { belongingOf } from "../finalize-plan.ts";
+import { askedMsOf } from "./apply-error.ts";
+import type { Trouble } from "./change-set.ts";
 import type { Begun } from "./install-work.ts";
 import type { InventoryEntry } from "./inventory.ts";
-import { prune, type Pruned } from "./prune.ts";
+import { keyWithout, prune, type Pruned } from "./prune.ts";
 import { heldByOthers } from "./shared-objects.ts";
 
 interface Obsolete {
@@ -25,16 +28,35 @@ export async function pruneObsolete(
   const { memory, observation } = work;
   const named = entries.filter((entry) => memory.entryOf(identityOf(entry)) !== undefined);
   if (!isDue) return { ...nothing, left: named };
-  const strays = new Set(entries.filter((entry) => !named.includes(entry)).map(identityOf));
+  const found = entries.filter((entry) => !named.includes(entry));
+  const strays = new Set(found.map(identityOf));
   const ids = new Set(entries.map(identityOf));
-  const theirs = await heldByOthers(strays, work, signal);
+  const theirs = await heldByOthers(strays, work, signal).catch(unlessAnswered);
   const before = new Map([...observation.objects()].filter(([id]) => ids.has(id)));
-  const own = entries.filter((entry) => !theirs.has(identityOf(entry)));
-  const result = await prune(own, { ...pruneDepsOf(work), strays }, signal);
+  // What was applied must not be forgotten for a question about something else.
+  const own = theirs instanceof ApiError ? named : entries.filter(isNotAmong(theirs));
+  const waiting = theirs instanceof ApiError ? found.map((entry) => unasked(entry, theirs)) : [];
+  const pruned = await prune(own, { ...pruneDepsOf(work), strays }, signal);
+  const result = { ...pruned, lingering: [...pruned.lingering, ...waiting] };
   const stuck = new Set([...result.failed, ...result.lingering].map(({ key }) => identityOf(key)));
   for (const id of stuck) before.delete(id);
   memory.dismissed.add(before);
   return { ...result, left: named.filter((entry) => stuck.has(identityOf(entry))) };
+}
+
+function unlessAnswered(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  throw error;
+}
+
+function isNotAmong(ids: ReadonlyMap<string, unknown>): (entry: InventoryEntry) => boolean {
+  return (entry) => !ids.has(identityOf(entry));
+}
+
+function unasked(entry: InventoryEntry, error: ApiError): Trouble {
+  const message = `Not wanted any more, but whether another component has it is not known: ${error.request} was answered ${error.status}`;
+  const askedMs = askedMsOf(error);
+  return { key: keyWithout(entry), message, ...(askedMs > 0 ? { askedMs } : {}) };
 }
 
 function pruneDepsOf(work: Begun) {

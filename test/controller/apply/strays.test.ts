@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ApiError } from "../../../access/api-error.ts";
 import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
 import { identityOf, keyOf } from "../../../api/kubernetes.ts";
 import { Dismissed } from "../../../controller/apply/strays.ts";
@@ -87,6 +88,21 @@ test("such an object stays where another component has it", async () => {
     lingering: [],
   });
   expect(asked).toEqual([]);
+});
+
+test("such an object is waited for, and the rest of the work counts, where it is not told who has it", async () => {
+  const { asked, install } = await installerWith({ stray: late });
+  const request = "GET /api/v1/configmaps";
+  const facts = { status: 500, reason: "", message: "", causes: [], isStatus: true, request };
+  const changes = await install({ holders: () => Promise.reject(new ApiError(facts)) });
+  const message = `Not wanted any more, but whether another component has it is not known: ${request} was answered 500`;
+  expect(changes).toMatchObject({
+    pruned: [],
+    failed: [],
+    lingering: [{ key: keyOf(extra), message }],
+  });
+  expect(asked).toEqual([]);
+  expect(await install()).toMatchObject({ pruned: [keyOf(extra)], lingering: [] });
 });
 
 test("such an object that cannot go for now is waited for, and goes later", async () => {
