@@ -145,7 +145,8 @@ describe("two replicas", () => {
     await hub.admin.create(created);
     const isReported = async (): Promise<boolean> =>
       conditionOf(await hub.admin.get(key), "InstallSucceeded")?.reason === "Error";
-    await waitFor("a report", isReported, { timeoutMs: 30_000 });
+    // 4 s until the Lease goes over another connection, 12 s of renewals that do not appear, and twice that where the first exchange is in vain.
+    await waitFor("a report", isReported, { timeoutMs: 60_000 });
     expect(controller.logLines({ msg: "Lost the leadership" })).toEqual([]);
     expect(await holder()).toBe(identity);
     await hub.admin.patch(key, { metadata: { finalizers: null } });
