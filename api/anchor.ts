@@ -1,4 +1,4 @@
-import type { ComponentKey } from "./component.ts";
+import type { ComponentKey, ComponentKind } from "./component.ts";
 
 /** Label on every object that belongs to one installation; its value is the uid of the component on the hub. */
 export const componentUidLabel = "knfleet.dev/component-uid";
@@ -48,4 +48,11 @@ export const managedByValue = "knative-operator";
 /** Name of the anchor ConfigMap of a component on its target cluster. Spec: knative-operator.md 5.4. */
 export function anchorNameOf(component: Pick<ComponentKey, "kind" | "name">): string {
   return `${component.kind.toLowerCase()}-${component.name}-root-owner`;
+}
+
+/** The kind of the component whose anchor has a name; undefined for a name that no anchor has. */
+export function anchorKindOf(name: string): ComponentKind | undefined {
+  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  if (!name.endsWith("-root-owner")) return undefined;
+  return kinds.find((kind) => name.startsWith(`${kind.toLowerCase()}-`));
 }

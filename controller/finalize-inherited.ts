@@ -1,10 +1,10 @@
-import { anchorNameOf, componentUidLabel } from "../api/anchor.ts";
-import { type Component, componentKinds } from "../api/component.ts";
+import { anchorKindOf, componentUidLabel } from "../api/anchor.ts";
+import type { Component } from "../api/component.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import type { Root } from "./apply/anchor.ts";
 import { isOfLibrary } from "./apply/take-over.ts";
 import type { Target } from "./apply/target.ts";
-import { mayBeUpstreams } from "./apply/upstream-objects.ts";
+import { mayBeUpstreams, upstreamMarks } from "./apply/upstream-objects.ts";
 import { labelledRoots } from "./earlier-roots.ts";
 
 /** How objects of upstream's operator are known that nobody has taken over, and that go with the component. */
@@ -28,12 +28,13 @@ export async function inheritedBy(
   signal: AbortSignal,
 ): Promise<Inherited | undefined> {
   if (!mayBeUpstreams({ component, target }, root)) return undefined;
-  const { kind, metadata } = component;
   const roots = (await labelledRoots(target.client, signal)) ?? [];
-  const isAlone = !roots.some((other) => other.metadata.uid !== root?.uid && isOfKind(other, kind));
-  const owner = target.profile === undefined ? metadata.uid : root?.uid;
+  const isAlone = roots.every(
+    ({ metadata: { uid, name } }) => uid === root?.uid || anchorKindOf(name) !== component.kind,
+  );
+  const { labelSelector, owner } = upstreamMarks({ component, target }, root);
   return {
-    labelSelector: `app.kubernetes.io/name=${componentKinds[kind].label}`,
+    labelSelector,
     isOne: (object) => {
       const { labels = {}, ownerReferences = [] } = object.metadata;
       if (!isOfLibrary(object) || labels[componentUidLabel] !== undefined) return false;
@@ -41,9 +42,4 @@ export async function inheritedBy(
       return controllers.length === 0 ? isAlone : controllers.every(({ uid }) => uid === owner);
     },
   };
-}
-
-function isOfKind({ metadata: { name } }: KubeObject, kind: Component["kind"]): boolean {
-  const [before = "", after = ""] = anchorNameOf({ kind, name: "/" }).split("/");
-  return name.startsWith(before) && name.endsWith(after);
 }

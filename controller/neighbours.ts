@@ -1,6 +1,6 @@
 import { foreignText } from "../access/foreign-text.ts";
 import type { KubeClient } from "../access/kube-client.ts";
-import { anchorAnnotations, anchorNameOf } from "../api/anchor.ts";
+import { anchorAnnotations, anchorKindOf, anchorNameOf } from "../api/anchor.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import {
@@ -175,7 +175,7 @@ export class Neighbours {
     const askedAt = this.#clock.now();
     const roots = await labelledRoots(client, signal);
     this.#answerMs.set(client, this.#clock.now() - askedAt);
-    return roots?.filter((object) => kindOf(object) !== undefined);
+    return roots?.filter(({ metadata }) => anchorKindOf(metadata.name) !== undefined);
   }
 
   /** Uid of the cluster's own namespace; undefined when it is not told. */
@@ -211,14 +211,8 @@ function hasRival(component: Component, all: Iterable<Component>): boolean {
   );
 }
 
-function kindOf({ metadata: { name } }: KubeObject): ComponentKind | undefined {
-  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
-  if (!name.endsWith("-root-owner")) return undefined;
-  return kinds.find((kind) => name.startsWith(`${kind.toLowerCase()}-`));
-}
-
 function holdingOf(root: KubeObject, known: readonly Component[]): Holding | undefined {
-  const kind = kindOf(root);
+  const kind = anchorKindOf(root.metadata.name);
   if (kind === undefined) return undefined;
   const entries = decodeInventory(inventoryTextOf(root))?.entries;
   const ids = entries && new Set(entries.map(identityOf));

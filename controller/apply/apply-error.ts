@@ -80,6 +80,12 @@ export function askedMsOf({ status, retryAfterMs = 0 }: Facts): number {
   return status === 429 || status >= 500 ? Math.min(longestAskedMs, retryAfterMs) : 0;
 }
 
+/** The same as a part of what is told of an object; nothing when it does not. */
+export function askedIn(error: Facts): Pick<Trouble, "askedMs"> {
+  const askedMs = askedMsOf(error);
+  return askedMs > 0 ? { askedMs } : {};
+}
+
 /** A refusal of something that is not tried again in the same attempt. */
 export interface Refused {
   readonly trouble: Trouble;
@@ -95,8 +101,7 @@ export function refusedOf(
   const attempted = { key, isOfNewKind: false, lacksRole: false, installNamespace };
   const { kind, message } = refusalOf(error, attempted);
   const isForGood = kind === "permanent" || kind === "invalid";
-  const askedMs = isForGood ? 0 : askedMsOf(error);
-  return { trouble: { key, message, ...(askedMs > 0 ? { askedMs } : {}) }, isForGood };
+  return { trouble: { key, message, ...(isForGood ? {} : askedIn(error)) }, isForGood };
 }
 
 /** The answer to a question that is not worth the work it belongs to, or `none` when it is refused. */

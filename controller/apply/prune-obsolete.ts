@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/api-error.ts";
 import { identityOf } from "../../api/kubernetes.ts";
 import { belongingOf } from "../finalize-plan.ts";
-import { askedMsOf } from "./apply-error.ts";
+import { askedIn } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Begun } from "./install-work.ts";
 import type { InventoryEntry } from "./inventory.ts";
@@ -55,8 +55,7 @@ function isNotAmong(ids: ReadonlyMap<string, unknown>): (entry: InventoryEntry) 
 
 function unasked(entry: InventoryEntry, error: ApiError): Trouble {
   const message = `Not wanted any more, but whether another component has it is not known: ${error.request} was answered ${error.status}`;
-  const askedMs = askedMsOf(error);
-  return { key: keyWithout(entry), message, ...(askedMs > 0 ? { askedMs } : {}) };
+  return { key: keyWithout(entry), message, ...askedIn(error) };
 }
 
 function pruneDepsOf(work: Begun) {

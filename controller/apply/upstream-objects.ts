@@ -33,6 +33,17 @@ export function mayBeUpstreams(
   return hasTraces && !isOurs;
 }
 
+/** By what upstream's objects of a component are known: their label, and the uid of what controls those in a namespace. */
+export function upstreamMarks(
+  { component: { kind, metadata }, target }: Pick<Place, "component" | "target">,
+  root: Root | undefined,
+): { readonly labelSelector: string; readonly owner: string | undefined } {
+  return {
+    labelSelector: `app.kubernetes.io/name=${componentKinds[kind].label}`,
+    owner: target.profile === undefined ? metadata.uid : root?.uid,
+  };
+}
+
 /**
  * Everything on a cluster that upstream's operator wrote for this component, as metadata, with one list a kind: known by the
  * component's label, by upstream's field manager, and in a namespace by an owner that is ours or none. What an adoption that was not finished has
@@ -43,9 +54,8 @@ export async function upstreamObjects(
   before: Root | undefined,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
-  const labelSelector = `app.kubernetes.io/name=${componentKinds[component.kind].label}`;
+  const { labelSelector, owner } = upstreamMarks({ component, target }, before);
   const found = await selectedObjects(labelSelector, { target, desired }, signal);
-  const owner = target.profile === undefined ? component.metadata.uid : before?.uid;
   return found.filter((object) => {
     const { labels = {}, ownerReferences = [] } = object.metadata;
     const uid = labels[componentUidLabel];
