@@ -11,6 +11,7 @@ import { componentReview } from "../webhook/component-review.ts";
 import { openHubFacts } from "../webhook/hub-facts.ts";
 import { providerFileReview } from "../webhook/provider-file-review.ts";
 import type { Review } from "../webhook/reply.ts";
+import { type WarmUp, warmUp } from "../webhook/warm-up.ts";
 import { componentProblems } from "./component-problems.ts";
 import { referenceSettings } from "./reference-flags.ts";
 import type { WebhookFlags } from "./webhook-flags.ts";
@@ -24,12 +25,17 @@ export interface ReviewSurroundings {
   readonly log: Log;
 }
 
-/** What decides, by path, with what it keeps open. Throws FleetError `ConfigInvalid` for a release directory that cannot be used. */
+/** What decides, by path, with what it keeps open. */
+export interface OpenReviews extends WarmUp, AsyncDisposable {
+  readonly reviews: Readonly<Record<string, Review>>;
+}
+
+/** Opens the reviews. They are answered from the start, also while they wait for something. Throws FleetError `ConfigInvalid` for a release directory that cannot be used. */
 export async function openReviews(
   flags: WebhookFlags,
   { hub, namespace, environment, log }: ReviewSurroundings,
   signal: AbortSignal,
-): Promise<{ readonly reviews: Readonly<Record<string, Review>> } & AsyncDisposable> {
+): Promise<OpenReviews> {
   const { client } = hub;
   const accessReviews = createAccessReviews(client, now);
   const owners = guardOwners(flags, client);
@@ -37,7 +43,10 @@ export async function openReviews(
     anchorReview({ client, accessReviews, owners: await owners(limit) })(request, limit);
   const anchors = { "/validate/anchor": anchor };
   // A cluster without components has nothing to be watched, and gives no right to.
-  if (flags.guardOnly) return { reviews: anchors, [Symbol.asyncDispose]: async () => undefined };
+  if (flags.guardOnly) {
+    const nothing = { waitingFor: () => [], [Symbol.asyncDispose]: async () => undefined };
+    return { reviews: anchors, ...nothing };
+  }
   const { releaseDir, manifestRight } = flags;
   const releases = releaseDir === "" ? undefined : await openReleases(releaseDir);
   await using opened = new AsyncDisposableStack();
@@ -62,8 +71,9 @@ export async function openReviews(
     "/validate/provider-file": providerFileReview({ facts, ...plugins, ...named }),
     ...anchors,
   };
+  const { waitingFor } = warmUp(renderCheck, log, signal);
   const running = opened.move();
-  return { reviews, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { reviews, waitingFor, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 const namespaces = knownResource("v1", "Namespace");

@@ -5,13 +5,14 @@ import type { Log } from "../access/log.ts";
 import { FleetError } from "../api/errors.ts";
 import { startHealthServer } from "../controller/health.ts";
 import { type AppDeps, createApp } from "../webhook/app.ts";
-import { createByteBudget } from "../webhook/byte-budget.ts";
+import { ByteBudget } from "../webhook/byte-budget.ts";
 import { type Certificates, startCertificates } from "../webhook/certificates.ts";
 import { followClientAuthorities, loadClientAuthorities } from "../webhook/client-authorities.ts";
 import { watchEventLoop } from "../webhook/event-loop-watch.ts";
 import { createMetrics, type Metrics } from "../webhook/metrics.ts";
 import { startMountedCertificate } from "../webhook/mounted-certificate.ts";
 import { startWebhookServer, type WebhookServer } from "../webhook/server.ts";
+import { ServiceState } from "../webhook/service-state.ts";
 import { collectWhenIdle } from "./idle-memory.ts";
 import { podNamespace } from "./pod-namespace.ts";
 import { Resources } from "./resources.ts";
@@ -55,15 +56,17 @@ export async function startWebhookService(
     await connectHub({ ...source, environment, userAgent }),
   );
   const surroundings = { hub, namespace, environment, log };
-  const { reviews } = opened.use(
-    "the reviews",
-    await openReviews(flags, surroundings, life.signal),
-  );
+  const reviews = opened.use("the reviews", await openReviews(flags, surroundings, life.signal));
   const metrics = createMetrics();
-  const state = new ServiceState(loop.isSlow);
+  const budget = new ByteBudget(budgetBytes, () => performance.now());
+  const state = new ServiceState({ loop, budget, reviews });
   const server = opened.use(
     "the servers",
-    await listen(flags, { reviews, metrics, log, ...state.view }, life.signal),
+    await listen(
+      flags,
+      { reviews: reviews.reviews, metrics, budget, log, ...state.view },
+      life.signal,
+    ),
   );
   const around = { hub, namespace, log, metrics, server };
   state.certificates = opened.use("the certificates", certificatesOf(flags, around, life.signal));
@@ -84,32 +87,10 @@ export async function startWebhookService(
   };
 }
 
-/** Where the service is between its start and its end. */
-class ServiceState {
-  isDraining = false;
-  certificates: Pick<Certificates, "waitingFor"> | undefined;
-  readonly view: Pick<AppDeps, "waitingFor" | "draining">;
-
-  constructor(isSlow: () => boolean) {
-    this.view = {
-      draining: () => this.isDraining,
-      waitingFor: () => [
-        ...(this.certificates?.waitingFor() ?? ["the start"]),
-        ...(this.isDraining ? ["the end: it is stopping"] : []),
-        ...(isSlow() ? ["the event loop, which is half a second late"] : []),
-      ],
-    };
-  }
-
-  hasCertificate(): boolean {
-    return this.certificates?.waitingFor().length === 0;
-  }
-}
-
 /** Takes both addresses; reviews are answered once there is a certificate. */
 async function listen(
   { address, healthAddress, ...flags }: WebhookFlags,
-  deps: Omit<AppDeps, "budget">,
+  deps: AppDeps,
   signal: AbortSignal,
 ): Promise<WebhookServer> {
   const { log } = deps;
@@ -118,7 +99,7 @@ async function listen(
     const { port } = opened.use(await startHealthServer(healthAddress, deps));
     log.info({ address: shown(healthAddress.host, port) }, "Serving health and metrics");
   }
-  const app = createApp({ ...deps, budget: createByteBudget(budgetBytes) });
+  const app = createApp(deps);
   const terms = { address, minTlsVersion: tlsVersionOf(flags) };
   const server = opened.use(await serverFor(flags, { app, terms, log }, signal));
   log.info({ address: shown(address.host, server.port) }, "Answering admission reviews");

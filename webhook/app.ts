@@ -1,5 +1,6 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 
+import { abortable } from "../access/abortable.ts";
 import type { Log } from "../access/log.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { deadlineMsOf } from "./deadline.ts";
@@ -61,15 +62,18 @@ function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHand
     const startedAt = performance.now();
     const ended = deps.metrics.began(path);
     let result: ReviewResult = "unanswered";
-    const signal = AbortSignal.timeout(deadlineMsOf(request.query["timeout"]));
+    const deadline = AbortSignal.timeout(deadlineMsOf(request.query["timeout"]));
     try {
       const refusal = headerProblem(request);
       if (refusal !== undefined) {
         plain(response, ...refusal);
         return;
       }
-      const body = await bodyWithin(readBody, { request, response, budget: deps.budget }, signal);
-      const reply = await replyTo(body, { ...deps, path, review }, signal);
+      const arriving = untilGone(response, deadline);
+      using room = await deps.budget.take(lengthOf(request), arriving);
+      const body = await bodyOf(readBody, { request, response }, arriving);
+      room.arrived();
+      const reply = await replyTo(body, { ...deps, path, review }, deadline);
       ({ result } = reply);
       if ("review" in reply) response.json(reply.review);
       else plain(response, reply.status, reply.text);
@@ -77,6 +81,19 @@ function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHand
       ended(result, (performance.now() - startedAt) / 1_000);
     }
   };
+}
+
+/** The client closed the connection before its body was there. Nobody reads the answer. */
+class ClientGoneError extends Error {
+  override readonly name = "ClientGoneError";
+  readonly status = 400;
+}
+
+/** Aborted at the deadline, and at once when the client is gone: a client that left must not keep a place in the queue, nor the room that it gets there. */
+function untilGone(response: Response, deadline: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort(new ClientGoneError("The client is gone")));
+  return AbortSignal.any([deadline, gone.signal]);
 }
 
 function headerProblem(request: Request): readonly [number, string] | undefined {
@@ -88,29 +105,27 @@ function headerProblem(request: Request): readonly [number, string] | undefined 
   return undefined;
 }
 
+/** Bytes that the body may take: what the client announced, or all that it may send. */
+function lengthOf({ headers }: Request): number {
+  return Number(headers["content-length"] ?? maxBodyBytes);
+}
+
 interface Reading {
   readonly request: Request;
   readonly response: Response;
-  readonly budget: ByteBudget;
 }
 
-/** The body, read only when there is room for it; the room is given back when the answer is out. */
-async function bodyWithin(
+async function bodyOf(
   read: RequestHandler,
-  { request, response, budget }: Reading,
+  { request, response }: Reading,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const length = Number(request.headers["content-length"] ?? maxBodyBytes);
-  const giveBack = await budget.take(length, signal);
-  response.once("close", giveBack);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const late = () => reject(signal.reason);
-  signal.addEventListener("abort", late, { once: true });
   void read(request, response, (error?: unknown) => {
     if (error === undefined) resolve();
     else reject(error);
   });
-  await promise.finally(() => signal.removeEventListener("abort", late));
+  await abortable(promise, signal);
   const { body }: { readonly body?: unknown } = request;
   return body instanceof Uint8Array ? body : new Uint8Array();
 }
@@ -122,6 +137,8 @@ function onError({ log }: Pick<AppDeps, "log">): express.ErrorRequestHandler {
     const status = statusOf(error);
     if (status >= 500) log.warn({ err: error }, "A request failed");
     if (response.headersSent) next(error);
+    // The rest of the body would still be collected, without room for it.
+    else if (status === 503) plain(response.set("connection", "close"), status, busy);
     else plain(response, status, textsByStatus[status] ?? "bad request");
   };
 }
@@ -130,8 +147,8 @@ const textsByStatus: Readonly<Record<number, string>> = {
   413: `larger than ${maxBodyBytes} bytes`,
   415: "unsupported content encoding or character set",
   500: "internal error",
-  503: "too busy to read the review in time",
 };
+const busy = "too busy to read the review in time";
 
 function statusOf(error: unknown): number {
   if (error instanceof DOMException && error.name === "TimeoutError") return 503;

@@ -1,7 +1,7 @@
-/** Memory that request bodies may take at the same time; who does not fit waits its turn. */
-export interface ByteBudget {
-  /** Resolves with the way to give the bytes back. Rejects with the signal's reason. */
-  take(bytes: number, signal: AbortSignal): Promise<() => void>;
+/** Part of a budget that one body has. Disposing it gives the bytes back, once. */
+export interface Room extends Disposable {
+  /** To be called when the whole body is there: bodies can be read. */
+  arrived(): void;
 }
 
 interface Waiting {
@@ -9,39 +9,85 @@ interface Waiting {
   readonly go: () => void;
 }
 
-/** A budget that serves in the order of asking. A body larger than all of it is served alone. */
-export function createByteBudget(total: number): ByteBudget {
-  let free = total;
-  const queue = new Set<Waiting>();
-  const admit = () => {
-    for (const waiting of queue) {
-      if (waiting.bytes > free && free < total) return;
-      queue.delete(waiting);
-      free -= waiting.bytes;
+const stuckMs = 60_000;
+
+/**
+ * Memory that request bodies may take at the same time. Requests that do not fit wait, and are served in the order of asking. A body larger
+ * than the whole budget is served alone.
+ */
+export class ByteBudget {
+  readonly #total: number;
+  readonly #now: () => number;
+  readonly #queue = new Set<Waiting>();
+  #free: number;
+  /** Since then requests had to wait, and no body arrived. */
+  #stuckSince: number | undefined;
+
+  /** `now` is a clock that never goes back, in ms. */
+  constructor(total: number, now: () => number) {
+    this.#total = total;
+    this.#free = total;
+    this.#now = now;
+  }
+
+  /** Waits for room. Rejects with the reason of the signal, and then holds nothing. The caller has to dispose the result. */
+  async take(bytes: number, signal: AbortSignal): Promise<Room> {
+    signal.throwIfAborted();
+    if (this.#queue.size > 0 || !this.#fits(bytes)) await this.#wait(bytes, signal);
+    else this.#free -= bytes;
+    return this.#roomOf(bytes);
+  }
+
+  /** True when requests had to wait for room and no body has arrived for a minute. */
+  isStuck(): boolean {
+    return this.#stuckSince !== undefined && this.#now() - this.#stuckSince >= stuckMs;
+  }
+
+  #wait(bytes: number, signal: AbortSignal): Promise<void> {
+    this.#stuckSince ??= this.#now();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => {
+      this.#queue.delete(waiting);
+      reject(signal.reason);
+      // A large request at the head of the queue may have kept smaller ones waiting.
+      this.#admit();
+    };
+    const go = (): void => {
+      signal.removeEventListener("abort", leave);
+      resolve();
+    };
+    const waiting: Waiting = { bytes, go };
+    this.#queue.add(waiting);
+    signal.addEventListener("abort", leave, { once: true });
+    return promise;
+  }
+
+  #roomOf(bytes: number): Room {
+    let isHeld = true;
+    return {
+      arrived: () => {
+        this.#stuckSince = this.#queue.size > 0 ? this.#now() : undefined;
+      },
+      [Symbol.dispose]: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        this.#free += bytes;
+        this.#admit();
+        if (this.#free === this.#total) this.#stuckSince = undefined;
+      },
+    };
+  }
+
+  #fits(bytes: number): boolean {
+    return bytes <= this.#free || this.#free === this.#total;
+  }
+
+  #admit(): void {
+    for (const waiting of this.#queue) {
+      if (!this.#fits(waiting.bytes)) return;
+      this.#queue.delete(waiting);
+      this.#free -= waiting.bytes;
       waiting.go();
     }
-  };
-  return {
-    async take(bytes, signal) {
-      signal.throwIfAborted();
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const waiting = { bytes, go: resolve };
-      const leave = () => {
-        queue.delete(waiting);
-        reject(signal.reason);
-        admit();
-      };
-      queue.add(waiting);
-      signal.addEventListener("abort", leave, { once: true });
-      admit();
-      await promise;
-      signal.removeEventListener("abort", leave);
-      let isTaken = true;
-      return () => {
-        if (isTaken) free += bytes;
-        isTaken = false;
-        admit();
-      };
-    },
-  };
+  }
 }

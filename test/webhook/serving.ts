@@ -1,7 +1,7 @@
 import { Agent } from "node:https";
 
 import { createApp, type AppDeps } from "../../webhook/app.ts";
-import { createByteBudget } from "../../webhook/byte-budget.ts";
+import { ByteBudget } from "../../webhook/byte-budget.ts";
 import { createMetrics } from "../../webhook/metrics.ts";
 import type { Review } from "../../webhook/reply.ts";
 import { type Clients, startWebhookServer, type WebhookServer } from "../../webhook/server.ts";
@@ -30,6 +30,7 @@ export async function serve(
     draining = () => false,
     waitingFor = () => [],
     clients,
+    budget = new ByteBudget(48 * 1024 * 1024, () => performance.now()),
   }: Partial<AppDeps> & { readonly clients?: Clients } = {},
 ): Promise<Serving> {
   const lines: Line[] = [];
@@ -40,7 +41,7 @@ export async function serve(
   const app = createApp({
     reviews: { "/validate": review },
     metrics,
-    budget: createByteBudget(48 * 1024 * 1024),
+    budget,
     log: { debug: write, info: write, warn: write, error: write },
     waitingFor,
     draining,
