@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import { ensureTwin, twinKeyOf } from "../guard/twin.ts";
 import type { Log } from "../log.ts";
 import { firstLists } from "../observe/first-lists.ts";
+import { isJob } from "../observe/job.ts";
 import type { Observation } from "../observe/observation.ts";
 import { kindIdOf } from "../observe/sighting.ts";
 import type { Rendered } from "../render/rendered.ts";
@@ -17,7 +18,7 @@ import { kindOf } from "./gates.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
 import type { Inventory } from "./inventory.ts";
 import { withLostJobs } from "./lost-jobs.ts";
-import { type ApplyPlan, kindsGoingWith, mayBeAbsent, planApply } from "./plan.ts";
+import { type ApplyPlan, kindsGoingWith, planApply } from "./plan.ts";
 import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import type { OwnershipQuestion } from "./sharing.ts";
 import { strayEntries } from "./strays.ts";
@@ -203,7 +204,7 @@ function auditable({ leaving }: ApplyPlan, { observation }: Work): (one: Prepare
   const going = kindsGoingWith(leaving);
   return (one) => {
     if (!refused.has(kindIdOf(one.key))) return observed.get(one.id)?.deleting === false;
-    return !mayBeAbsent(one.key) && !going.has(kindOf(one));
+    return !isJob(one.key) && !going.has(kindOf(one));
   };
 }
 

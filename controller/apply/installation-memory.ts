@@ -4,8 +4,7 @@ import { hashOf } from "../render/hash.ts";
 import type { Root } from "./anchor.ts";
 import { Contests } from "./contests.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";
-import { encodeInventory, type Inventory, type InventoryEntry } from "./inventory.ts";
-import { mayBeAbsent } from "./plan.ts";
+import { encodeInventory, type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
 import type { Desired } from "./prepare.ts";
 import { inventoryTextOf } from "./root-object.ts";
 import { Sharing } from "./sharing.ts";
@@ -132,7 +131,7 @@ export class InstallationMemory {
     const id = interned(identityOf(entry));
     this.#audited?.add(id);
     this.#entries?.set(id, entry);
-    if (mayBeAbsent(entry)) this.jobs.saw(id);
+    if (mayBeGone(entry)) this.jobs.saw(id);
   }
 
   /** What was last accepted of an object; undefined when that is not known. */

@@ -1,6 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
 import { interned } from "../../api/interned.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { isJob } from "../observe/job.ts";
 import { hashOf } from "../render/hash.ts";
 
 /** One object of an installation, as it was last sent. */
@@ -62,6 +63,14 @@ export function decodeInventory(text: string): Inventory | undefined {
     ...(content["adopting"] === true ? { adopting: true } : {}),
     entries: Object.entries(objects).flatMap(entriesOfKind),
   };
+}
+
+/**
+ * Whether it is right that the cluster does not have an object of the inventory any more: a Job that was accepted runs once. Kubernetes
+ * removes a finished Job after its `ttlSecondsAfterFinished`, and the same content must not run again.
+ */
+export function mayBeGone(entry: InventoryEntry): boolean {
+  return isJob(entry) && entry.hash !== "" && entry.fingerprint !== undefined;
 }
 
 /** The first inventory with those entries of the second one that it lacks: what may be on the cluster while one becomes the other. */

@@ -3,9 +3,10 @@ import { componentUidLabel } from "../../api/anchor.ts";
 import type { Component } from "../../api/component.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import type { Log } from "../log.ts";
+import { isJob } from "../observe/job.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
-import { type ApplyPlan, mayBeAbsent } from "./plan.ts";
+import type { ApplyPlan } from "./plan.ts";
 import type { Prepared } from "./prepare.ts";
 import type { Target } from "./target.ts";
 
@@ -31,7 +32,7 @@ export async function withLostJobs(
   const cutShort = observation.cutShort();
   await Promise.all(
     plan.unchanged.map(async (one) => {
-      if (!mayBeAbsent(one.key)) return;
+      if (!isJob(one.key)) return;
       if (observation.objects().has(one.id)) memory.jobs.saw(one.id);
       else if (cutShort.has(one.id)) lost.add(one);
       else if (await memory.jobs.isStray(one.id, () => isThere(one, work, signal))) lost.add(one);

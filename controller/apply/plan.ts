@@ -1,9 +1,8 @@
-import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
-import { isJob } from "../observe/job.ts";
+import { identityOf } from "../../api/kubernetes.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { kindIdOf } from "../observe/sighting.ts";
 import { definedKind, kindOf } from "./gates.ts";
-import type { Inventory, InventoryEntry } from "./inventory.ts";
+import { type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
 import { outlives, type Prepared } from "./prepare.ts";
 
 /** What is known of a cluster before anything is sent. */
@@ -97,8 +96,7 @@ function verdictOn(
 ): Verdict {
   const isGoing = observed?.deleting === true;
   const accepted = isAccepted(object, sent);
-  if (accepted && (observed === undefined || isGoing) && mayBeAbsent(object.key))
-    return "unchanged";
+  if (accepted && (observed === undefined || isGoing) && mayBeGone(sent)) return "unchanged";
   if (isGoing) return "leaving";
   const isOurs = observed?.fingerprint === sent?.fingerprint;
   return accepted && isOurs && !isLate({ observed, appliedAt }) ? "unchanged" : "apply";
@@ -113,13 +111,8 @@ function unseen(object: Prepared, sent: InventoryEntry | undefined): Verdict {
   return isAccepted(object, sent) ? "unchanged" : "apply";
 }
 
-function isAccepted(object: Prepared, sent: InventoryEntry | undefined): boolean {
+function isAccepted(object: Prepared, sent: InventoryEntry | undefined): sent is InventoryEntry {
   return sent?.hash === object.hash && sent.fingerprint !== undefined;
-}
-
-/** Whether an object is no less done when it is gone: a finished Job is deleted after a while and must not run again for the same content. */
-export function mayBeAbsent(key: ObjectKey): boolean {
-  return isJob(key);
 }
 
 /** What an inventory names besides what is desired, and what is not to stay. */

@@ -4,7 +4,7 @@ import { objectRefOf } from "../../../access/object-ref.ts";
 import { componentUidLabel } from "../../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import { resourceFinder, type ResourceType } from "../../../api/resources.ts";
-import type { InventoryEntry } from "../../../controller/apply/inventory.ts";
+import { type InventoryEntry, mayBeGone } from "../../../controller/apply/inventory.ts";
 import { foreignKindFinder, kindKeyOf, servedKinds } from "../../../controller/finalize-kinds.ts";
 import { fingerprintOf } from "../../../controller/observe/fingerprint.ts";
 import { mapLimited } from "../concurrency.ts";
@@ -14,6 +14,7 @@ export interface Drift {
   readonly checked: number;
   /** Of kinds that we may not read. */
   readonly unread: number;
+  /** Without finished Jobs that Kubernetes has removed. */
   readonly missing: readonly ObjectKey[];
   /** Objects of which somebody else changed fields of ours, and the managers that hold fields there. */
   readonly changed: readonly { readonly key: ObjectKey; readonly managers: readonly string[] }[];
@@ -71,13 +72,14 @@ async function driftOfKind(
     return {
       checked: entries.length,
       unread: 0,
-      missing: entries.filter((_, at) => live[at] === undefined).map(plainKey),
+      missing: missingKeys(entries.filter((_, at) => live[at] === undefined)),
       changed: entries.flatMap((entry, at) => changeOf(entry, live[at]) ?? []),
     };
   } catch (error) {
     if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
-    const gone = error.status === 404 ? entries.map(plainKey) : [];
-    return { checked: 0, unread: entries.length - gone.length, missing: gone, changed: [] };
+    if (error.status === 403)
+      return { checked: 0, unread: entries.length, missing: [], changed: [] };
+    return { checked: 0, unread: 0, missing: missingKeys(entries), changed: [] };
   }
 }
 
@@ -90,6 +92,10 @@ async function resourceOf(
   if (!isForeign(entry)) return guess;
   const served = await servedKinds(client, [entry], signal);
   return served.get(kindKeyOf(entry)) ?? guess;
+}
+
+function missingKeys(absent: readonly InventoryEntry[]): readonly ObjectKey[] {
+  return absent.filter((entry) => !mayBeGone(entry)).map(plainKey);
 }
 
 function plainKey({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {

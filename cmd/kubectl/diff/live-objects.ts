@@ -1,6 +1,7 @@
 import { componentKinds, type Component } from "../../../api/component.ts";
 import { isRecord, isSameJson } from "../../../api/fields.ts";
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { isJob } from "../../../controller/observe/job.ts";
 import type { Comparable } from "../compare/comparable.ts";
 import type { ObjectChange } from "../compare/compare.ts";
 import { masked, neat, withoutMarks, type Sides } from "../compare/neat.ts";
@@ -91,6 +92,8 @@ export function changesBetween(left: LiveObjects, right: LiveObjects): readonly 
 function changeOf({ live, wanted }: Sides): ObjectChange | undefined {
   const some = live ?? wanted;
   if (some === undefined || isSameJson(live, wanted)) return undefined;
+  // A Job runs once, and Kubernetes removes it when it has finished: that only one cluster has it still is no difference.
+  if ((live === undefined || wanted === undefined) && isJob(some)) return undefined;
   const missing = live === undefined ? "missing" : "extra";
   const change = live === undefined || wanted === undefined ? missing : "changed";
   return {

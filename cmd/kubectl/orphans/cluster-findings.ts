@@ -11,8 +11,8 @@ import {
   type Component,
   type ComponentKind,
 } from "../../../api/component.ts";
-import { describe, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
-import { decodeInventory } from "../../../controller/apply/inventory.ts";
+import { describe, identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { decodeInventory, mayBeGone } from "../../../controller/apply/inventory.ts";
 import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
 import {
@@ -279,9 +279,13 @@ function baseOf(object: KubeObject, { cluster }: Known): Pick<OrphanItem, "clust
   return { cluster, object: objectOf(keyOf(object)) };
 }
 
-function countOf(anchor: KubeObject, { marked }: Traces): number {
+function countOf(anchor: KubeObject, { marked, denied }: Traces): number {
   const entries = decodeInventory(inventoryTextOf(anchor))?.entries;
-  if (entries !== undefined) return entries.length;
+  if (entries !== undefined) {
+    const seen = new Set(marked.map((object) => identityOf(keyOf(object))));
+    const isUnseen = (id: string): boolean => !denied.includes("jobs") && !seen.has(id);
+    return entries.filter((one) => !mayBeGone(one) || !isUnseen(identityOf(one))).length;
+  }
   const uid = anchor.metadata.annotations?.[anchorAnnotations.componentUid];
   return marked.filter(({ metadata }) => metadata.labels?.[componentUidLabel] === uid).length;
 }

@@ -6,6 +6,7 @@ import {
   encodeInventory,
   type Inventory,
   type InventoryEntry,
+  mayBeGone,
   unionOf,
 } from "../../../controller/apply/inventory.ts";
 
@@ -105,4 +106,21 @@ test("a union has the newer entry of each object, over all API versions of its g
   const newer = { ...role, apiVersion: "rbac.authorization.k8s.io/v2", hash: "h2" };
   expect(unionOf(inventory(newer), inventory(role, config)).entries).toEqual([newer, config]);
   expect(unionOf(inventory(newer), undefined).entries).toEqual([newer]);
+});
+
+test.each([
+  { state: "a Job that was accepted", kind: "Job", hash: "h", fingerprint: "f", gone: true },
+  { state: "a Job that was never accepted", kind: "Job", hash: "h", gone: false },
+  { state: "a Job with new content", kind: "Job", hash: "", fingerprint: "f", gone: false },
+  {
+    state: "a CronJob that was accepted",
+    kind: "CronJob",
+    hash: "h",
+    fingerprint: "f",
+    gone: false,
+  },
+])("$state may be gone from its cluster: $gone", ({ kind, hash, fingerprint, gone }) => {
+  const key = { apiVersion: "batch/v1", kind, namespace: "knative-serving", name: "migrate" };
+  const accepted = fingerprint === undefined ? {} : { fingerprint };
+  expect(mayBeGone({ ...key, hash, ...accepted })).toBe(gone);
 });

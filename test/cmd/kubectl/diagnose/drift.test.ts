@@ -25,3 +25,21 @@ test("objects of a cluster-scoped kind with an odd plural are looked for where t
   expect(drift.missing).toEqual([{ apiVersion: ox.apiVersion, kind: "Ox", name: "one" }]);
   expect(asked).toEqual(["oxen", "oxen false  one"]);
 });
+
+test("a finished Job that Kubernetes removed is not missing, and one that was never accepted is", async () => {
+  const key = { apiVersion: "batch/v1", kind: "Job", namespace: "knative-serving" };
+  const done = { ...key, name: "done", hash: "h", fingerprint: "f" };
+  const never = { ...key, name: "never", hash: "" };
+  const answers: Pick<KubeClient, "list" | "get"> = {
+    list: () => Promise.resolve({ items: [], resourceVersion: "1" }),
+    get: () => Promise.resolve(undefined),
+  };
+  const client: KubeClient = Object.assign(Object.create(null), answers);
+  const drift = await driftOf([done, never], { client, uid: "uid" }, AbortSignal.timeout(10_000));
+  expect(drift).toEqual({
+    checked: 2,
+    unread: 0,
+    missing: [{ ...key, name: "never" }],
+    changed: [],
+  });
+});

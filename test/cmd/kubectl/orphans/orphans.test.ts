@@ -8,6 +8,7 @@ import { clusterFindings, type Known } from "../../../../cmd/kubectl/orphans/clu
 import { orphanFindings } from "../../../../cmd/kubectl/orphans/orphan.ts";
 import { sameClusters } from "../../../../cmd/kubectl/orphans/same-clusters.ts";
 import type { Traces } from "../../../../cmd/kubectl/orphans/traces.ts";
+import { encodeInventory } from "../../../../controller/apply/inventory.ts";
 import { component, now } from "../fleet-facts.ts";
 import { runText } from "../run-text.ts";
 import { startStubHub } from "../stub-hub.ts";
@@ -151,6 +152,27 @@ describe("an anchor", () => {
       "look at it: kubectl knfleet connect fleet/eu-1 -- kubectl get -o yaml configmap knativeserving-knative-serving-root-owner -n team-a",
     );
     expect(item?.next[2]).toContain("operator.knative.dev/confirm-deletion=uid-of-anchor");
+  });
+});
+
+describe("the objects that go with an anchor", () => {
+  const job = { apiVersion: "batch/v1", kind: "Job", namespace, name: "a", hash: "h" };
+  const entries = [
+    { ...job, fingerprint: "f" },
+    { ...job, name: "never-accepted" },
+    { apiVersion: "v1", kind: "Secret", namespace, name: "a", hash: "h", fingerprint: "f" },
+  ];
+  const data = { inventory: encodeInventory({ version: "1.23.0", complete: true, entries }) };
+  const lost = { anchors: [{ ...anchor(), data }] };
+  const there = { ...marked("Job", uid), apiVersion: "batch/v1" };
+
+  test.each([
+    ["do not count a finished Job that Kubernetes removed", {}, 2],
+    ["count a finished Job that is there", { marked: [there] }, 3],
+    ["count every Job when Jobs may not be listed", { denied: ["jobs"] }, 3],
+  ])("%s", (_, more, objects) => {
+    const items = found({ ...lost, ...more }, { components: [] });
+    expect(items).toMatchObject([{ finding: "Orphan", objects }]);
   });
 });
 
