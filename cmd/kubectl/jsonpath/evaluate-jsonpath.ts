@@ -4,7 +4,10 @@ import type { Comparison, Node, Step } from "./jsonpath-nodes.ts";
 /** The values that a path leads to; a field that is not there gives none, as with kubectl's output. */
 export function valuesAt(value: unknown, path: readonly Step[]): readonly unknown[] {
   return path.reduce<readonly unknown[]>(
-    (values, step) => values.flatMap((one) => below(one, step)),
+    (values, step) =>
+      step.kind === "union"
+        ? step.paths.flatMap((branch) => values.flatMap((one) => valuesAt(one, branch)))
+        : values.flatMap((one) => below(one, step)),
     [value],
   );
 }
@@ -36,8 +39,11 @@ function nodeText(value: unknown, node: Node): string {
   return values.map((one) => templateText(one, node.nodes)).join("");
 }
 
-function below(value: unknown, step: Step): readonly unknown[] {
-  if (step.kind === "field") return step.names.flatMap((name) => fieldOf(value, name));
+function below(
+  value: unknown,
+  step: Exclude<Step, { readonly kind: "union" }>,
+): readonly unknown[] {
+  if (step.kind === "field") return fieldOf(value, step.name);
   if (step.kind === "all") return childrenOf(value);
   if (step.kind === "descend") {
     return [value, ...childrenOf(value).flatMap((child) => below(child, step))];
@@ -45,7 +51,7 @@ function below(value: unknown, step: Step): readonly unknown[] {
   if (step.kind === "filter") return childrenOf(value).filter((child) => holds(child, step));
   if (!Array.isArray(value)) return [];
   if (step.kind === "slice") return sliceOf(value, step);
-  return step.indexes.flatMap((index) => elementAt(value, index));
+  return elementAt(value, step.index);
 }
 
 function fieldOf(value: unknown, name: string): readonly unknown[] {

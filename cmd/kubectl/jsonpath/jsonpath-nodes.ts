@@ -6,17 +6,19 @@ export type Node =
 
 /** One step from values to the values below them. */
 export type Step =
-  | { readonly kind: "field"; readonly names: readonly string[] }
+  | { readonly kind: "field"; readonly name: string }
   | { readonly kind: "all" }
   | { readonly kind: "descend" }
-  | { readonly kind: "index"; readonly indexes: readonly number[] }
+  | { readonly kind: "index"; readonly index: number }
   | {
       readonly kind: "slice";
       readonly from: number | undefined;
       readonly to: number | undefined;
       readonly step: number;
     }
-  | ({ readonly kind: "filter" } & Comparison);
+  | ({ readonly kind: "filter" } & Comparison)
+  /** First what the first path leads to from every value, then what the next one leads to. */
+  | { readonly kind: "union"; readonly paths: readonly (readonly Step[])[] };
 
 /** What a filter asks of an element. */
 export interface Comparison {

@@ -69,9 +69,9 @@ function actionOf(text: string): readonly Node[] {
   );
 }
 
-// Quoted text, and paths with what stands in their brackets.
+// Quoted text, and paths with what stands in their brackets; a filter may have brackets of its own.
 const wordPattern =
-  /"(?:\\.|[^"])*"|'(?:\\.|[^'])*'|(?:\[(?:"[^"]*"|'[^']*'|[^\]"'])*\]|\\.|[^\s"'[])+/gs;
+  /"(?:\\.|[^"])*"|'(?:\\.|[^'])*'|(?:\[(?:"[^"]*"|'[^']*'|\[(?:"[^"]*"|'[^']*'|[^\]"'])*\]|[^\]"'[])*\]|\\.|[^\s"'[])+/gs;
 
 function wordsOf(text: string): readonly string[] {
   const words = text.match(wordPattern) ?? [];
@@ -94,29 +94,38 @@ export function parsePath(text: string): readonly Step[] {
   const steps: Step[] = [];
   let rest = text.replace(/^[$@]/, "");
   while (rest !== "" && rest !== ".") {
-    const { step, length } = stepOf(rest, text);
-    steps.push(step);
+    const { steps: next, length } = stepsOf(rest, text);
+    steps.push(...next);
     rest = rest.slice(length);
   }
   return steps;
 }
 
-function stepOf(rest: string, text: string): { readonly step: Step; readonly length: number } {
+interface Steps {
+  readonly steps: readonly Step[];
+  /** Characters that they take. */
+  readonly length: number;
+}
+
+function stepsOf(rest: string, text: string): Steps {
   const wild = /^\.?\*/.exec(rest);
-  if (wild !== null) return { step: { kind: "all" }, length: wild[0].length };
+  if (wild !== null) return { steps: [{ kind: "all" }], length: wild[0].length };
   if (rest.startsWith("..")) {
     // What follows the dots is a step of its own, with or without a dot.
-    return { step: { kind: "descend" }, length: /^\.\.[.[*]/.test(rest) ? 2 : 1 };
+    return { steps: [{ kind: "descend" }], length: /^\.\.[.[*]/.test(rest) ? 2 : 1 };
   }
   const bracket = /^\.?\[/.exec(rest);
   if (bracket !== null) {
     const end = bracketEnd(rest, bracket[0].length, text);
-    return { step: bracketStep(rest.slice(bracket[0].length, end).trim(), text), length: end + 1 };
+    return {
+      steps: bracketSteps(rest.slice(bracket[0].length, end).trim(), text),
+      length: end + 1,
+    };
   }
   const field = fieldPattern.exec(rest);
   if (field === null) throw wrong(`unrecognized "${rest}"`, text);
-  const name = field[0].replace(/^\./, "").replaceAll(/\\(.)/gs, "$1");
-  return { step: { kind: "field", names: [name] }, length: field[0].length };
+  const name = field[0].replace(/^\./, "").replaceAll("\\", "");
+  return { steps: [{ kind: "field", name }], length: field[0].length };
 }
 
 function bracketEnd(rest: string, from: number, text: string): number {
@@ -133,22 +142,24 @@ function bracketEnd(rest: string, from: number, text: string): number {
   throw wrong("unterminated array", text);
 }
 
-function bracketStep(inside: string, text: string): Step {
-  if (inside === "*") return { kind: "all" };
+function bracketSteps(inside: string, text: string): readonly Step[] {
+  if (inside === "*") return [{ kind: "all" }];
   const filter = /^\?\((.*)\)$/s.exec(inside);
-  if (filter !== null) return { kind: "filter", ...comparisonOf(filter[1] ?? "", text) };
-  if (/^(['"]).*\1$/s.test(inside)) {
-    const names = inside.split(/(?<=['"])\s*,\s*(?=['"])/).map((name) => unquoted(name.trim()));
-    return { kind: "field", names };
-  }
+  if (filter !== null) return [{ kind: "filter", ...comparisonOf(filter[1] ?? "", text) }];
+  // kubectl divides at every comma, also at those in quotes.
+  const parts = inside.split(",").map((part) => part.trim());
+  if (parts.length > 1)
+    return [{ kind: "union", paths: parts.map((part) => bracketSteps(part, text)) }];
+  // kubectl reads a quoted key as a path: `['a.b']` is `.a.b`, and `['a\.b']` the field `a.b`.
+  const [, key] = /^'([^']*)'$/s.exec(inside) ?? [];
+  if (key === "") return [{ kind: "field", name: "" }];
+  if (key !== undefined) return parsePath(`.${key}`);
   const slice = /^(-?\d*):(-?\d*)(?::(-?\d*))?$/.exec(inside);
   if (slice !== null) {
     const [from, to, step] = slice.slice(1).map(numberOf);
-    return { kind: "slice", from, to, step: step ?? 1 };
+    return [{ kind: "slice", from, to, step: step ?? 1 }];
   }
-  if (/^-?\d+(\s*,\s*-?\d+)*$/.test(inside)) {
-    return { kind: "index", indexes: inside.split(",").map(Number) };
-  }
+  if (/^-?\d+$/.test(inside)) return [{ kind: "index", index: Number(inside) }];
   throw wrong(`invalid array index "${inside}"`, text);
 }
 
