@@ -2,8 +2,9 @@ import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
 
 const failures: Readonly<Record<string, ConnectionFailure>> = {
   ECONNREFUSED: "refused",
-  EHOSTUNREACH: "refused",
-  ENETUNREACH: "refused",
+  // A route may go while a request is under way; see failureOf.
+  EHOSTUNREACH: "reset",
+  ENETUNREACH: "reset",
   ENOTFOUND: "dns",
   EAI_AGAIN: "dns",
   ETIMEDOUT: "timeout",
@@ -41,7 +42,7 @@ const untrustedCode =
 export function connectionErrorOf(error: unknown, server: string): ConnectionError {
   if (error instanceof ConnectionError) return error;
   const code = codeOf(error);
-  const failure = failureOf(code);
+  const failure = failureOf(code, error);
   const suffix = code === "" ? "" : ` (${code})`;
   return new ConnectionError(failure, `${server} ${sentences[failure]}${suffix}`, { cause: error });
 }
@@ -51,15 +52,25 @@ export function standInError(cause: unknown, server: string): ConnectionError {
   return new ConnectionError("standIn", `${server} ${sentences.standIn}`, { cause });
 }
 
-function failureOf(code: string): ConnectionFailure {
+function failureOf(code: string, error: unknown): ConnectionFailure {
+  const isUnroutable = code === "EHOSTUNREACH" || code === "ENETUNREACH";
+  // Without a connection nothing was sent, so that also a create may be repeated.
+  if (isUnroutable && detailOf(error, "syscall") === "connect") return "refused";
   return failures[code] ?? (untrustedCode.test(code) ? "untrusted" : "other");
 }
 
 /** `code` of an error, of its cause, or of the first error of an AggregateError; the empty string when there is none. */
 export function codeOf(error: unknown): string {
+  return detailOf(error, "code");
+}
+
+function detailOf(error: unknown, field: "code" | "syscall"): string {
   if (!(error instanceof Error)) return "";
-  if ("code" in error && typeof error.code === "string") return error.code;
-  if (error.name === "TimeoutError") return "ETIMEDOUT";
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return codeOf(error.cause);
+  const value: unknown = Reflect.get(error, field);
+  if (typeof value === "string") return value;
+  if (field === "code" && error.name === "TimeoutError") return "ETIMEDOUT";
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return detailOf(error.errors[0], field);
+  }
+  return detailOf(error.cause, field);
 }
