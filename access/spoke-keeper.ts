@@ -45,7 +45,8 @@ export class SpokeKeeper {
   #link: SpokeLink | undefined;
   /** Why the link does not work at the moment. */
   #down: FleetError | undefined;
-  #checking = false;
+  /** The link that is being checked; the check of a link that was replaced holds back no other. */
+  #checking: SpokeLink | undefined;
   #attempt: AbortController | undefined;
   #attemptError: FleetError | undefined;
   #attemptedAt = Number.NEGATIVE_INFINITY;
@@ -191,11 +192,11 @@ export class SpokeKeeper {
 
   /** The link had trouble, or nothing was heard for a while: ask the server, and go on asking while it does not answer. */
   #check(link: SpokeLink, isQuiet: boolean = false): void {
-    if (this.#closed || link !== this.#link || this.#checking) return;
-    this.#checking = true;
+    if (this.#closed || link !== this.#link || link === this.#checking) return;
+    this.#checking = link;
     // Ends with the link; all its failures are states.
     void this.#checkUntilUp(link, isQuiet).finally(() => {
-      this.#checking = false;
+      if (this.#checking === link) this.#checking = undefined;
     });
   }
 
