@@ -39,7 +39,8 @@ export interface QueueOptions {
 }
 
 interface Item {
-  readonly lane: string;
+  /** Where it waits from now on; work that runs counts for the lane that it began in. */
+  lane: string;
   failures: number;
   /** Waiting in its lane since then. */
   queuedAt?: number;
@@ -142,21 +143,24 @@ export class WorkQueue implements AsyncDisposable {
 
   #itemOf(key: string, lane: string): Item {
     const known = this.#items.get(key);
-    if (known?.lane === lane) return known;
-    // The key moved to another lane: what it waited for moves with it, work that runs still counts for the old one.
-    const failures = known?.failures ?? 0;
-    const idle = { notBefore: -Infinity, working: false, again: false, isMissed: false };
-    const item: Item = { lane, failures, ...idle };
     if (known !== undefined) {
-      this.#clearTimer(known);
-      this.#unqueue(key, known);
-      if (known.working) {
-        known.again = true;
-        return known;
-      }
+      this.#move(key, known, lane);
+      return known;
     }
+    const idle = { notBefore: -Infinity, working: false, again: false, isMissed: false };
+    const item: Item = { lane, failures: 0, ...idle };
     this.#items.set(key, item);
     return item;
+  }
+
+  /** What a key waited for in its old lane, such as a server that is busy, is no matter of the new one: it is looked at at once. */
+  #move(key: string, item: Item, lane: string): void {
+    if (item.lane === lane) return;
+    this.#clearTimer(item);
+    this.#unqueue(key, item);
+    item.lane = lane;
+    item.notBefore = -Infinity;
+    this.#enqueue(key, item);
   }
 
   #enqueue(key: string, item: Item): void {
@@ -231,12 +235,13 @@ export class WorkQueue implements AsyncDisposable {
 
   async #work(key: string, item: Item): Promise<void> {
     const { clock, observer, slowMs } = this.#options;
+    const { lane } = item;
     const startedAt = clock.now();
     observer?.started(key, startedAt - (item.queuedAt ?? startedAt));
     delete item.queuedAt;
     item.working = true;
     item.notBefore = -Infinity;
-    this.#count(item.lane, 1);
+    this.#count(lane, 1);
     this.#busy += 1;
     const slow = { given: false };
     const giveBack = (): void => {
@@ -250,7 +255,7 @@ export class WorkQueue implements AsyncDisposable {
     timer[Symbol.dispose]();
     observer?.ended(key, next, clock.now() - startedAt);
     item.working = false;
-    this.#count(item.lane, -1);
+    this.#count(lane, -1);
     this.#settle(key, item, next);
     giveBack();
     this.#dispatch();

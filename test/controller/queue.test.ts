@@ -190,6 +190,29 @@ test("a key that is forgotten does not come back", async () => {
   expect(started).toHaveLength(1);
 });
 
+test("a key whose lane changes while it is worked on goes on in the new lane", async () => {
+  const { queue, keys, started } = queueUnderTest({ laneConcurrency: 1 });
+  queue.add("a", "old");
+  queue.add("b", "old");
+  queue.add("a", "new");
+  await started[0]?.end(done);
+  // In the old lane "a" would wait for the end of "b".
+  expect(keys()).toEqual(["a", "b", "a"]);
+  queue.add("c", "new");
+  await started[1]?.end(done);
+  expect(keys()).toEqual(["a", "b", "a"]);
+  await started[2]?.end(done);
+  expect(keys()).toEqual(["a", "b", "a", "c"]);
+});
+
+test("a key that waits for the server of its old lane is looked at at once in the new one", async () => {
+  const { queue, keys, last } = queueUnderTest();
+  queue.add("a", "old");
+  await last().end({ kind: "backoff", leastMs: 60_000 });
+  queue.hasten("a", "new", 50);
+  expect(keys()).toEqual(["a", "a"]);
+});
+
 test("a key that moves to another lane waits there", () => {
   const { queue, keys } = queueUnderTest({ laneConcurrency: 1 });
   queue.add("a1", "a");
