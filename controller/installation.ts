@@ -46,6 +46,7 @@ export class Installation implements AsyncDisposable {
   #attempt: AbortController | undefined;
   #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
   #inventory: Inventory | undefined;
+  #isClosed = false;
 
   constructor(uid: string) {
     this.uid = uid;
@@ -98,7 +99,7 @@ export class Installation implements AsyncDisposable {
     this.#attempt?.abort(new DOMException("The component has changed", "AbortError"));
   }
 
-  /** The view over a client; another client than before means that nothing is known any more. */
+  /** The view over a client; another client than before means that nothing is known any more. Rejects with an AbortError after the disposal. */
   async viewOver(
     client: KubeClient,
     open: (memory: InstallationMemory) => Observation,
@@ -106,6 +107,8 @@ export class Installation implements AsyncDisposable {
     this.wasReached = true;
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
+    // Nobody would close it again.
+    if (this.#isClosed) throw new DOMException("The installation was closed", "AbortError");
     const memory = new InstallationMemory();
     const end = new AbortController();
     const known = { causes: new WorkloadCauses(end.signal), jobs: new FailedJobs(end.signal) };
@@ -128,6 +131,7 @@ export class Installation implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     this.interrupt();
     await this.closeView();
   }

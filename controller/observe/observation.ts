@@ -37,9 +37,9 @@ export type ObservedChange =
  * metadata-only but for Deployments, StatefulSets and DaemonSets; and one for each object without the label that it stands on.
  */
 export interface Observation extends AsyncDisposable {
-  /** Makes exactly these kinds watched: opens what is new, closes what is gone. A kind that is not served yet (404) is tried again. */
+  /** Makes exactly these kinds watched: opens what is new, closes what is gone. A kind that is not served yet (404) is tried again. Throws an AbortError after the disposal. */
   watch(resources: readonly ResourceType[]): void;
-  /** Makes exactly these objects watched by name: a Namespace for whether it exists, others for any change that was not noted. */
+  /** Makes exactly these objects watched by name: a Namespace for whether it exists, others for any change that was not noted. Throws as `watch` does. */
   guard(singles: readonly ObjectRef[]): void;
   /** Takes in a guarded object as it was read or written, now or before it is guarded. */
   noteGuarded(object: KubeObject): void;

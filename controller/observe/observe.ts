@@ -65,6 +65,7 @@ class LiveObservation implements Observation {
   /** What was noted of guarded objects, by identity. */
   readonly #noted = new Map<string, Look>();
   readonly #shared: SharedWatches;
+  #isClosed = false;
 
   constructor(options: ObserveOptions) {
     this.#options = options;
@@ -73,6 +74,7 @@ class LiveObservation implements Observation {
   }
 
   watch(resources: readonly ResourceType[]): void {
+    this.#assertOpen();
     const wanted = new Map(resources.map((resource) => [kindIdOf(resource), resource]));
     for (const [kind, { resource }] of this.#watches) {
       const { apiVersion, plural } = wanted.get(kind) ?? {};
@@ -86,6 +88,7 @@ class LiveObservation implements Observation {
   }
 
   guard(singles: readonly ObjectRef[]): void {
+    this.#assertOpen();
     const wanted = new Map(singles.map((ref) => [identityOf({ ...ref.resource, ...ref }), ref]));
     for (const [id, guard] of this.#guards) {
       if (wanted.has(id)) continue;
@@ -164,9 +167,16 @@ class LiveObservation implements Observation {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     for (const kind of this.#watches.keys()) this.#close(kind);
-    this.guard([]);
+    for (const guard of this.#guards.values()) guard[Symbol.dispose]();
+    this.#guards.clear();
     return Promise.resolve();
+  }
+
+  // What is opened now nobody would close, and an empty view would look like an empty cluster.
+  #assertOpen(): void {
+    if (this.#isClosed) throw new DOMException("The observation was closed", "AbortError");
   }
 
   #guardOf(id: string, ref: ObjectRef): SingleWatch {

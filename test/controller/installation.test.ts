@@ -53,3 +53,19 @@ test("a question that nobody waits for any more lasts until the view is closed",
   await installation.closeView();
   expect(until.map(({ aborted }) => aborted)).toEqual([true]);
 });
+
+test("an installation that was closed opens no view any more", async () => {
+  const { client } = (await bareInstaller(() => undefined)).target;
+  const installation = new Installation("uid");
+  await installation.viewOver(client, open);
+  const other = (await bareInstaller(() => undefined)).target.client;
+  const opened: Observation[] = [];
+  const late = installation.viewOver(other, () => {
+    opened.push(open());
+    return open();
+  });
+  await installation[Symbol.asyncDispose]();
+  await expect(late).rejects.toThrow("The installation was closed");
+  await expect(installation.viewOver(client, open)).rejects.toThrow("The installation was closed");
+  expect(opened).toEqual([]);
+});

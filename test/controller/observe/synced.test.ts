@@ -178,3 +178,12 @@ describe("synced", () => {
     await expect(synced).rejects.toThrow("The observation was closed");
   });
 });
+
+test("an observation that was closed watches nothing any more", async () => {
+  observation.watch([configMaps]);
+  await observation[Symbol.asyncDispose]();
+  const root = { resource: configMaps, namespace: "a", name: "b" };
+  expect(() => observation.watch([configMaps, deployments])).toThrow("The observation was closed");
+  expect(() => observation.guard([root])).toThrow("The observation was closed");
+  await vi.waitFor(() => expect(watches.openCount()).toBe(0), 60_000);
+});
