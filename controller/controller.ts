@@ -1,10 +1,11 @@
+import { abortable } from "../access/abortable.ts";
 import type { KubeClient } from "../access/kube-client.ts";
 import type { ManifestSource } from "../access/manifest-source.ts";
 import type { References } from "../access/references.ts";
 import type { Spokes } from "../access/spokes.ts";
 import type { Component } from "../api/component.ts";
 import { Preparations } from "./apply/prepare.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, limited } from "./clock.ts";
 import { ClusterVersions } from "./cluster-versions.ts";
 import { Components } from "./components.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -63,8 +64,11 @@ export interface ControllerDeps {
   readonly log: Log;
 }
 
+// The Lease is renewed over another connection: without a limit a leader that sees nothing would keep it for ever.
+const readAnewMs = 30_000;
+
 export interface Controller extends AsyncDisposable {
-  /** Aborted with an Error when it cannot go on: the leadership was lost. */
+  /** Aborted with an Error when it cannot go on: the leadership was lost, or the new leader cannot read the components. */
   readonly failed: AbortSignal;
   /** Port of the health server, if there is one. */
   readonly healthPort: number | undefined;
@@ -102,6 +106,7 @@ class FleetController implements Controller {
   readonly #metrics: Metrics;
   readonly #listening = new DisposableStack();
   #isLeaseInTrouble = false;
+  #isReadingAnew = false;
   #hubId: string | undefined;
   #health: HealthServer | undefined;
   #leadership: Leadership | undefined;
@@ -202,8 +207,7 @@ class FleetController implements Controller {
       this.#metrics.leading(false);
       this.#failed.abort(leadership.lost.reason);
     });
-    // A watch that stood still does not know what the one before did last, and what is gone would be brought back.
-    if (leadership.mayFollowAnother) await this.#components.refresh();
+    if (leadership.mayFollowAnother) await this.#readAnew(signal);
     const { pollMs } = this.#settings;
     const components = this.#components;
     const events = new EventRecorder({ client: hub, clock, log });
@@ -232,6 +236,20 @@ class FleetController implements Controller {
     log.info({ components: [...components.all()].length }, "Reconciling");
   }
 
+  /** A watch that stood still does not know what the leader before did last, and what is gone would be brought back. */
+  async #readAnew(signal: AbortSignal): Promise<void> {
+    this.#isReadingAnew = true;
+    using limit = limited(this.#deps.clock, readAnewMs, signal);
+    try {
+      await abortable(this.#components.refresh(), limit.signal);
+    } catch (cause) {
+      signal.throwIfAborted();
+      const text = `The hub did not list the components within ${readAnewMs / 1_000} s: another replica may lead`;
+      throw new Error(text, { cause });
+    }
+    this.#isReadingAnew = false;
+  }
+
   #guards(hubId: string, events: EventRecorder, signal: AbortSignal): Guards {
     const { clock, log } = this.#deps;
     const { anchorProtection: protection, anchorProtectionCrds: crds } = this.#settings;
@@ -248,7 +266,7 @@ class FleetController implements Controller {
 
   #waitingFor(): readonly string[] {
     return [
-      ...(this.#components.areSynced ? [] : ["the components on the hub"]),
+      ...(this.#components.areSynced && !this.#isReadingAnew ? [] : ["the components on the hub"]),
       ...(this.#hubId === undefined ? ["the identity of the hub"] : []),
       ...(this.#isLeaseInTrouble ? ["the Lease, which cannot be read or written"] : []),
     ];

@@ -1,15 +1,10 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
-import { RequestCounters } from "../../access/request-counters.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
-import { startController } from "../../controller/controller.ts";
 import { leftSpokeOf } from "../../controller/left-spoke.ts";
-import { BoundedCache } from "../../controller/render/bounded-cache.ts";
-import type { Rendered } from "../../controller/render/render.ts";
 import { serving } from "../support/component.ts";
-import { FakeClock } from "../support/fake-clock.ts";
-import { silentLog } from "../support/silent-log.ts";
+import { never, startIdle } from "./idle-controller.ts";
 
 const a = { clusterProfileRef: { namespace: "fleet", name: "a" } };
 const b = { clusterProfileRef: { namespace: "fleet", name: "b" } };
@@ -22,14 +17,6 @@ test.each([
   const all = others.map((spec) => serving({ spec }));
   expect(leftSpokeOf(serving({ spec: of }), all)).toEqual(left?.clusterProfileRef);
 });
-
-function unexpected(): never {
-  throw new Error("Nobody is to be asked");
-}
-
-function forever(): Promise<never> {
-  return new Promise(() => undefined);
-}
 
 /** A component of a name, for a cluster. */
 function component(name: string, spec: Component["spec"], resourceVersion = "1"): Component {
@@ -48,61 +35,14 @@ test("a spoke is released with its last component, and when that is for another 
     { type: "MODIFIED", object: component("two", b, "3") },
     { type: "DELETED", object: component("two", b, "4") },
   ];
-  async function* watch({
-    resource,
-  }: Parameters<KubeClient["watch"]>[0]): AsyncGenerator<WatchEvent> {
+  async function* watch(
+    ...[{ resource }, , signal]: Parameters<KubeClient["watch"]>
+  ): AsyncGenerator<WatchEvent> {
     yield* resource.kind === "KnativeServing" ? events : events.slice(2, 3);
-    await forever();
+    await never(signal);
   }
-  const hub: KubeClient = {
-    server: "https://hub.test",
-    watch,
-    get: forever,
-    list: unexpected,
-    create: unexpected,
-    replace: unexpected,
-    apply: unexpected,
-    patch: unexpected,
-    remove: unexpected,
-    removeCollection: unexpected,
-    request: unexpected,
-  };
   const released: ClusterProfileRef[] = [];
-  const deps = {
-    hub,
-    hubAsTarget: hub,
-    spokes: {
-      acquire: unexpected,
-      state: () => undefined,
-      onChange: () => ({ [Symbol.dispose]: () => undefined }),
-      release: (ref: ClusterProfileRef) => void released.push(ref),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    },
-    releases: {
-      dir: "",
-      versionsOf: () => [],
-      load: unexpected,
-      rendered: new BoundedCache<Rendered>(1),
-    },
-    rendering: { environment: {}, manifestText: unexpected },
-    manifests: { onChange: () => ({ [Symbol.dispose]: () => undefined }) },
-    lead: forever,
-    requests: new RequestCounters(),
-    clock: new FakeClock(),
-    random: Math.random,
-    log: silentLog,
-  };
-  const settings = {
-    pollMs: 3_600_000,
-    auditMs: 0,
-    concurrency: 1,
-    anchorProtection: "None",
-    anchorProtectionCrds: false,
-    healthAddress: undefined,
-  } as const;
-  const stop = new AbortController();
-  onTestFinished(() => stop.abort());
-  await startController(deps, settings, stop.signal);
+  await startIdle({ watch, onRelease: (ref) => void released.push(ref) });
   await vi.waitFor(() => {
     expect(released).toEqual([a.clusterProfileRef, b.clusterProfileRef]);
   });

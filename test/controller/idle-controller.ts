@@ -1,0 +1,102 @@
+// oxlint-disable max-params -- the methods of the client take options and, last, the signal
+import { onTestFinished } from "vitest";
+
+import type { KubeClient } from "../../access/kube-client.ts";
+import { RequestCounters } from "../../access/request-counters.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import {
+  type Controller,
+  type ControllerDeps,
+  startController,
+} from "../../controller/controller.ts";
+import type { ListenAddress } from "../../controller/health.ts";
+import { BoundedCache } from "../../controller/render/bounded-cache.ts";
+import type { Rendered } from "../../controller/render/render.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+function unexpected(): never {
+  throw new Error("Nobody is to be asked");
+}
+
+/** What is never answered: it ends with the signal. */
+export function never(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+export interface IdleOptions {
+  /** Of the hub, which answers nothing else. */
+  readonly watch: KubeClient["watch"];
+  /** Default: never answered. */
+  readonly get?: KubeClient["get"];
+  readonly onRelease?: (ref: ClusterProfileRef) => void;
+  /** Default: it never leads. */
+  readonly lead?: ControllerDeps["lead"];
+  readonly clock?: FakeClock;
+  readonly healthAddress?: ListenAddress;
+}
+
+/** A controller that only watches its hub, until the test is over. */
+export async function startIdle({
+  watch,
+  get = (_ref, _options, signal) => never(signal),
+  onRelease = unexpected,
+  lead = (_circumstances, signal) => never(signal),
+  clock = new FakeClock(),
+  healthAddress,
+}: IdleOptions): Promise<Controller> {
+  const hub: KubeClient = {
+    server: "https://hub.test",
+    watch,
+    get,
+    list: unexpected,
+    create: unexpected,
+    replace: unexpected,
+    apply: unexpected,
+    patch: unexpected,
+    remove: unexpected,
+    removeCollection: unexpected,
+    request: unexpected,
+  };
+  const deps = {
+    hub,
+    hubAsTarget: hub,
+    spokes: {
+      acquire: unexpected,
+      state: () => undefined,
+      onChange: () => ({ [Symbol.dispose]: () => undefined }),
+      release: onRelease,
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    },
+    releases: {
+      dir: "",
+      versionsOf: () => [],
+      load: unexpected,
+      rendered: new BoundedCache<Rendered>(1),
+    },
+    rendering: { environment: {}, manifestText: unexpected },
+    manifests: { onChange: () => ({ [Symbol.dispose]: () => undefined }) },
+    lead,
+    requests: new RequestCounters(),
+    clock,
+    random: Math.random,
+    log: silentLog,
+  };
+  const settings = {
+    pollMs: 3_600_000,
+    auditMs: 0,
+    concurrency: 1,
+    anchorProtection: "None",
+    anchorProtectionCrds: false,
+    healthAddress,
+  } as const;
+  const stop = new AbortController();
+  const controller = await startController(deps, settings, stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await controller[Symbol.asyncDispose]();
+  });
+  return controller;
+}
