@@ -1,9 +1,15 @@
+import { env } from "node:process";
+
 import { defineConfig } from "vitest/config";
+
+import { needsOfTests } from "./test/support/needs.ts";
 
 const fleetTests = "test/**/*.fleet.test.ts";
 
 export default defineConfig({
   test: {
+    // Tests with a tag whose need is not met are left out, and counted by the reporter.
+    tags: await needsOfTests(env),
     reporters: ["default", "./test/support/count-reporter.ts"],
     projects: [
       {

@@ -23,6 +23,8 @@ export interface EnsureReleasesOptions {
   readonly dir?: string;
   /** Use the sample release of the project when the real one cannot be had. */
   readonly allowSample?: boolean;
+  /** Download what neither the directory nor a mirror has; default true. */
+  readonly download?: boolean;
   /** Project root; by default the one this file belongs to. */
   readonly root?: string;
   readonly onProgress?: (progress: ReleaseProgress) => void;
@@ -54,6 +56,9 @@ export async function ensureReleases(
     const missing = (await problemsOf(dir, lock.files)).map(({ file }) => file);
     if (missing.length === 0) return { dir, source: "cache" };
     const source = await sourceOf(environment, root);
+    if (source.kind === "download" && options.download === false) {
+      throw new FleetError("ReleaseNotFound", `${missing.length} release files are not in ${dir}`);
+    }
     await fill({ dir, missing, source, onProgress }, signal);
     return { dir, source: source.kind };
   } catch (error) {

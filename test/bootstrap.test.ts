@@ -135,6 +135,18 @@ describe("the bootstrap", () => {
     expect(await bootstrap(["test"])).toMatchObject({ code: 3, stdout: "" });
   });
 
+  test("says to the tests why there are no release files, and runs them", async () => {
+    await mkdir(join(project, "cmd"));
+    await put(join("cmd", "releases.ts"), 'console.error("Error: no way"); process.exitCode = 1;');
+    const tell = 'console.log(process.env.KNFLEET_RELEASES_PROBLEM ?? "no problem");';
+    await bootstrap(["install"]);
+    await put(join("node_modules", "vitest", "vitest.mjs"), tell);
+    expect(await bootstrap(["test"])).toMatchObject({ code: 0, stdout: "no way\n" });
+    expect((await bootstrap(["test"])).stderr).toContain("Error: no way\n");
+    await put(join("cmd", "releases.ts"), "");
+    expect(await bootstrap(["test"])).toMatchObject({ code: 0, stdout: "no problem\n" });
+  });
+
   test("runs named tests also when the preparation fails", async () => {
     await put(join("test", "fleet", "prepare.ts"), "process.exitCode = 3;");
     expect(await bootstrap(["test", "test/api"])).toMatchObject({

@@ -13,7 +13,7 @@ import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
 import { create, read } from "../e2e/installation.ts";
-import { releaseDir } from "../e2e/release-dir.ts";
+import { anyReleaseDir } from "../e2e/release-dir.ts";
 import type { KeyPair } from "../fleet/certificates.ts";
 import type { Profile } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
@@ -136,7 +136,7 @@ test("a provider file that is no longer valid is told by the metric and by the c
   await using controller = await startControllerProcess({
     kubeconfig: fleet().hub.adminKubeconfigPath,
     providerFile: file,
-    releaseDir: await releaseDir(),
+    releaseDir: await anyReleaseDir(),
     flags: ["--log-level=debug"],
   });
   await create(fleet().hub, { kind: "KnativeEventing", on: profile });

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
 import { create, read } from "../e2e/installation.ts";
-import { releaseDir } from "../e2e/release-dir.ts";
+import { anyReleaseDir } from "../e2e/release-dir.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
@@ -54,7 +54,7 @@ test("no secret is in logs at their most talkative, in status, events, metrics o
     // With all rights: what it may read is not what is asked here.
     kubeconfig: fleet().hub.adminKubeconfigPath,
     providerFile,
-    releaseDir: await releaseDir(),
+    releaseDir: await anyReleaseDir(),
     flags: ["--log-level=debug", `--tracing-endpoint=${collector.url}/v1/traces`],
   });
   await create(fleet().hub, { kind: "KnativeServing", on: refused });

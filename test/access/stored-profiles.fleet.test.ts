@@ -114,10 +114,10 @@ async function differenceOf({ name, one, profile, recorded }: Round): Promise<st
   return isDeepStrictEqual(sent, read) ? "" : `${name}: resolved otherwise`;
 }
 
-const cases = (await accessCases()) ?? [];
+const cases = await accessCases();
 const rounds = cases.flatMap(roundsOf);
 
-describe.runIf(rounds.length > 0)("a profile that went through an API server", () => {
+describe("a profile that went through an API server", () => {
   test("is accepted, changed and resolved as it was recorded", async () => {
     const differences = await mapLimited(rounds, 8, differenceOf);
     expect(differences.filter((text) => text !== "")).toEqual([]);

@@ -4,10 +4,8 @@ import { join } from "node:path";
 
 import { stringify } from "yaml";
 
+import { anyReleaseDir } from "../e2e/release-dir.ts";
 import { chartFolder } from "./helm.ts";
-
-const mirror =
-  process.env["KNFLEET_RELEASE_MIRROR"] ?? join(chartFolder, "../../../shared/manifests");
 
 /** What the chart of the upstream operator makes of its values where it matters here. Format: knative-operator.md 7.1 */
 const templates = `{{- with .Values.knative_operator.multicluster }}
@@ -34,7 +32,7 @@ spec:
 
 /**
  * Writes a chart that installs what the chart of the upstream operator installs: the CRDs as ordinary templates, which go with the release,
- * the Deployments and the provider file. The CRDs are upstream's own where the release mirror has them, and else ours without what only we have.
+ * the Deployments and the provider file. The CRDs are upstream's own where they are at hand, and else ours without what only we have.
  */
 export async function writeUpstreamChart(folder: string): Promise<string> {
   const chart = join(folder, "knative-operator");
@@ -45,10 +43,11 @@ export async function writeUpstreamChart(folder: string): Promise<string> {
   );
   await writeFile(join(chart, "values.yaml"), "knative_operator: {}\n");
   await writeFile(join(chart, "templates/operator.yaml"), templates);
+  const releases = await anyReleaseDir();
   for (const kind of ["knativeservings", "knativeeventings"]) {
     const file = `operator.knative.dev_${kind}.yaml`;
     const target = join(chart, "templates/crds", file);
-    const theirs = join(mirror, "crds/upstream", file);
+    const theirs = join(releases, "crds/upstream", file);
     if (existsSync(theirs)) await cp(theirs, target);
     else await writeFile(target, await oursWithout(file));
   }

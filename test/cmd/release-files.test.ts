@@ -237,6 +237,15 @@ describe("from their public source, the release files", () => {
     expect(await ensureFromServer()).toEqual({ dir, source: "download" });
   });
 
+  test("are not asked for by a program that downloads nothing", async () => {
+    const options = { root, dir, environment: {}, download: false };
+    await expect(ensureReleases(options, signal)).rejects.toMatchObject({
+      reason: "ReleaseNotFound",
+      message: `3 release files are not in ${dir}`,
+    });
+    expect(requests).toEqual([]);
+  });
+
   test("are replaced by the sample only when that is allowed, with the reason", async () => {
     respond = (_path, response) => {
       response.statusCode = 404;

@@ -16,7 +16,7 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { releaseDir } from "./release-dir.ts";
+import { anyReleaseDir } from "./release-dir.ts";
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -235,7 +235,7 @@ test("a component that has to wait for a worker has conditions before its turn c
   await using _controller = await startControllerProcess({
     kubeconfig: await fleet.controllerKubeconfig(),
     providerFile: await fleet.providerFile(),
-    releaseDir: await releaseDir(),
+    releaseDir: await anyReleaseDir(),
     flags: ["--concurrency=1"],
   });
   fleet.spoke(0).proxy.setRtt(200);

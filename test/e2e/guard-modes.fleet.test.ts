@@ -6,7 +6,7 @@ import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { condition, create, gone, installed, ready, remove } from "./installation.ts";
-import { releaseDir } from "./release-dir.ts";
+import { anyReleaseDir } from "./release-dir.ts";
 import { guardRequestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -42,7 +42,7 @@ async function restart(...flags: readonly string[]): Promise<void> {
   const [kubeconfig, providerFile, releases] = await Promise.all([
     fleet.controllerKubeconfig(),
     fleet.providerFile(),
-    releaseDir(),
+    anyReleaseDir(),
   ]);
   const options = { kubeconfig, providerFile, releaseDir: releases, flags };
   scene().controller = await startControllerProcess(options);

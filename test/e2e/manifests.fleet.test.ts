@@ -27,7 +27,7 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { releaseDir } from "./release-dir.ts";
+import { anyReleaseDir } from "./release-dir.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const kind = "KnativeEventing";
@@ -100,7 +100,7 @@ async function start(environment: Readonly<Record<string, string>>): Promise<Con
     await startControllerProcess({
       kubeconfig: await fleet().controllerKubeconfig(),
       providerFile: await fleet().providerFile(),
-      releaseDir: await releaseDir(),
+      releaseDir: await anyReleaseDir(),
       flags: [`--manifest-source=${server}/ours/`],
       environment,
     }),

@@ -5,7 +5,7 @@ import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess, type ControllerProcess } from "../support/controller-process.ts";
 import { change, condition, create, gone, ready, remove } from "./installation.ts";
-import { releaseDir } from "./release-dir.ts";
+import { anyReleaseDir } from "./release-dir.ts";
 import { writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -107,7 +107,7 @@ async function jumpingController(): Promise<ControllerProcess> {
   return startControllerProcess({
     kubeconfig: await fleet.controllerKubeconfig(),
     providerFile: await fleet.providerFile(),
-    releaseDir: await releaseDir(),
+    releaseDir: await anyReleaseDir(),
     flags: ["--remote-deployments-poll-interval=1s"],
     environment: { NODE_OPTIONS: `--import=${import.meta.resolve("../support/jumping-clock.ts")}` },
   });

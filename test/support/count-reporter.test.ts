@@ -9,6 +9,9 @@ import { ended } from "./ended.ts";
 
 const root = resolve(import.meta.dirname, "..", "..");
 
+// Behind two slashes Vitest would take it for the tag of this file.
+const moduleTag = "@module-tag";
+
 // Real runs of vitest in a small project of their own.
 describe("with KNFLEET_RETRY", () => {
   let project: string;
@@ -25,7 +28,11 @@ describe("with KNFLEET_RETRY", () => {
       { test: { name: "unit", include: ["test/*.unit.ts"] } },
       { test: { name: "fleet", include: ["test/*.fleet.ts"] } },
     ];
-    const config = { test: { reporters: [reporter], projects } };
+    const tags = [
+      { name: "files", description: "files, which are not here", skip: true },
+      { name: "clock", description: "a clock", skip: false },
+    ];
+    const config = { test: { reporters: [reporter], tags, projects } };
     await put("vitest.config.ts", `export default ${JSON.stringify(config)};`);
     await put(
       "test/steady.unit.ts",
@@ -77,6 +84,28 @@ describe("with KNFLEET_RETRY", () => {
     await put("test/once.fleet.ts", failing("once", "existsSync(mark + 1)"));
     const { code, stdout } = await run({});
     expect({ code, counts: countsIn(stdout) }).toEqual({ code: 1, counts: ["4 passed, 1 failed"] });
+  });
+
+  test("tests whose need is not met are left out, counted and named in one line", async () => {
+    const broken = `() => { throw new Error("ran"); }`;
+    await put(
+      "test/needy.unit.ts",
+      `// ${moduleTag} files
+       import { beforeAll, test } from "vitest";
+       beforeAll(${broken});
+       test.each([1, 2])("needs files %s", ${broken});`,
+    );
+    await put(
+      "test/mixed.fleet.ts",
+      `${failing("once", "existsSync(mark)")}
+       test("has a clock", { tags: ["clock"] }, () => undefined);
+       test("needs files", { tags: ["files"] }, ${broken});`,
+    );
+    const { code, stdout } = await run({ KNFLEET_RETRY: "1" });
+    expect(code).toBe(0);
+    const lines = "3 tests need files, which are not here\n4 passed, 0 failed, 3 skipped\n";
+    expect(stdout.endsWith(`\n${lines}`)).toBe(true);
+    expect(stdout.match(/which are not here/gu)).toHaveLength(2);
   });
 
   function put(path: string, text: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { env } from "node:process";
 
-import type { Reporter, SerializedError, TestModule } from "vitest/node";
+import type { Reporter, SerializedError, TestModule, Vitest } from "vitest/node";
 
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 
@@ -12,6 +12,8 @@ interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** The skipped tests that were left out, by what they need. */
+  readonly leftOut: Readonly<Record<string, number>>;
 }
 
 /** A test file on real clusters that failed, and how: one line for each of its tests that did. */
@@ -21,23 +23,49 @@ interface Failure {
 }
 
 /**
- * Prints the count of all tests as one plain line at the end, for CI and for people who skim. Where KNFLEET_TEST_RECORD names a file, the first
+ * Prints the count of all tests as one plain line at the end, for CI and for people who skim, and above it one line for each need that is not met
+ * (test/support/needs.ts), with the number of tests that were left out for it. Where KNFLEET_TEST_RECORD names a file, the first
  * run writes there which test files on real clusters are worth a second run, and the second run counts both and names what passed only then.
  */
 export default class CountReporter implements Reporter {
+  /** What tests need and this machine lacks: the description by the name of the tag. */
+  #unmet: ReadonlyMap<string, string> = new Map();
+
+  onInit(vitest: Vitest): void {
+    const unmet = vitest.config.tags.filter(({ skip }) => skip === true);
+    this.#unmet = new Map(unmet.map(({ name, description = name }) => [name, description]));
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const path = env["KNFLEET_TEST_RECORD"];
     const first = path !== undefined && existsSync(path) ? recordIn(path) : undefined;
     if (path !== undefined && first === undefined) {
       const failures = unhandled.length === 0 ? worthTryingAgain(modules) : [];
       const files = failures.map(({ file }) => file);
-      const others = countsOf(modules.filter(({ relativeModuleId: id }) => !files.includes(id)));
+      const others = this.#count(modules.filter(({ relativeModuleId: id }) => !files.includes(id)));
       writeFileSync(path, JSON.stringify({ files, failures, others }));
     }
     if (first !== undefined) tellSecondTry(first.failures, modules);
-    const counts = countsOf(modules, first?.others);
+    const counts = this.#count(modules, first?.others);
+    const leftOut = Object.entries(counts.leftOut).map(
+      ([need, count]) => `${count} ${count === 1 ? "test needs" : "tests need"} ${need}\n`,
+    );
     const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
-    process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
+    const line = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`;
+    process.stdout.write(`\n${leftOut.join("")}${line}`);
+  }
+
+  #count(modules: readonly TestModule[], others?: Counts): Counts {
+    const counts = { passed: 0, failed: 0, skipped: 0, ...others };
+    const leftOut = { ...others?.leftOut };
+    for (const test of modules.flatMap(({ children }) => [...children.allTests()])) {
+      const { state } = test.result();
+      if (state === "passed" || state === "failed") counts[state] += 1;
+      else counts.skipped += 1;
+      const need = test.tags.map((tag) => this.#unmet.get(tag)).find((one) => one !== undefined);
+      if (need !== undefined) leftOut[need] = (leftOut[need] ?? 0) + 1;
+    }
+    return { ...counts, leftOut };
   }
 }
 
@@ -47,16 +75,6 @@ function tellSecondTry(failures: readonly Failure[], modules: readonly TestModul
     const now = module?.state() === "passed" ? "Passed only when tried again" : "Failed twice";
     process.stdout.write(lines.map((line) => `${now}: ${file}${line}\n`).join(""));
   }
-}
-
-function countsOf(modules: readonly TestModule[], others?: Counts): Counts {
-  const counts = { passed: 0, failed: 0, skipped: 0, ...others };
-  for (const test of modules.flatMap(({ children }) => [...children.allTests()])) {
-    const { state } = test.result();
-    if (state === "passed" || state === "failed") counts[state] += 1;
-    else counts.skipped += 1;
-  }
-  return counts;
 }
 
 /** The failed files when all of them run on real clusters and are few; else none, because that is no accident. */
@@ -94,6 +112,9 @@ function recordIn(path: string): { failures: readonly Failure[]; others: Counts 
     passed: numberOf("passed"),
     failed: numberOf("failed"),
     skipped: numberOf("skipped"),
+    leftOut: Object.fromEntries(
+      Object.entries(recordAt(counts, "leftOut")).map(([need, count]) => [need, Number(count)]),
+    ),
   };
   return { failures, others };
 }

@@ -1,15 +1,14 @@
-import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 
 import { parseExactJson } from "../../access/json.ts";
 import { isRecord } from "../../api/fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What was recorded of the Go reference for one input. Format: README.md of the access vectors. */
+/** What was recorded of the Go reference for one input. Format: recorded/README.md. */
 export interface AccessCase {
-  /** `group/file`, without the extension. */
+  /** `group/id`. */
   readonly name: string;
   readonly group: string;
   /** Row of section 8 of the specification; empty when there is none. */
@@ -20,27 +19,32 @@ export interface AccessCase {
   readonly wanted: { readonly text: string; readonly kind: string } | undefined;
 }
 
-const recorded = resolve(import.meta.dirname, "../../../shared/vectors/access");
+const recorded = join(import.meta.dirname, "recorded/access");
 
-/** The recorded cases of a folder, by default the shared one; undefined where that is absent. */
-export async function accessCases(folder = recorded): Promise<readonly AccessCase[] | undefined> {
-  if (!existsSync(folder)) return undefined;
+/** The recorded cases of a folder, by default those of the project: one a line of a `.jsonl` file, or one a `.json` file. */
+export async function accessCases(folder = recorded): Promise<readonly AccessCase[]> {
   const files = await readdir(folder, { recursive: true });
-  const names = files.filter((file) => file.endsWith(".json") && !file.endsWith("index.json"));
-  const cases = await Promise.all(names.toSorted().map((name) => readCase(folder, name)));
-  return cases.filter((one) => one !== undefined);
+  const named = files.filter((file) => /\.jsonl?$/u.test(file) && !file.endsWith("index.json"));
+  const cases = await Promise.all(
+    named.toSorted().map(async (file) => {
+      const content = await readFile(join(folder, file), "utf8");
+      const texts = file.endsWith(".jsonl") ? content.trimEnd().split("\n") : [content];
+      return texts.map(caseOf);
+    }),
+  );
+  return cases.flat().filter((one) => one !== undefined);
 }
 
-async function readCase(folder: string, file: string): Promise<AccessCase | undefined> {
-  const content = await readFile(join(folder, file), "utf8");
+function caseOf(content: string): AccessCase | undefined {
   const plain: unknown = JSON.parse(content);
   if (!isRecord(plain) || !isRecord(plain["input"]) || !isRecord(plain["recorded"])) {
     return undefined;
   }
   const { wanted } = plain;
+  const group = textOf(plain["group"]);
   return {
-    name: file.replace(/\.json$/, ""),
-    group: textOf(plain["group"]) || (file.split("/").at(-2) ?? ""),
+    name: `${group}/${textOf(plain["id"])}`,
+    group,
     row: textOf(plain["row"]),
     input: { ...plain["input"], profiles: exactProfiles(content) },
     recorded: plain["recorded"],

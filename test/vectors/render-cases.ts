@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import type { Manifest } from "../../api/kubernetes.ts";
+import { recordingsDir } from "../support/needs.ts";
 
 /** What was recorded of upstream for one component. Format: README.md of the render vectors. */
 export interface RenderCase {
@@ -40,7 +41,7 @@ interface Loader {
   readonly normalize: (object: Manifest) => Manifest;
 }
 
-const recorded = resolve(import.meta.dirname, "../../../shared/vectors/render");
+const recorded = join(recordingsDir, "vectors", "render");
 
 /** The recorded cases of a folder, by default the shared one; undefined where that is absent. */
 export async function renderVectors(folder = recorded): Promise<RenderVectors | undefined> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { fileOf, linesOf, profileOf, recorded, review, written } from "./component-stage.ts";
+import { recordedRequest } from "../vectors/recorded-reviews.ts";
+import { fileOf, linesOf, profileOf, review, written } from "./component-stage.ts";
 
 const ref = { namespace: "fleet", name: "spoke-1" };
 const remote = { clusterProfileRef: ref };
@@ -18,7 +19,7 @@ describe("the recorded reviews of a real API server", () => {
     "knativeeventing-create-apply-serviceaccount",
     "knativeeventing-update-apply-certificate",
   ])("%s is allowed to who may use the cluster", async (name) => {
-    expect(linesOf(await review(recorded(name)))).toEqual([]);
+    expect(linesOf(await review(recordedRequest(name)))).toEqual([]);
   });
 
   test.each([
@@ -27,7 +28,7 @@ describe("the recorded reviews of a real API server", () => {
     "knativeserving-delete-serviceaccount",
     "knativeserving-update-removefinalizer-serviceaccount",
   ])("T-73 %s is allowed to who may not use the cluster", async (name) => {
-    expect(await review(recorded(name), nobody)).toEqual({ violations: [], warnings: [] });
+    expect(await review(recordedRequest(name), nobody)).toEqual({ violations: [], warnings: [] });
   });
 
   test.each([
@@ -36,7 +37,7 @@ describe("the recorded reviews of a real API server", () => {
   ])(
     "T-01, T-08 %s is refused to who may not use the cluster, the controller too",
     async (name) => {
-      const request = recorded(name);
+      const request = recordedRequest(name);
       const { username } = request.userInfo;
       expect(linesOf(await review(request, nobody))).toEqual([
         `403 spec.clusterProfileRef: user "${username}" may not use ClusterProfile "fleet/spoke-1"`,

@@ -1,6 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-
 import type { ProviderFile } from "../../access/provider-config.ts";
 import { parseProviderFile } from "../../access/provider-config.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
@@ -8,25 +5,10 @@ import type { Attempt } from "../../webhook/access-review.ts";
 import { componentReview } from "../../webhook/component-review.ts";
 import type { FactSources } from "../../webhook/gather-facts.ts";
 import type { StoredProviderFile } from "../../webhook/hub-facts.ts";
-import { type AdmissionRequest, admissionRequestOf, type Ruling } from "../../webhook/review.ts";
+import type { AdmissionRequest, Ruling } from "../../webhook/review.ts";
 import type { StoredComponent } from "../../webhook/rules/component-facts.ts";
+import { requestIn } from "../vectors/recorded-reviews.ts";
 import { reviewOf } from "./serving.ts";
-
-const vectors =
-  process.env["KNFLEET_VECTORS"] ?? resolve(import.meta.dirname, "../../..", "shared/vectors");
-
-/** A recorded review of a real API server. */
-export function recorded(name: string): AdmissionRequest {
-  const text = readFileSync(join(vectors, "admission", `${name}.json`), "utf8");
-  return requestIn(JSON.parse(text));
-}
-
-/** The request in a review that is one. */
-export function requestIn(body: unknown): AdmissionRequest {
-  const request = admissionRequestOf(body);
-  if (typeof request === "string") throw new Error(request);
-  return request;
-}
 
 /** What the hub holds, and what users may do. */
 export interface Stage extends Partial<FactSources> {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { providerFileReview } from "../../webhook/provider-file-review.ts";
-import { factsOf, fileOf, profileOf, recorded, type Stage } from "./component-stage.ts";
+import { recordedRequest } from "../vectors/recorded-reviews.ts";
+import { factsOf, fileOf, profileOf, type Stage } from "./component-stage.ts";
 import { provider, review, text } from "./provider-stage.ts";
 
 describe("T-27 taking away a provider that a component needs", () => {
@@ -76,7 +77,7 @@ describe("what is no provider file", () => {
     "the recorded %s passes",
     async (name) => {
       const decide = providerFileReview({ facts: factsOf({}) });
-      expect(await decide(recorded(name), AbortSignal.timeout(10_000))).toEqual({
+      expect(await decide(recordedRequest(name), AbortSignal.timeout(10_000))).toEqual({
         violations: [],
         warnings: [],
       });

@@ -1,6 +1,7 @@
 import { providerFileReview } from "../../webhook/provider-file-review.ts";
 import type { Ruling } from "../../webhook/review.ts";
-import { factsOf, linesOf, requestIn, type Stage } from "./component-stage.ts";
+import { requestIn } from "../vectors/recorded-reviews.ts";
+import { factsOf, linesOf, type Stage } from "./component-stage.ts";
 import { reviewOf } from "./serving.ts";
 
 /** The write of a ConfigMap; labelled unless it says otherwise. */

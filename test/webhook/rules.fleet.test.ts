@@ -11,7 +11,7 @@ import { componentReview } from "../../webhook/component-review.ts";
 import { openHubFacts } from "../../webhook/hub-facts.ts";
 import { providerFileReview } from "../../webhook/provider-file-review.ts";
 import type { Review } from "../../webhook/reply.ts";
-import { releaseDir } from "../e2e/release-dir.ts";
+import { anyReleaseDir } from "../e2e/release-dir.ts";
 import { exchange } from "../fleet/https-exchange.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
@@ -251,7 +251,7 @@ describe("real users on a real API server", () => {
       serving("edge", edgeSpec),
     );
     expect(created).toMatchObject({ status: 201 });
-    const releases = await openReleases(await releaseDir());
+    const releases = await openReleases(await anyReleaseDir());
     const component = componentOf({ metadata: { namespace: team, name: "edge" }, spec: edgeSpec });
     const { manifests } = await render(component, releases, { environment: {} });
     const plurals: Readonly<Record<string, string>> = {

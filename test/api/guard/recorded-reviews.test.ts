@@ -1,31 +1,20 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-
 import { describe, expect, test } from "vitest";
 
 import { guardOf, isGuarded, refusalOf } from "../../../api/guard/guard-decision.ts";
-import { admissionRequestOf } from "../../../webhook/review.ts";
+import { recordedReviews, requestIn } from "../../vectors/recorded-reviews.ts";
 
-const folder = resolve(
-  process.env["KNFLEET_ADMISSION_VECTORS"] ??
-    join(import.meta.dirname, "../../../../shared/vectors/admission"),
-);
-const readme = existsSync(folder) ? readFileSync(join(folder, "README.md"), "utf8") : "";
-const rows = [...readme.matchAll(/^\| \[([\w-]+\.json)\].*\| (deny|allow|-) \|$/gm)].map(
-  ([, file = "", decision = ""]) => ({ file, decision }),
-);
+const reviews = recordedReviews();
 
 const owner = {
   hubId: "11111111-2222-3333-4444-555555555555",
   hubUsers: ["system:serviceaccount:knfleet-system:hub"],
 };
 
-describe.runIf(rows.length > 0)("the recorded requests of a real API server", () => {
-  test("are all there", () => expect(rows.length).toBeGreaterThanOrEqual(28));
+describe("the recorded requests of a real API server", () => {
+  test("are all there", () => expect(reviews).toHaveLength(28));
 
-  test.each(rows)("$file: $decision", ({ file, decision }) => {
-    const request = admissionRequestOf(JSON.parse(readFileSync(join(folder, file), "utf8")));
-    if (typeof request === "string") throw new Error(request);
+  test.each(reviews)("$name: $guard", ({ guard: decision, review }) => {
+    const request = requestIn(review);
     const { resource, subResource, userInfo } = request;
     const guard = guardOf({ ...resource, subResource });
     expect(guard === undefined).toBe(decision === "-");

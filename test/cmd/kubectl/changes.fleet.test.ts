@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { componentOf, create, ready } from "../../e2e/installation.ts";
-import { releaseDir } from "../../e2e/release-dir.ts";
+import { anyReleaseDir } from "../../e2e/release-dir.ts";
 import { useScene } from "../../e2e/scene.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   // It would repair what is changed below.
   await scene().controller[Symbol.asyncDispose]();
   kubectl = await kubectlWith(await pathWithPlugin(fleet.folder));
-  releases = await releaseDir();
+  releases = await anyReleaseDir();
   const identity = hub.adminIdentity;
   environment = {
     KUBECONFIG: await hub.writeKubeconfig("person.kubeconfig", { identity, namespace }),

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { resolve } from "node:path";
 
 import { connectHub } from "../../../access/hub.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
@@ -21,13 +20,12 @@ import type { Observation, ObservedChange } from "../../../controller/observe/ob
 import { observe } from "../../../controller/observe/observe.ts";
 import { openReleases, type Releases } from "../../../controller/render/release.ts";
 import { render, type Rendered } from "../../../controller/render/render.ts";
+import { anyReleaseDir } from "../../e2e/release-dir.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 /** User agent of the engine under test, as the audit log shows it. */
 export const userAgent = "knfleet-test-engine/1";
-
-const releaseDir = resolve(process.env["KNFLEET_RELEASE_MIRROR"] ?? "../shared/manifests");
 
 interface ComponentFields {
   readonly uid?: string;
@@ -221,7 +219,7 @@ export async function openInstaller(
     }),
   );
   const installer = stack.use(
-    new Installer({ client, releases: await openReleases(releaseDir), ...options }),
+    new Installer({ client, releases: await openReleases(await anyReleaseDir()), ...options }),
   );
   const owned = stack.move();
   return { installer, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -46,6 +46,7 @@ describe("the ClusterRole of can-i --role", () => {
   // The page's role is what every installation on the test fleet runs with.
   test.each(["1.21", "1.22", "1.23"])(
     "for %s is the role of docs/spoke-role.yaml",
+    { tags: ["release-files"] },
     async (version) => {
       const releases = await openReleases(await releaseDir());
       const needs = await Promise.all(

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { needsOfTests } from "./needs.ts";
+
+// A project with one release file, and nothing beside it.
+let folder: string;
+let root: string;
+let environment: Record<string, string>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "knfleet-needs-"));
+  root = join(folder, "project");
+  environment = { KNFLEET_CACHE_DIR: join(folder, "cache") };
+  await mkdir(root);
+  const sha256 = createHash("sha256").update("kind: A\n").digest("hex");
+  const file = { path: "a.yaml", bytes: 8, sha256, url: "http://127.0.0.1:9/a.yaml" };
+  const lock = { repository: "https://example.com/x", commit: "1", files: [file] };
+  await writeFile(join(root, "releases.lock.json"), JSON.stringify(lock));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function unmet(): Promise<readonly string[]> {
+  const needs = await needsOfTests(environment, root);
+  return needs.filter(({ skip }) => skip).map(({ name, description }) => `${name}: ${description}`);
+}
+
+const recordings =
+  "recordings: recorded objects of upstream, which are not part of the project (../shared)";
+
+test("a checkout with nothing beside it lacks both, and says why", async () => {
+  environment["KNFLEET_RELEASES_PROBLEM"] = "a.yaml could not be downloaded";
+  expect(await unmet()).toEqual([
+    "release-files: Knative's release files, which could not be downloaded: a.yaml could not be downloaded",
+    recordings,
+  ]);
+});
+
+test("without `npm test` nothing was downloaded", async () => {
+  expect(await unmet()).toEqual([
+    expect.stringMatching(/files, which are not on this machine \(`npm run releases` downloads/u),
+    recordings,
+  ]);
+});
+
+test("a mirror serves, and stays served without it", async () => {
+  const mirror = join(folder, "mirror");
+  await mkdir(mirror);
+  await writeFile(join(mirror, "a.yaml"), "kind: A\n");
+  environment["KNFLEET_RELEASE_MIRROR"] = mirror;
+  expect(await unmet()).toEqual([recordings]);
+  delete environment["KNFLEET_RELEASE_MIRROR"];
+  expect(await unmet()).toEqual([recordings]);
+});
+
+test("a folder that was named as the mirror and is none ends the run", async () => {
+  environment["KNFLEET_RELEASE_MIRROR"] = folder;
+  await expect(unmet()).rejects.toMatchObject({ reason: "ReleaseNotFound" });
+});
+
+test("what stands beside the checkout serves", async () => {
+  await mkdir(join(folder, "shared/vectors/render"), { recursive: true });
+  await mkdir(join(folder, "shared/manifests"));
+  await writeFile(join(folder, "shared/manifests/a.yaml"), "kind: A\n");
+  expect(await unmet()).toEqual([]);
+});

@@ -1,0 +1,59 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { FleetError } from "../../api/errors.ts";
+import { ensureReleases } from "../../cmd/release-files.ts";
+
+/** What tests may need and a machine may lack, as a tag of Vitest. Tests with the tag are left out where `skip` is set. */
+export interface Need {
+  readonly name: string;
+  /** End of the sentence `3 tests need …`, which the count reporter prints. */
+  readonly description: string;
+  readonly skip: boolean;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const projectRoot = resolve(import.meta.dirname, "../..");
+
+/** Upstream's recorded objects, which are beside the checkout of the people who recorded them. */
+export const recordingsDir = resolve(projectRoot, "../shared");
+
+/**
+ * The needs of all tests, looked up once for a run. Nothing is downloaded: `npm test` has tried that, and says in KNFLEET_RELEASES_PROBLEM why
+ * it failed. Throws FleetError when KNFLEET_RELEASE_MIRROR names a folder that does not have the release files.
+ */
+export async function needsOfTests(environment: Environment, root = projectRoot): Promise<Need[]> {
+  const problem = await releasesProblem(environment, root);
+  return [
+    {
+      name: "release-files",
+      description: `Knative's release files, ${problem ?? "which are here"}`,
+      skip: problem !== undefined,
+    },
+    {
+      name: "recordings",
+      description: "recorded objects of upstream, which are not part of the project (../shared)",
+      skip: !existsSync(join(root, "../shared/vectors/render")),
+    },
+  ];
+}
+
+async function releasesProblem(
+  environment: Environment,
+  root: string,
+): Promise<string | undefined> {
+  try {
+    await ensureReleases({ environment, root, download: false }, AbortSignal.timeout(120_000));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof FleetError) || isSet(environment["KNFLEET_RELEASE_MIRROR"])) throw error;
+    const problem = environment["KNFLEET_RELEASES_PROBLEM"];
+    if (isSet(problem)) return `which could not be downloaded: ${problem}`;
+    return `which are not on this machine (\`npm run releases\` downloads them): ${error.message}`;
+  }
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== "";
+}
