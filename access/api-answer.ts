@@ -1,22 +1,18 @@
 import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { ApiError, type StatusCause } from "./api-error.ts";
+import { foreignAnswerError } from "./connection-failure.ts";
 import { foreignText } from "./foreign-text.ts";
 import { parseJson } from "./json.ts";
 import { retryAfterMs } from "./retry.ts";
 import type { TransportAnswer } from "./transport.ts";
 
-/** The JSON body of a success, parsed; ApiError for everything else. `request` is `VERB path` for messages. */
+/** The JSON body of a success, parsed; ApiError for an error, ConnectionError `standIn` for a body that is not JSON. `request` is `VERB path` for messages. */
 export function bodyOf(answer: TransportAnswer, request: string): unknown {
   if (answer.status < 200 || answer.status >= 300) throw apiErrorOf(answer, request);
   if (answer.text === "") return undefined;
   const body = isJson(answer.contentType) ? parsed(answer.text) : undefined;
-  if (body === undefined) {
-    throw new ApiError({
-      ...emptyError(answer, request),
-      message: "The server answered something that is not JSON",
-    });
-  }
+  if (body === undefined) throw foreignAnswerError(`${request} with something that is not JSON`);
   return body;
 }
 
@@ -86,7 +82,8 @@ export function isKubeObject(value: unknown): value is KubeObject {
   );
 }
 
-function isJson(contentType: string): boolean {
+/** Whether a content type says JSON. */
+export function isJson(contentType: string): boolean {
   return /^application\/json\b/i.test(contentType);
 }
 

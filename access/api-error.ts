@@ -59,7 +59,7 @@ export type ConnectionFailure =
   | "untrusted"
   | "closed"
   | "notAllowed"
-  /** Something else answers in its place; see stand-in.ts. */
+  /** Something else answers in its place: 404 for what is always there (stand-in.ts), or a body that is not what was asked for. */
   | "standIn"
   | "other";
 

@@ -22,6 +22,8 @@ const failures: Readonly<Record<string, ConnectionFailure>> = {
   UND_ERR_DESTROYED: "closed",
 };
 
+const elsewhere = "something else answers in its place";
+
 const sentences: Readonly<Record<ConnectionFailure, string>> = {
   refused: "refused the connection",
   timeout: "did not answer in time",
@@ -30,7 +32,7 @@ const sentences: Readonly<Record<ConnectionFailure, string>> = {
   untrusted: "shows a certificate that is not trusted",
   notAllowed: "is not where connections may go",
   closed: "cannot be used: the connection was closed",
-  standIn: "answered 404 as no API server does: something else answers in its place",
+  standIn: `answered as no API server does: ${elsewhere}`,
   other: "cannot be reached",
 };
 
@@ -47,9 +49,15 @@ export function connectionErrorOf(error: unknown, server: string): ConnectionErr
   return new ConnectionError(failure, `${server} ${sentences[failure]}${suffix}`, { cause: error });
 }
 
-/** The error for an answer that the server itself cannot have given. */
+/** The error for a 404 that the server itself cannot have given. */
 export function standInError(cause: unknown, server: string): ConnectionError {
-  return new ConnectionError("standIn", `${server} ${sentences.standIn}`, { cause });
+  const message = `${server} answered 404 as no API server does: ${elsewhere}`;
+  return new ConnectionError("standIn", message, { cause });
+}
+
+/** The error for an answer that is not what an API server says to such a request. `what` was answered, for example `no list of pods`. */
+export function foreignAnswerError(what: string): ConnectionError {
+  return new ConnectionError("standIn", `The server answered ${what}: ${elsewhere}`);
 }
 
 function failureOf(code: string, error: unknown): ConnectionFailure {

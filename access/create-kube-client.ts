@@ -1,4 +1,5 @@
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
+import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 import { bodyOf } from "./api-answer.ts";
@@ -203,7 +204,9 @@ function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection
       const verb = "deletecollection";
       const request = { method: "DELETE", path, verb, accept: metadataList, resource } as const;
       const deleted = await unlessNotFound(call({ ...request, body }, signal));
-      return deleted === undefined ? [] : listedObjects(deleted, resource).items;
+      // Servers of aggregated APIs may say only that it is done.
+      const isDone = deleted === undefined || (isRecord(deleted) && deleted["kind"] === "Status");
+      return isDone ? [] : listedObjects(deleted, resource).items;
     },
   };
 }

@@ -2,6 +2,7 @@ import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 import { isKubeObject } from "./api-answer.ts";
+import { foreignAnswerError } from "./connection-failure.ts";
 
 /** One page of a list. */
 export interface ListPage {
@@ -13,12 +14,12 @@ export interface ListPage {
 
 /**
  * An object out of an answer. Items of lists have no apiVersion and kind, metadata-only answers those of the envelope;
- * both get those of the resource. Throws a plain Error for something that is not an object.
+ * both get those of the resource. Throws ConnectionError `standIn` for something that is not an object.
  */
 export function storedObject(body: unknown, resource: ResourceType): KubeObject {
   const { apiVersion, kind } = resource;
   const object: unknown = isRecord(body) ? { ...body, apiVersion, kind } : body;
-  if (!isKubeObject(object)) throw new Error(`The server answered no ${kind}`);
+  if (!isKubeObject(object)) throw foreignAnswerError(`no ${kind}`);
   return object;
 }
 
@@ -35,11 +36,14 @@ export function remainsOf(body: unknown, resource: ResourceType): KubeObject | u
   return deletionTimestamp !== undefined && isHeld ? object : undefined;
 }
 
-/** A page out of the answer to a LIST or a collection DELETE; `items: null` is what an empty metadata list says. */
+/**
+ * A page out of the answer to a LIST or a collection DELETE; `items: null` is what an empty metadata list says. Throws ConnectionError `standIn`
+ * for something that is not a list.
+ */
 export function listedObjects(body: unknown, resource: ResourceType): ListPage {
-  const items = isRecord(body) ? (body["items"] ?? []) : undefined;
+  const items = isRecord(body) && Object.hasOwn(body, "items") ? (body["items"] ?? []) : undefined;
   if (!isRecord(body) || !Array.isArray(items)) {
-    throw new Error(`The server answered no list of ${resource.plural}`);
+    throw foreignAnswerError(`no list of ${resource.plural}`);
   }
   const metadata = isRecord(body["metadata"]) ? body["metadata"] : {};
   const { resourceVersion, continue: next } = metadata;

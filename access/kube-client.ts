@@ -73,7 +73,7 @@ export interface LogRef {
  * (connection errors, 429 and 503 with Retry-After), sends the current credential and refreshes it once on 401.
  *
  * Throws `ApiError` for an answer that is not a success, `ConnectionError` when the server cannot be reached or trusted, or
- * something else answers in its place (stand-in.ts), `FleetError` (`AccessProviderFailed`, `RemoteClusterStale`) when no
+ * something else answers in its place (stand-in.ts, kube-answer.ts), `FleetError` (`AccessProviderFailed`, `RemoteClusterStale`) when no
  * credential can be had or the connection was closed, `WriteRefusedError` when the request would change something and this
  * process may not. Not found is a value.
  */

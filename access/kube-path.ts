@@ -12,7 +12,7 @@ export function objectPath(ref: ObjectRef, subresource: string | undefined, quer
   if (resource.namespaced && namespace === "") {
     throw new Error(`${resource.kind} ${name} needs a namespace`);
   }
-  const path = `${resourcePath(resource, namespace)}/${encodeURIComponent(name)}`;
+  const path = `${resourcePath(resource, namespace)}/${segmentOf(name)}`;
   return withQuery(subresource === undefined ? path : `${path}/${subresource}`, query);
 }
 
@@ -30,8 +30,13 @@ function resourcePath(resource: ResourceType, namespace: string): string {
   const { apiVersion, plural, namespaced } = resource;
   const root = groupOf(apiVersion) === "" ? `/api/${apiVersion}` : `/apis/${apiVersion}`;
   return namespaced && namespace !== ""
-    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
+    ? `${root}/namespaces/${segmentOf(namespace)}/${plural}`
     : `${root}/${plural}`;
+}
+
+/** A name as part of a path. Names of roles have colons, which a path may have as they are, and a proxy that decodes a path twice refuses `%3A`. */
+function segmentOf(name: string): string {
+  return encodeURIComponent(name).replaceAll("%3A", ":");
 }
 
 function withQuery(path: string, query: Query): string {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
+import { isJson } from "./api-answer.ts";
 import { ConnectionError } from "./api-error.ts";
 import type { ClientCertificate } from "./connector.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
@@ -47,7 +48,7 @@ export const writeTimeoutMs = 40_000;
  * The way to one API server: the current credential on each request, one refresh and one repetition after 401, bounded
  * repetition of what may be repeated, and a connection of its own for each client certificate.
  *
- * Throws `ConnectionError`, `WriteRefusedError`, `FleetError` `AccessProviderFailed` (no credential, or code `CredentialRejected`), or the
+ * Throws `ConnectionError` (also for a 401 that is no Status, which comes from something in front of the server), `WriteRefusedError`, `FleetError` `AccessProviderFailed` (no credential, or code `CredentialRejected`), or the
  * reason of the signal. Every other answer is returned.
  */
 export class AuthorizedRequester implements Requester, AsyncDisposable {
@@ -57,6 +58,8 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
   /** Those of earlier certificates, on which something still runs. */
   readonly #draining = new Set<Transport>();
   #certificate: ClientCertificate | undefined;
+  /** A credential that was fresh when something in front of the server answered 401: a fresher one changes nothing. */
+  #inVain: Credential | undefined;
   #closed = false;
 
   constructor(options: RequesterOptions) {
@@ -138,7 +141,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     }
   }
 
-  async #authorized<Answer extends { readonly status: number; readonly text?: string }>(
+  async #authorized<Answer extends Answered>(
     request: TransportRequest,
     use: (transport: Transport, request: TransportRequest) => Promise<Answer>,
     signal: AbortSignal,
@@ -151,11 +154,16 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     const credential = await this.#credential(signal);
     const answer = await sent(credential);
     if (answer.status !== 401) return answer;
+    if (isForeign(answer) && credential === this.#inVain) throw this.#away();
     credentials.reject(credential);
     // 401 is answered before a request is looked at, so repeating it is safe.
     const fresh = await this.#credential(signal);
     const second = await sent(fresh);
     if (second.status !== 401) return second;
+    if (isForeign(second)) {
+      this.#inVain = fresh;
+      throw this.#away();
+    }
     credentials.reject(fresh);
     throw this.#rejected();
   }
@@ -178,6 +186,12 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     );
     this.#options.onTrouble?.(error);
     return error;
+  }
+
+  /** A frozen API server behind a proxy is an outage; the credential may be good. */
+  #away(): ConnectionError {
+    const message = `${this.server} answered 401, but not as an API server does: something in front of it does not reach it, or does not accept the credential`;
+    return new ConnectionError("other", message);
   }
 
   #transportFor({ certificate }: Credential): Transport {
@@ -203,6 +217,17 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     await transport.drain(writeTimeoutMs);
     this.#draining.delete(transport);
   }
+}
+
+interface Answered {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text?: string;
+}
+
+/** An API server refuses a credential with a Status, which is JSON. */
+function isForeign({ contentType }: Answered): boolean {
+  return !isJson(contentType);
 }
 
 function withHeaders(request: TransportRequest, credential: Credential): TransportRequest {

@@ -189,6 +189,7 @@ export const codes = [
   "CredentialRejected",
   "Forbidden",
   "Unreachable",
+  "NotKubernetes",
   "TLSUntrusted",
 ] as const;
 

@@ -59,7 +59,8 @@ function unreachable(error: ConnectionError, cluster: string): FleetError {
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
   // It happened in the middle of the work, so the cluster was reached.
-  return new FleetError("SpokeUnreachable", message, { code: "Unreachable", cause: error });
+  const code = error.failure === "standIn" ? "NotKubernetes" : "Unreachable";
+  return new FleetError("SpokeUnreachable", message, { code, cause: error });
 }
 
 function refused(error: ApiError, cluster: string): FleetError {

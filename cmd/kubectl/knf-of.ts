@@ -20,6 +20,7 @@ export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
   CredentialRejected: "KNF5001",
   Forbidden: "KNF5002",
   Unreachable: "KNF4009",
+  NotKubernetes: "KNF4015",
   TLSUntrusted: "KNF4010",
 };
 
@@ -74,6 +75,7 @@ const knfOnHub: Readonly<Partial<Record<Code | OwnReason, KnfCode>>> = {
   ServerError: "KNF1001",
   TLSUntrusted: "KNF1001",
   Unreachable: "KNF1001",
+  NotKubernetes: "KNF1001",
 };
 
 const onSpokes: Readonly<Partial<Record<string, KnfCode>>> = {

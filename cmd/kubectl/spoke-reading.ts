@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import { ApiError, ConnectionError, type ConnectionFailure } from "../../access/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Code } from "../../api/reasons.ts";
 import { ownReasons, type LiveReason } from "./own-reasons.ts";
@@ -48,7 +48,7 @@ export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
     return { kind: "unread", state, reason: error.code ?? error.reason, message: error.sentence };
   }
   if (error instanceof ConnectionError) {
-    const reason = error.failure === "untrusted" ? "TLSUntrusted" : "Unreachable";
+    const reason = codeOfFailure[error.failure] ?? "Unreachable";
     return { kind: "unread", state: "Unreachable", reason, message: error.message };
   }
   if (error instanceof ApiError) return unreadByAnswer(error);
@@ -59,8 +59,14 @@ export function unreadBecause(error: unknown, timeoutMs: number): UnreadSpoke {
   throw error;
 }
 
+const codeOfFailure: Readonly<Partial<Record<ConnectionFailure, Code>>> = {
+  untrusted: "TLSUntrusted",
+  standIn: "NotKubernetes",
+};
+
 const stateOfCode: Readonly<Record<string, UnreadSpoke["state"]>> = {
   Unreachable: "Unreachable",
+  NotKubernetes: "Unreachable",
   TLSUntrusted: "Unreachable",
   CredentialRejected: "Denied",
   Forbidden: "Denied",

@@ -114,12 +114,27 @@ describe("T-54: a spoke that lies", () => {
     expect(requests.length).toBeLessThan(12);
   });
 
-  test.each(["null", "[]", '"text"', '{"items":{}}', '{"items":[null]}', '{"items":[{}]}'])(
-    "with %s for a list is an error",
+  test.each([
+    ["null"],
+    ["{}"],
+    ["[]"],
+    ['"text"'],
+    ['{"items":{}}'],
+    ['{"items":[null]}'],
+    ['{"items":[{}]}'],
+    ["<html>"],
+  ])("with %s for a list is no Kubernetes server", async (body) => {
+    const { client } = await clientOf(() => ({ body }));
+    const work = client.list({ resource }, {}, signal);
+    await expect(work).rejects.toMatchObject({ name: "ConnectionError", failure: "standIn" });
+  });
+
+  test.each([["null"], ["{}"], ["[]"], ['{"metadata":{"name":"one"}}'], ["<html>"]])(
+    "with %s for an object is no Kubernetes server",
     async (body) => {
       const { client } = await clientOf(() => ({ body }));
-      const work = client.list({ resource }, {}, signal);
-      await expect(work).rejects.toThrow(/^The server answered no /);
+      const work = client.get(one, {}, signal);
+      await expect(work).rejects.toMatchObject({ name: "ConnectionError", failure: "standIn" });
     },
   );
 

@@ -208,6 +208,44 @@ describe("401", () => {
   });
 });
 
+describe("401 that is no Status", () => {
+  const unauthorized = { status: 401, headers: { "content-type": "text/plain" }, body: "no" };
+
+  test("again after a fresh credential is an outage, and costs no more credentials", async () => {
+    const api = await stub(() => unauthorized);
+    const { source, runs } = renewing();
+    const requester = requesterTo(api, source);
+    for (let round = 0; round < 5; round += 1) {
+      const error = await requester.send(get, signal).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ name: "ConnectionError", failure: "other" });
+      expect(String(error)).toContain(`${api.server} answered 401`);
+    }
+    expect(runs()).toBe(2);
+  });
+
+  test("ends with the outage, and the credential is used again", async () => {
+    let isAway = true;
+    const api = await stub(() => (isAway ? unauthorized : {}));
+    const { source, runs } = renewing();
+    const requester = requesterTo(api, source);
+    await expect(requester.send(get, signal)).rejects.toMatchObject({ failure: "other" });
+    isAway = false;
+    expect((await requester.send(get, signal)).status).toBe(200);
+    expect(runs()).toBe(2);
+  });
+
+  test("is told of a watch as well", async () => {
+    const api = await stub(() => unauthorized);
+    const requester = requesterTo(api, renewing().source);
+    await expect(requester.stream(get, 1_000, signal)).rejects.toMatchObject({ failure: "other" });
+  });
+
+  test("of a proxy that knows the fresh credential gets it", async () => {
+    const api = await stub((times) => (times === 1 ? unauthorized : {}));
+    expect((await requesterTo(api, renewing().source).send(get, signal)).status).toBe(200);
+  });
+});
+
 test("403 changes nothing (C08)", async () => {
   const api = await stub(() => ({ status: 403 }));
   expect((await requesterTo(api).send(get, signal)).status).toBe(403);

@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError } from "../../../access/api-error.ts";
+import { ApiError, ConnectionError, type ConnectionFailure } from "../../../access/api-error.ts";
 import { codeOf } from "../../../access/connection-failure.ts";
 import { scrubbed } from "../../../access/scrubbed.ts";
 import { FleetError } from "../../../api/errors.ts";
@@ -69,12 +69,17 @@ export function requestFinding(error: unknown, server: ServerCodes): Finding {
   if (error instanceof ApiError) return answerFinding(error, server);
   if (isLate(error)) return finding("error", server.unreachable, { message: "No answer in time" });
   if (error instanceof ConnectionError) {
-    const code = error.failure === "untrusted" ? "KNF4010" : server.unreachable;
+    const code = codeOfFailure[error.failure] ?? server.unreachable;
     const own = server.unreachable === "KNF1001" ? "KNF1001" : code;
     return finding("error", own, { message: error.message });
   }
   return finding("error", server.other, { message: sentenceOf(error) });
 }
+
+const codeOfFailure: Readonly<Partial<Record<ConnectionFailure, KnfCode>>> = {
+  untrusted: "KNF4010",
+  standIn: "KNF4015",
+};
 
 function answerFinding(error: ApiError, server: ServerCodes): Finding {
   const { status, message, request } = error;

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../access/api-error.ts";
+import { ApiError, ConnectionError } from "../../../access/api-error.ts";
 import { createKubeClient } from "../../../access/create-kube-client.ts";
 import type { Credential } from "../../../access/credential.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
@@ -78,10 +78,12 @@ export async function authenticate(
 
 function unanswered(error: unknown, server: string): HopResult<never> {
   // 404, or a success that is no JSON.
-  const isForeign = error instanceof ApiError && [200, 404].includes(error.status);
+  const status = error instanceof ApiError ? error.status : 200;
+  const isForeign =
+    status === 404 || (error instanceof ConnectionError && error.failure === "standIn");
   const found = isForeign
     ? finding("error", "KNF4015", {
-        message: `${server}/version is answered ${error.status}, and not as an API server does`,
+        message: `${server}/version is answered ${status}, and not as an API server does`,
       })
     : requestFinding(error, spokeServer);
   return { value: undefined, message: found.message, findings: [found] };

@@ -98,6 +98,7 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   CredentialRejected: "The API server answered 401.",
   Forbidden: "The API server answered 403; the message names the request.",
   Unreachable: "The API server could not be reached, or stopped to answer.",
+  NotKubernetes: "What answers in place of the API server is none.",
   TLSUntrusted: "The API server showed a certificate that is not trusted.",
 };
 
