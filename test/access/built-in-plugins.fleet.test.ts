@@ -16,7 +16,7 @@ import { useFleet } from "../fleet/use-fleet.ts";
 type Plugin = "secretreader" | "kubeconfig-secretreader";
 type Config = Readonly<Record<string, unknown>>;
 
-const fleet = useFleet({ spokes: 0, hub: { kwok: false } });
+const fleet = useFleet({ spokes: 0 });
 const namespace = "fleet-credentials";
 const identity = createAuthority("spoke").issue({ commonName: "reader", usage: "client" });
 const other = createAuthority("spoke").issue({ commonName: "other", usage: "client" });

@@ -26,7 +26,7 @@ import { portOf } from "../fleet/ports.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { apiServerOf, startSecondServer } from "./second-server.ts";
 
-const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }], hub: { kwok: false } });
+const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const resource = knownResource("v1", "ConfigMap");
 const fieldManager = "knfleet-test";
 

@@ -22,7 +22,7 @@ import { useFleet } from "../fleet/use-fleet.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { held, leakedSince } from "../support/held.ts";
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: [{ name: "spoke-1", kwok: false }] });
+const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const configMap = knownResource("v1", "ConfigMap");
 const apiVersion = "client.authentication.k8s.io/v1";
 const userAgent = "knfleet-life-test/0";

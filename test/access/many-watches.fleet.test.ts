@@ -5,7 +5,7 @@ import { Reflector } from "../../access/reflector.ts";
 import { knownResource } from "../../api/resources.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 
-const fleet = useFleet({ spokes: 0, hub: { kwok: false } });
+const fleet = useFleet({ spokes: 0 });
 const resource = knownResource("v1", "ConfigMap");
 const namespace = "default";
 

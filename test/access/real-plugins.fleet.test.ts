@@ -11,7 +11,7 @@ import { ensureBinaries } from "../fleet/binaries.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 
-const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }], hub: { kwok: false } });
+const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const userAgent = "knfleet-real-plugins-test/0";
 const rbac = "rbac.authorization.k8s.io";
 const apiVersion = "client.authentication.k8s.io/v1";

@@ -12,7 +12,7 @@ import { useFleet } from "../fleet/use-fleet.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { startTraceCollector } from "../support/trace-collector.ts";
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: [{ name: "spoke-1", kwok: false }] });
+const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 // In every place where a secret is: a token of the hub's, what a plugin prints, what it says when it fails.
 const canary = "kanarienvogel";
 const patience = { timeout: 60_000, interval: 200 };

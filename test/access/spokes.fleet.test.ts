@@ -13,7 +13,6 @@ import { knownResource } from "../../api/resources.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 
 const fleet = useFleet({
-  hub: { kwok: false },
   spokes: [
     { name: "spoke-1", kwok: false },
     { name: "spoke-2", kwok: false },

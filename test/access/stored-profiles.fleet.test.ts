@@ -24,7 +24,7 @@ import { startProxyStub } from "./proxy-stub.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: [{ name: "spoke-1", kwok: false }] });
+const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const userAgent = "knfleet-access-test/0";
 const patience = { timeout: 60_000, interval: 100 };
 const collection = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/fleet/clusterprofiles";

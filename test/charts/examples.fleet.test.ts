@@ -21,7 +21,7 @@ const docs = resolve(import.meta.dirname, "../../docs");
 const real = ["eu-1", "eu-2", "us-2"];
 const ten = ["eu-1", "eu-2", "us-1", "ap-1", "eu-3", "eu-4", "us-2", "us-3", "us-4", "ap-2"];
 const fleet = useFleet({
-  hub: { kwok: false, egress: true },
+  hub: { egress: true },
   spokes: real.map((name) => ({ name })),
 });
 const opened = new AsyncDisposableStack();

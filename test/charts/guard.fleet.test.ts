@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 600_000 });
 
 // The cluster plays a spoke without policies, whose hub is itself.
 const fleet = useFleet({
-  hub: { kwok: false, egress: true, apiServerFlags: ["--feature-gates=WatchList=false"] },
+  hub: { egress: true, apiServerFlags: ["--feature-gates=WatchList=false"] },
   spokes: 0,
 });
 const namespace = "guard-system";

@@ -39,7 +39,7 @@ vi.setConfig({ testTimeout: 600_000 });
 // Without nodes no kubelet plays along: what runs in a pod is what a test runs. Without WatchList both ways of following are needed,
 // `list` for API servers that do not have it.
 const fleet = useFleet({
-  hub: { kwok: false, egress: true, apiServerFlags: ["--feature-gates=WatchList=false"] },
+  hub: { egress: true, apiServerFlags: ["--feature-gates=WatchList=false"] },
   spokes: 1,
 });
 const namespace = "knfleet-system";

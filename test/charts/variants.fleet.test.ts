@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 600_000 });
 
 // On the hub pods become ready, so that something can be installed on it. Without WatchList both ways of following are needed.
 const fleet = useFleet({
-  hub: { egress: true, apiServerFlags: ["--feature-gates=WatchList=false"] },
+  hub: { kwok: true, egress: true, apiServerFlags: ["--feature-gates=WatchList=false"] },
   spokes: 1,
 });
 const patient = { timeoutMs: 90_000 };

@@ -12,7 +12,7 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const fleet = useFleet({ spokes: 0, hub: { kwok: false } });
+const fleet = useFleet({ spokes: 0 });
 
 /** With exactly the rights that docs/hub-role.yaml gives. */
 async function replica({ server }: Partial<Access> = {}): Promise<ControllerProcess> {

@@ -15,7 +15,7 @@ import {
 import { authority, serverIdentity } from "../access/loopback.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { useFleet } from "../fleet/use-fleet.ts";
+import { useSpokes } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { silentLog } from "../support/silent-log.ts";
 import {
@@ -27,10 +27,7 @@ import {
   type Installation,
 } from "./hand-made-installation.ts";
 
-const fleet = useFleet({
-  hub: { kwok: false },
-  spokes: [{ kwok: false, admissionWebhooks: true }],
-});
+const fleet = useSpokes([{ kwok: false, admissionWebhooks: true }]);
 const { signal } = new AbortController();
 const webhook = "deletes.example.com";
 

@@ -4,7 +4,7 @@ import type { HubConnection } from "../../access/hub.ts";
 import { componentUidLabel } from "../../api/anchor.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { finalize } from "../../controller/finalize.ts";
-import { useFleet } from "../fleet/use-fleet.ts";
+import { useSpokes } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { silentLog } from "../support/silent-log.ts";
 import {
@@ -17,7 +17,7 @@ import {
   type Installation,
 } from "./hand-made-installation.ts";
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 const priorities = { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass" };
 const { signal } = new AbortController();
 let spoke: HubConnection;

@@ -21,7 +21,7 @@ import {
   remoteTarget,
 } from "./hand-made-installation.ts";
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: [{ kwok: false }] });
+const fleet = useFleet({ spokes: [{ kwok: false }] });
 const { signal } = new AbortController();
 const rbac = "rbac.authorization.k8s.io/v1";
 let spoke: HubConnection;

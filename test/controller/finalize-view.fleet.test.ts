@@ -12,7 +12,7 @@ import type { Observation } from "../../controller/observe/observation.ts";
 import { observe } from "../../controller/observe/observe.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
-import { useFleet } from "../fleet/use-fleet.ts";
+import { useSpokes } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { silentLog } from "../support/silent-log.ts";
 import {
@@ -26,10 +26,7 @@ import {
   type Installation,
 } from "./hand-made-installation.ts";
 
-const fleet = useFleet({
-  hub: { kwok: false },
-  spokes: [{ kwok: false, admissionWebhooks: true }],
-});
+const fleet = useSpokes([{ kwok: false, admissionWebhooks: true }]);
 const { signal } = new AbortController();
 
 let admin: AdminClient;

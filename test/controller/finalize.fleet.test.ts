@@ -23,7 +23,6 @@ import {
 } from "./hand-made-installation.ts";
 
 const fleet = useFleet({
-  hub: { kwok: false },
   spokes: [{ kwok: false, admissionWebhooks: true }],
 });
 const { signal } = new AbortController();

@@ -28,7 +28,7 @@ import {
 import { anyReleaseDir } from "./release-dir.ts";
 
 // There are no pods behind the webhooks of a release, which upstream's operator would meet.
-const fleet = useFleet({ spokes: 1, hub: { admissionWebhooks: false } });
+const fleet = useFleet({ spokes: 1, hub: { admissionWebhooks: false, kwok: true } });
 const stack = new AsyncDisposableStack();
 const patience = { timeoutMs: 120_000 };
 

@@ -23,7 +23,7 @@ import {
 import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: 2 }, ["--log-level=debug"]);
+const scene = useScene({ spokes: 2, hub: { kwok: true } }, ["--log-level=debug"]);
 const policyBindings = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingAdmissionPolicyBinding",

@@ -25,7 +25,7 @@ import { anyReleaseDir } from "./release-dir.ts";
 import { guardWritesTo, requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: 2 });
+const scene = useScene({ spokes: 2, hub: { kwok: true } });
 
 async function renderedOf(kind: ComponentKind): Promise<readonly Manifest[]> {
   const releases = await openReleases(await anyReleaseDir());

@@ -18,7 +18,7 @@ import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
 import { guardWritesTo, requestsTo, writesTo } from "./requests.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
-const fleet = useFleet({ spokes: 2, hub: { kwok: false } });
+const fleet = useFleet({ spokes: 2 });
 const replica = { name: "many" };
 let start: (flags?: readonly string[], providerFile?: string) => Promise<ControllerProcess>;
 

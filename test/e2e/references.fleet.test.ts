@@ -15,7 +15,7 @@ import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
 import { writesTo } from "./requests.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
-const fleet = useFleet({ spokes: [{ admissionWebhooks: false }], hub: { kwok: false } });
+const fleet = useFleet({ spokes: [{ admissionWebhooks: false }] });
 const kind = "KnativeEventing";
 const team = "team-a";
 const profile = { namespace: "fleet", name: "shared" };

@@ -12,7 +12,7 @@ import { type ControllerProcess, startControllerProcess } from "../support/contr
 import { builtInProviderFile, type Replica, replicaKubeconfig } from "./built-in-access.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
-const fleet = useFleet({ spokes: [{ admissionWebhooks: false }], hub: { kwok: false } });
+const fleet = useFleet({ spokes: [{ admissionWebhooks: false }] });
 const writing = ["create", "update", "patch", "delete", "deletecollection"];
 const objects = 120;
 const slowRttMs = 300;

@@ -13,7 +13,6 @@ import { writeThinRelease } from "./thin-release.ts";
 
 const fleet = useFleet({
   spokes: [{ admissionWebhooks: false, kwok: false }],
-  hub: { kwok: false },
 });
 const userAgent = /^knfleet-controller/;
 

@@ -15,7 +15,7 @@ import { waitFor } from "./wait-for.ts";
 
 describe("a fleet", () => {
   test("leaves no process and no file behind", async () => {
-    const fleet = await startFleet({ spokes: 1 });
+    const fleet = await startFleet({ spokes: 1, hub: { kwok: true } });
     const pids = [...fleet.hub.pids, ...fleet.spoke(0).pids];
     fleet.spoke(0).pause();
     expect(pids).toHaveLength(10);
@@ -37,7 +37,11 @@ describe("a fleet", () => {
 
   test("says when a server ends by itself, and starts it again", async () => {
     const lines: string[] = [];
-    await using fleet = await startFleet({ spokes: 0, log: (line) => lines.push(line) });
+    await using fleet = await startFleet({
+      spokes: 0,
+      hub: { kwok: true },
+      log: (line) => lines.push(line),
+    });
     const before = fleet.hub.pids;
     process.kill(before.at(-1) ?? 0, "SIGKILL");
     const line = await waitFor("a line about it", () =>

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
 import { valueAt } from "./json-record.ts";
-import { useFleet } from "./use-fleet.ts";
+import { useSpokes } from "./use-fleet.ts";
 import { waitFor } from "./wait-for.ts";
 
-const fleet = useFleet({ spokes: [{ kubernetes: "1.35", name: "older" }] });
+const fleet = useSpokes([{ kubernetes: "1.35", name: "older" }]);
 
 test("a spoke of the older minor runs that version and makes a Deployment available", async () => {
   const { admin } = fleet().spoke("older");

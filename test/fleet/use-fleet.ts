@@ -1,23 +1,36 @@
 import { afterAll, afterEach, beforeAll } from "vitest";
 
-import { startFleet, type Fleet, type FleetOptions } from "./fleet.ts";
+import { startFleet, startSpokes, type Fleet, type FleetOptions, type Spokes } from "./fleet.ts";
 
 /**
  * One fleet for all tests of a file: started before the first, stopped after the last; its folder is kept and printed
  * when a test failed. Returns a function that gives the fleet inside of tests and hooks.
  */
 export function useFleet(options: FleetOptions = {}): () => Fleet {
-  let fleet: Fleet | undefined;
+  return useStarted(() => startFleet({ log: printLine, ...options }));
+}
+
+/** The same without a hub, for tests that need no more than clusters. */
+export function useSpokes(spokes: FleetOptions["spokes"] = 1): () => Spokes {
+  return useStarted(() => startSpokes({ log: printLine, spokes }));
+}
+
+function useStarted<Started extends Spokes>(start: () => Promise<Started>): () => Started {
+  let started: Started | undefined;
   // Generous, because a first start may have to build the programs; `npm test` builds them before.
   beforeAll(async () => {
-    fleet = await startFleet({ log: (line) => console.error(line), ...options });
+    started = await start();
   }, 1_800_000);
   afterEach(({ task }) => {
-    if (task.result?.state === "fail") fleet?.keep();
+    if (task.result?.state === "fail") started?.keep();
   });
-  afterAll(async () => fleet?.[Symbol.asyncDispose]());
+  afterAll(async () => started?.[Symbol.asyncDispose]());
   return () => {
-    if (fleet === undefined) throw new Error("The fleet exists only in tests and hooks");
-    return fleet;
+    if (started === undefined) throw new Error("The fleet exists only in tests and hooks");
+    return started;
   };
+}
+
+function printLine(line: string): void {
+  console.error(line);
 }

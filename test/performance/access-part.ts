@@ -31,7 +31,6 @@ const userAgent = "knfleet-bench/0";
 /** Starts a hub and one spoke that 200 ClusterProfiles lead to, and measures. */
 export async function measureAccess(say: (line: string) => void): Promise<AccessResult> {
   await using fleet = await startFleet({
-    hub: { kwok: false },
     spokes: [{ name: "spoke-1", kwok: false }],
     log: say,
   });

@@ -46,7 +46,6 @@ export async function measureCli(say: (line: string) => void): Promise<CliResult
   await using dist = await buildDist();
   const helpCpuMs = await helpCpu(dist);
   await using fleet = await startFleet({
-    hub: { kwok: false },
     spokes: [{ name: "spoke-1", kwok: false }],
     log: say,
   });

@@ -67,7 +67,6 @@ export async function measureFleetOfTen(
   // Nodes would take the processors that API servers need; what is measured ends before pods begin.
   const plain = { kwok: false, rttMs };
   await using fleet = await startFleet({
-    hub: { kwok: false },
     spokes: Array.from({ length: spokes }, () => plain),
     log: say,
   });

@@ -40,7 +40,7 @@ export async function measureMemory(
   runs: number,
   say: (line: string) => void,
 ): Promise<MemoryResult> {
-  await using fleet = await startFleet({ hub: { kwok: false }, spokes: allSpokes, log: say });
+  await using fleet = await startFleet({ spokes: allSpokes, log: say });
   const profiles: Profile[] = [];
   for (const spoke of fleet.spokes) {
     profiles.push(await fleet.addProfile(spoke, { plugin: "kubeconfig-secretreader" }));

@@ -42,7 +42,7 @@ export async function measureWebhook(
   say: (line: string) => void,
 ): Promise<WebhookResult> {
   await using fleet = await startFleet({
-    hub: { kwok: false, egress: true },
+    hub: { egress: true },
     spokes: 0,
     log: say,
   });

@@ -8,7 +8,7 @@ import { startBalancer } from "../performance/webhook-balancer.ts";
 import { WebhookProcess } from "../support/webhook-process.ts";
 import { askForAnchor, controllerUser, installWebhook, names } from "./guarded-hub.ts";
 
-const fleet = useFleet({ hub: { kwok: false, egress: true }, spokes: 0 });
+const fleet = useFleet({ hub: { egress: true }, spokes: 0 });
 const workers = 8;
 const calmMs = 5_000;
 

@@ -8,7 +8,7 @@ import { isUpstreams } from "../../../controller/apply/take-over.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { differencesOf, dumpOfComponent } from "../../support/spoke-dump.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";
@@ -18,7 +18,7 @@ import { lastApplied, UpstreamOperator } from "./upstream-operator.ts";
 const version = "1.23.0";
 const kourier = { version, ingress: { kourier: { enabled: true } } };
 
-const fleet = useFleet({ spokes: [{ kwok: false }, { kwok: false }] });
+const fleet = useSpokes([{ kwok: false }, { kwok: false }]);
 
 /** What a rollout would change. */
 interface Rollout {

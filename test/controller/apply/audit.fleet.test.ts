@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 
 import { identityOf } from "../../../api/kubernetes.ts";
 import type { AnchorGate } from "../../../controller/apply/install-work.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
 import { writtenTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 const group = "admissionregistration.k8s.io/v1";
 const policy = { apiVersion: group, kind: "ValidatingAdmissionPolicy", name: "audited" };
 const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };

@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { keyOf, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../../api/schema/component-spec.ts";
 import { valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { openInstaller, serving } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
 import { writtenTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 const namespace = "knative-serving";
 const apps = (name: string): ObjectKey => ({

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 
 import { componentUidLabel } from "../../../api/anchor.ts";
 import { keyOf } from "../../../api/kubernetes.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 test("who replaces a whole object by one without our label is named, too", async () => {
   const spoke = fleet().spoke(0);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type Manifest } from "../../../api/kubernetes.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import { finalize } from "../../../controller/finalize.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing, type Installer, openInstaller } from "./installer.ts";
@@ -11,7 +11,7 @@ import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
 import { sentTo, writtenTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 /** A kind that somebody else brought to the cluster: cluster-scoped, and with a plural that nobody would guess. */
 function definitionOf(kind: string, scope: "Cluster" | "Namespaced"): Manifest {

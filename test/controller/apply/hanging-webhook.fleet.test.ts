@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { finalize } from "../../../controller/finalize.ts";
 import { authority, stub } from "../../access/loopback.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf, workload } from "./small-set.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false, admissionWebhooks: true }] });
+const fleet = useSpokes([{ kwok: false, admissionWebhooks: true }]);
 const namespace = "hanging";
 
 interface Hanging {

@@ -7,7 +7,7 @@ import { Awaiting } from "../../../controller/awaiting.ts";
 import { finalize } from "../../../controller/finalize.ts";
 import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/in-use.ts";
 import { conditionOf, valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { definitionOf } from "../hand-made-installation.ts";
@@ -18,7 +18,7 @@ import { writtenTo } from "./spoke-view.ts";
 
 /** A cluster that asks for a right to owners' finalizers before it lets anything be owned in a way that blocks their deletion. */
 const apiServerFlags = ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"];
-const fleet = useFleet({ spokes: [{ kwok: false, apiServerFlags }] });
+const fleet = useSpokes([{ kwok: false, apiServerFlags }]);
 
 function configMap(namespace: string, name: string, fields: object = {}): Manifest {
   return manifestOf(`v1 ConfigMap ${namespace}/${name}`, { data: { a: "1" }, ...fields });

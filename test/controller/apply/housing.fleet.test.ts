@@ -4,14 +4,14 @@ import { anchorAnnotations } from "../../../api/anchor.ts";
 import { type KubeObject, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { rootKeyOf } from "../../../controller/apply/root-object.ts";
 import { systemClock } from "../../../controller/clock.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
 import { sentTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 const uid = "0f7d9a52-0000-4000-8000-000000000011";
 

@@ -7,14 +7,14 @@ import { applyRequests } from "../../../controller/apply/apply-requests.ts";
 import { prepare } from "../../../controller/apply/prepare.ts";
 import { finalize } from "../../../controller/finalize.ts";
 import { valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf, workload } from "./small-set.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 function bindingTo(namespace: string, role: string): Manifest {
   const apiGroup = "rbac.authorization.k8s.io";

@@ -7,14 +7,14 @@ import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
 import { ensureTwin, twinKeyOf } from "../../../controller/guard/twin.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
 import { valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";
 import { liveObjects, outlives, sentTo, writtenTo } from "./spoke-view.ts";
 
 const version = "1.23.0";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 function ownersOf({ metadata }: KubeObject): readonly string[] | undefined {
   return metadata.ownerReferences?.map(({ uid }) => uid);

@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { finalize } from "../../../controller/finalize.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing, openInstaller } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 const kind = "NetworkAttachmentDefinition";
 const apiVersion = "k8s.cni.cncf.io/v1";
 const plural = "network-attachment-definitions";

@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import { anchorNameOf } from "../../../api/anchor.ts";
 import type { Component, KnativeEventing } from "../../../api/component.ts";
 import { releaseNamespaces } from "../../../controller/guard/namespace-label.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf } from "./small-set.ts";
 import { sentTo, writtenTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 const uid = "0f7d9a52-0000-4000-8000-000000000001";
 

@@ -4,7 +4,7 @@ import { keyOf } from "../../../api/kubernetes.ts";
 import { rootKeyOf } from "../../../controller/apply/root-object.ts";
 import { fleetErrorOf } from "../../../controller/failure.ts";
 import { finalize } from "../../../controller/finalize.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { definitionOf } from "../hand-made-installation.ts";
@@ -12,7 +12,7 @@ import { eventing, type Installer, openInstaller, userAgent } from "./installer.
 import { manifestOf } from "./prepared.ts";
 import { renderedOf, workload } from "./small-set.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 async function removed({ component, target }: Installer): Promise<void> {
   await finalize({ component, target }, { log: silentLog }, AbortSignal.timeout(60_000));

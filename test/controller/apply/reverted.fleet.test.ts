@@ -6,7 +6,7 @@ import type { KubeClient } from "../../../access/kube-client.ts";
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import type { Rendered } from "../../../controller/render/rendered.ts";
 import { valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { type Death, dyingClient } from "./dying-client.ts";
 import { eventing, type Installer, openInstaller } from "./installer.ts";
@@ -14,7 +14,7 @@ import { manifestOf } from "./prepared.ts";
 import { renderedOf, serviceOf } from "./small-set.ts";
 import { writtenTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 /** A set of which only one value of one object differs from level to level. */
 function logging(namespace: string, level: string): Rendered {

@@ -6,7 +6,7 @@ import { readRoot } from "../../../controller/apply/anchor.ts";
 import type { ChangeSet } from "../../../controller/apply/change-set.ts";
 import { rootKeyOf } from "../../../controller/apply/root-object.ts";
 import { finalize } from "../../../controller/finalize.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing, type Installer, openInstaller, serving } from "./installer.ts";
@@ -14,7 +14,7 @@ import { manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
 import { writtenTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 const config = ({ target }: Installer): Manifest =>
   manifestOf(`v1 ConfigMap ${target.namespace}/own`);

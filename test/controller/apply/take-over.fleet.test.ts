@@ -5,13 +5,13 @@ import { keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.
 import { readRoot } from "../../../controller/apply/anchor.ts";
 import { AdminError } from "../../fleet/admin-client.ts";
 import { isRecord, valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, type Installer, openInstaller } from "./installer.ts";
 import { port, probe, renderedOf, serviceOf, variable, workload } from "./small-set.ts";
 import { sentTo } from "./spoke-view.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 
 interface Changeable {
   metadata: { labels?: Record<string, string>; ownerReferences?: object[] };

@@ -8,7 +8,7 @@ import { finalize } from "../../../controller/finalize.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { dumpOfCluster } from "../../support/spoke-dump.ts";
@@ -16,7 +16,7 @@ import { eventing, type Installer, openInstaller, serving } from "./installer.ts
 import { writtenTo } from "./spoke-view.ts";
 import { UpstreamOperator } from "./upstream-operator.ts";
 
-const fleet = useFleet({ spokes: [{ kwok: false, admissionWebhooks: true }] });
+const fleet = useSpokes([{ kwok: false, admissionWebhooks: true }]);
 
 const configuration = {
   apiVersion: "admissionregistration.k8s.io/v1",

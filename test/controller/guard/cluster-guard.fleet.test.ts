@@ -17,7 +17,7 @@ import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { connectAs, eventing } from "../hand-made-installation.ts";
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: [{ kwok: false }] });
+const fleet = useFleet({ spokes: [{ kwok: false }] });
 const { signal } = new AbortController();
 const apiVersion = "admissionregistration.k8s.io/v1";
 const hubs = { a: "aaaaaaaa-0000", b: "bbbbbbbb-0000", c: "cccccccc-0000" };

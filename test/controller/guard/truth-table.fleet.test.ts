@@ -5,7 +5,7 @@ import type { GuardOwner } from "../../../api/guard/guard-request.ts";
 import { guardPolicyOf } from "../../../controller/guard/policy.ts";
 import type { Cluster, KubernetesMinor } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { type GuardStage, openGuardStage } from "./guard-stage.ts";
 import { startGuardWebhook } from "./guard-webhook.ts";
@@ -37,7 +37,7 @@ test("the truth table has all rows of anchor-guard.md 4", () => {
 });
 
 describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernetes %s", (minor) => {
-  const fleet = useFleet({ spokes: [{ kubernetes: minor, kwok: false }] });
+  const fleet = useSpokes([{ kubernetes: minor, kwok: false }]);
   let stage: GuardStage;
 
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
 });
 
 describe("the webhook at /validate/anchor", () => {
-  const fleet = useFleet({ spokes: [{ kwok: false, admissionWebhooks: true }] });
+  const fleet = useSpokes([{ kwok: false, admissionWebhooks: true }]);
   let stage: GuardStage;
   let webhook: AsyncDisposable;
 

@@ -9,12 +9,12 @@ import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { HubUsers } from "../../../controller/guard/hub-users.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { portOf } from "../../fleet/ports.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing, userAgent } from "../hand-made-installation.ts";
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: [{ kwok: false }] });
+const fleet = useSpokes([{ kwok: false }]);
 const { signal } = new AbortController();
 
 /** Gives new connections to the servers in turn, as a load balancer does. */

@@ -8,7 +8,7 @@ import { observe } from "../../../controller/observe/observe.ts";
 import { readinessOf } from "../../../controller/observe/readiness.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
-import { useFleet } from "../../fleet/use-fleet.ts";
+import { useSpokes } from "../../fleet/use-fleet.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import {
   connectAs,
@@ -19,7 +19,7 @@ import {
   type Installation,
 } from "../hand-made-installation.ts";
 
-const fleet = useFleet({ hub: { kwok: false }, spokes: 1 });
+const fleet = useSpokes(1);
 const { signal } = new AbortController();
 
 const images: ResourceType = {

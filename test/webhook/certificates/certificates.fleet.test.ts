@@ -20,7 +20,7 @@ import {
   trustedOn,
 } from "../guarded-hub.ts";
 
-const fleet = useFleet({ hub: { kwok: false, egress: true }, spokes: 0 });
+const fleet = useFleet({ hub: { egress: true }, spokes: 0 });
 const secret = { apiVersion: "v1", kind: "Secret", namespace: names.namespace, name: names.secret };
 const day = 86_400_000;
 let hub: Cluster;

@@ -24,7 +24,7 @@ import { pluginFaults } from "./plugin-faults.ts";
 import { spokeFaults, victims } from "./spoke-faults.ts";
 import { withEntry } from "./ways-in.ts";
 
-const fleet = useFleet({ spokes: 1 });
+const fleet = useFleet({ spokes: 1, hub: { kwok: true } });
 let world: World;
 beforeAll(async () => {
   world = await worldOf(fleet(), ["healthy", ...victims]);
