@@ -157,8 +157,9 @@ class Requests implements EngineRequests {
       if (patch === undefined) return this.#without(object, ordered, live);
       try {
         const options = { fieldManager, metadataOnly: true };
-        const released = await client.patch(refOf(object), patch, options, signal);
-        return this.#without(object, ordered, released);
+        const { metadata } = await client.patch(refOf(object), patch, options, signal);
+        // The patch meets the version that was read, and changes nothing but who owns what.
+        return this.#without(object, ordered, { ...live, metadata });
       } catch (error) {
         // Sent all the same, the apply would reset what is still ours, and take what is another's by now.
         if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;

@@ -45,7 +45,7 @@ export const scalePath = ["f:spec", "f:replicas"];
 
 /** Steps to the fields of the PingSource adapter that its controller keeps, as far as a set has them. */
 function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
-  const containers = ["f:spec", "f:template", "f:spec", "f:containers"];
+  const containers = containersPath.map((field) => `f:${field}`);
   const variables = stepsAt(set, containers).flatMap((container) =>
     stepsAt(set, [...containers, container, "f:env"])
       .filter((item) => handedOverVariable.test(nameOfItem(item)))
@@ -80,7 +80,7 @@ function nameOfItem(step: string): string {
 
 /**
  * The manifest without those fields that somebody else has written since: sending them would undo that write, and leaving out one that is
- * still ours would remove it. `live` is what is on the cluster, with its managedFields.
+ * still ours would remove it. `live` is the whole object on the cluster, with its managedFields; of webhook configurations its metadata is enough.
  */
 export function withoutHandedOver(manifest: Manifest, live: Manifest, manager: string): Manifest {
   const entry = ownEntry(live, manager);
@@ -90,7 +90,7 @@ export function withoutHandedOver(manifest: Manifest, live: Manifest, manager: s
     const theirs = others.map(({ fieldsV1 = {} }) => fieldsV1).reduce(unionOfFields, {});
     return withOwnSelectors(manifest, owned, theirs);
   }
-  return isPingSourceAdapter(manifest) ? withOwnScale(manifest, owned) : manifest;
+  return isPingSourceAdapter(manifest) ? withOwnScale(manifest, owned, live) : manifest;
 }
 
 const selectors = ["namespaceSelector", "objectSelector"];
@@ -109,37 +109,72 @@ function withOwnSelectors(manifest: Manifest, owned: unknown, theirs: unknown): 
 
 const handedOverVariable = /^(?:K_[A-Z_]+|SYSTEM_NAMESPACE|NAMESPACE)$/;
 
-function withOwnScale(manifest: Manifest, owned: unknown): Manifest {
+/** The PingSource controller writes all variables anew and leaves this one out, though every release has it. */
+const droppedVariable = "POD_NAME";
+
+const containersPath = ["spec", "template", "spec", "containers"];
+
+function withOwnScale(manifest: Manifest, owned: unknown, live: Manifest): Manifest {
   const scaled = changeField(manifest, ["spec"], (spec) =>
     keeping(
       spec,
       (field) => field !== "replicas" || at(owned, ["f:spec", "f:replicas"]) !== undefined,
     ),
   );
-  const containers = ["spec", "template", "spec", "containers"];
-  return changeField(scaled, [...containers, "*"], (container) => {
-    const own = at(owned, [
-      ...containers.map((field) => `f:${field}`),
+  return changeField(scaled, [...containersPath, "*"], (container) => {
+    if (!isRecord(container)) return container;
+    const fields = at(owned, [
+      ...containersPath.map((field) => `f:${field}`),
       itemKey(container),
       "f:env",
     ]);
-    if (!isRecord(container) || !Array.isArray(container["env"])) return container;
-    const variables: readonly unknown[] = container["env"];
-    return { ...container, env: variables.map((variable) => ownVariable(variable, own)) };
+    const names = variablesOf(containerIn(live, container["name"])).map(nameOf);
+    const variables = variablesOf(container);
+    const isTaken = variables.some(
+      (variable) => names.includes(nameOf(variable)) && isOfController(variable, fields),
+    );
+    if (variables.length === 0 || !isTaken) return container;
+    // A variable that the controller left out would come back, and with it new pods, after each of its writes.
+    const kept = variables.filter(
+      (variable) => names.includes(nameOf(variable)) || !isListed(variable),
+    );
+    // The name stays ours whoever writes the value; to leave it out would remove the variable.
+    const env = kept.map((variable) =>
+      isOfController(variable, fields) ? { name: nameOf(variable) } : variable,
+    );
+    return { ...container, env };
   });
 }
 
-function ownVariable(variable: unknown, own: unknown): unknown {
-  if (!isRecord(variable) || !handedOverVariable.test(String(variable["name"]))) return variable;
-  const fields = at(own, [itemKey(variable)]);
-  const isOwn = ["f:value", "f:valueFrom"].some((field) => at(fields, [field]) !== undefined);
-  // The name stays ours whoever writes the value; to leave it out would remove the variable.
-  return isOwn ? variable : { name: variable["name"] };
+function isListed(variable: unknown): boolean {
+  const name = String(nameOf(variable));
+  return handedOverVariable.test(name) || name === droppedVariable;
+}
+
+/** Whether the value of a variable is the controller's: `fields` are ours of all variables of its container. */
+function isOfController(variable: unknown, fields: unknown): boolean {
+  if (!handedOverVariable.test(String(nameOf(variable)))) return false;
+  const own = at(fields, [itemKey(variable)]);
+  return ["f:value", "f:valueFrom"].every((field) => at(own, [field]) === undefined);
+}
+
+/** A container of the pods of a workload. */
+export function containerIn(workload: Manifest, name: unknown): unknown {
+  const containers = at(workload, containersPath);
+  return Array.isArray(containers) ? containers.find((one) => nameOf(one) === name) : undefined;
+}
+
+export function variablesOf(container: unknown): readonly unknown[] {
+  return isRecord(container) && Array.isArray(container["env"]) ? container["env"] : [];
+}
+
+export function nameOf(item: unknown): unknown {
+  return isRecord(item) ? item["name"] : undefined;
 }
 
 // How fieldsV1 names an item of a list whose key is the name.
 function itemKey(item: unknown): string {
-  return `k:${JSON.stringify({ name: isRecord(item) ? item["name"] : undefined })}`;
+  return `k:${JSON.stringify({ name: nameOf(item) })}`;
 }
 
 function at(fields: unknown, path: readonly string[]): unknown {

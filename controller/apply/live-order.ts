@@ -1,7 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { changeField } from "../render/fields.ts";
-import { isPingSourceAdapter } from "./hand-over.ts";
+import { containerIn, isPingSourceAdapter, nameOf, variablesOf } from "./hand-over.ts";
 
 const containers = ["spec", "template", "spec", "containers", "*"];
 
@@ -11,13 +11,8 @@ const containers = ["spec", "template", "spec", "containers", "*"];
  */
 export function inLiveOrder(manifest: Manifest, live: Manifest): Manifest {
   if (!isPingSourceAdapter(manifest)) return manifest;
-  const orders = new Map<unknown, readonly unknown[]>();
-  changeField(live, containers, (container) => {
-    orders.set(nameOf(container), variablesOf(container).map(nameOf));
-    return container;
-  });
   return changeField(manifest, containers, (container) => {
-    const order = orders.get(nameOf(container)) ?? [];
+    const order = variablesOf(containerIn(live, nameOf(container))).map(nameOf);
     const variables = variablesOf(container);
     if (!isRecord(container) || variables.length === 0) return container;
     const placeOf = (variable: unknown): number => {
@@ -26,12 +21,4 @@ export function inLiveOrder(manifest: Manifest, live: Manifest): Manifest {
     };
     return { ...container, env: variables.toSorted((a, b) => placeOf(a) - placeOf(b)) };
   });
-}
-
-function variablesOf(container: unknown): readonly unknown[] {
-  return isRecord(container) && Array.isArray(container["env"]) ? container["env"] : [];
-}
-
-function nameOf(item: unknown): unknown {
-  return isRecord(item) ? item["name"] : undefined;
 }

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import type { JsonObject, Manifest } from "../../../api/kubernetes.ts";
 import { isHandedOver, withoutHandedOver } from "../../../controller/apply/hand-over.ts";
+import { changeField } from "../../../controller/render/fields.ts";
+import { valueAt } from "../../fleet/json-record.ts";
 import { manifestOf } from "./prepared.ts";
 
 const manager = "knfleet-hub-a";
@@ -42,6 +44,17 @@ function environmentOwning(variable: JsonObject): JsonObject {
   return { "f:template": { "f:spec": { "f:containers": containers } } };
 }
 
+/** The adapter on a cluster with these variables, of which fields are ours. */
+function running(names: readonly string[], fieldsV1: JsonObject): Manifest {
+  const env = names.map((name) => ({ name, value: "theirs" }));
+  const template = { spec: { containers: [{ name: "dispatcher", env }] } };
+  return { ...owning({ "f:spec": fieldsV1 }), spec: { template } };
+}
+
+function variablesIn(manifest: Manifest): unknown {
+  return valueAt(manifest, "spec", "template", "spec", "containers", 0, "env");
+}
+
 function withSelectors(...names: string[]): JsonObject {
   const fields = Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
   return { "f:webhooks": { 'k:{"name":"a.b"}': fields } };
@@ -80,25 +93,50 @@ describe("what is sent of a webhook configuration", () => {
 });
 
 describe("what is sent of the PingSource adapter", () => {
+  const names = ["K_SINK_TIMEOUT", "POD_NAME"];
+
   test("is everything while it is ours", () => {
-    const fields = { "f:spec": { "f:replicas": {}, ...environmentOwning({ "f:value": {} }) } };
-    expect(withoutHandedOver(adapter, owning(fields), manager)).toEqual(adapter);
+    const fields = { "f:replicas": {}, ...environmentOwning({ "f:value": {} }) };
+    expect(withoutHandedOver(adapter, running(names, fields), manager)).toEqual(adapter);
   });
 
-  test("leaves scale and values to who has written them, and keeps the variables' names", () => {
-    const fields = { "f:spec": environmentOwning({ ".": {}, "f:name": {} }) };
-    expect(withoutHandedOver(adapter, owning(fields), manager)["spec"]).toEqual({
-      paused: false,
-      template: {
-        spec: {
-          containers: [
-            {
-              name: "dispatcher",
-              env: [{ name: "K_SINK_TIMEOUT" }, { name: "POD_NAME", value: "p" }],
-            },
-          ],
-        },
-      },
-    });
+  test("leaves scale and values to the controller, and keeps the names of variables", () => {
+    const live = running(names, environmentOwning({ ".": {}, "f:name": {} }));
+    const sent = withoutHandedOver(adapter, live, manager);
+    expect(sent["spec"]).not.toHaveProperty("replicas");
+    expect(variablesIn(sent)).toEqual([
+      { name: "K_SINK_TIMEOUT" },
+      { name: "POD_NAME", value: "p" },
+    ]);
+  });
+
+  test("has no listed variable that the controller left out", () => {
+    const live = running(["K_SINK_TIMEOUT"], environmentOwning({ ".": {}, "f:name": {} }));
+    expect(variablesIn(withoutHandedOver(adapter, live, manager))).toEqual([
+      { name: "K_SINK_TIMEOUT" },
+    ]);
+  });
+
+  test("has a variable of somebody's own that the controller left out", () => {
+    const own = { name: "HTTP_PROXY", value: "http://proxy" };
+    const changed = changeField(
+      adapter,
+      ["spec", "template", "spec", "containers", "*"],
+      (container) => ({
+        ...Object(container),
+        env: [{ name: "K_SINK_TIMEOUT", value: "-1" }, own],
+      }),
+    );
+    const live = running(["K_SINK_TIMEOUT"], environmentOwning({ ".": {}, "f:name": {} }));
+    expect(variablesIn(withoutHandedOver(changed, live, manager))).toEqual([
+      { name: "K_SINK_TIMEOUT" },
+      own,
+    ]);
+  });
+
+  test("has a listed variable that is gone while all values are ours", () => {
+    const fields = environmentOwning({ "f:value": {} });
+    const live = running(["K_SINK_TIMEOUT"], fields);
+    expect(variablesIn(withoutHandedOver(adapter, live, manager))).toEqual(variablesIn(adapter));
   });
 });

@@ -6,7 +6,6 @@ import { readRoot } from "../../../controller/apply/anchor.ts";
 import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
 import { ensureTwin, twinKeyOf } from "../../../controller/guard/twin.ts";
 import type { Rendered } from "../../../controller/render/render.ts";
-import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";
@@ -280,47 +279,5 @@ describe("an installed component", () => {
         namespace,
       }),
     ).toEqual([]);
-  });
-
-  test("leaves to the PingSource controller what that has taken over", async () => {
-    const spoke = fleet().spoke(0);
-    await using opened = await openInstaller(spoke, { component: drifting });
-    const { installer } = opened;
-    await installer.install();
-    await installer.observation.synced(AbortSignal.timeout(60_000));
-    const key = {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      namespace,
-      name: "pingsource-mt-adapter",
-    };
-    const live = await spoke.admin.get(key);
-    const containers = valueAt(live, "spec", "template", "spec", "containers");
-    const logging = { name: "K_LOGGING_CONFIG", value: "theirs" };
-    const env = valueAt(containers, 0, "env");
-    const taken = Array.isArray(env)
-      ? env.map((item) => (valueAt(item, "name") === logging.name ? logging : item))
-      : [];
-    installer.changes.length = 0;
-    await spoke.admin.patch(key, {
-      spec: {
-        replicas: 1,
-        template: { spec: { containers: [{ ...Object(valueAt(containers, 0)), env: taken }] } },
-      },
-    });
-    await waitFor("the change to be seen", async () =>
-      installer.changes.some((change) => change.kind === "object" && change.key.name === key.name),
-    );
-    const { applied, repaired } = await installer.install();
-    expect([applied, repaired]).toMatchObject([[{ name: key.name }], []]);
-    const after = await spoke.admin.get(key);
-    expect(valueAt(after, "spec", "replicas")).toBe(1);
-    expect(valueAt(after, "spec", "template", "spec", "containers", 0, "env")).toEqual(
-      expect.arrayContaining([expect.objectContaining(logging)]),
-    );
-    expect(valueAt(after, "metadata", "generation")).toBe(
-      valueAt(await spoke.admin.get(key), "metadata", "generation"),
-    );
-    expect((await installer.install()).applied).toEqual([]);
   });
 });
