@@ -188,6 +188,7 @@ export const codes = [
   "PluginInputTooLarge",
   "CredentialRejected",
   "Forbidden",
+  "AdmissionRefused",
   "Unreachable",
   "NotKubernetes",
   "TLSUntrusted",

@@ -1,7 +1,12 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
 import type { ComponentStatus } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { askedMsOf, isForNow as isAnswerForNow, obstacleIn } from "./apply/apply-error.ts";
+import {
+  askedMsOf,
+  codeOfRefusal,
+  isForNow as isAnswerForNow,
+  obstacleIn,
+} from "./apply/apply-error.ts";
 import { missingRightIn } from "./missing-right.ts";
 
 /**
@@ -78,12 +83,16 @@ function refused(error: ApiError, cluster: string): FleetError {
     const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
     const why = lack === undefined ? "" : `: ${lack}`;
     return new FleetError("ApplyFailed", `${cluster}: ${request} is not allowed${why}`, {
-      code: "Forbidden",
+      code: codeOfRefusal(error),
       ...options,
     });
   }
   const answer = error.reason === "" ? `${error.status}` : `${error.status} ${error.reason}`;
   const why = obstacle === undefined ? "" : `: ${obstacle}`;
   const reason = isAnswerForNow(error) ? "ClusterBusy" : "ApplyFailed";
-  return new FleetError(reason, `${cluster}: ${request} was answered ${answer}${why}`, options);
+  const isDenied = codeOfRefusal(error) === "AdmissionRefused";
+  return new FleetError(reason, `${cluster}: ${request} was answered ${answer}${why}`, {
+    ...options,
+    ...(isDenied ? { code: "AdmissionRefused" } : {}),
+  });
 }

@@ -4,7 +4,7 @@ import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { describe, type ObjectKey } from "../api/kubernetes.ts";
 import { readRoot, type Root, rootRefOf } from "./apply/anchor.ts";
-import { obstacleIn, withObstacle } from "./apply/apply-error.ts";
+import { codeOfRefusal, obstacleIn, withObstacle } from "./apply/apply-error.ts";
 import type { Target } from "./apply/target.ts";
 import type { Patience } from "./finalize-patience.ts";
 import { leftMessage } from "./finalize-plan.ts";
@@ -81,5 +81,5 @@ function refused(verb: string, key: ObjectKey, cause: ApiError): FleetError {
   }
   const sentence = `${verb} ${describe(key)} is not allowed on the target cluster`;
   const message = withObstacle(sentence, cause);
-  return new FleetError("ApplyFailed", message, { code: "Forbidden", cause });
+  return new FleetError("ApplyFailed", message, { code: codeOfRefusal(cause), cause });
 }

@@ -3,7 +3,7 @@ import type { KubeClient } from "../access/kube-client.ts";
 import { FleetError } from "../api/errors.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
-import { obstacleIn, withObstacle } from "./apply/apply-error.ts";
+import { codeOfRefusal, obstacleIn, withObstacle } from "./apply/apply-error.ts";
 import type { Inherited } from "./finalize-inherited.ts";
 import { kindKeyOf } from "./finalize-kinds.ts";
 import {
@@ -300,5 +300,5 @@ function forbidden(verb: string, place: Place, cause: ApiError): FleetError {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   const sentence = `${verb} ${resource.plural}${where} is not allowed on the target cluster`;
   const message = withObstacle(sentence, cause);
-  return new FleetError("ApplyFailed", message, { code: "Forbidden", cause });
+  return new FleetError("ApplyFailed", message, { code: codeOfRefusal(cause), cause });
 }

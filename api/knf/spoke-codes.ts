@@ -161,4 +161,21 @@ export const spokeCodes = {
     meaning: "The namespace of the installation is being deleted.",
     next: "Look which finalizers hold the namespace; the controller installs again when it is gone.",
   },
+  KNF6012: {
+    name: "AdmissionRefused",
+    meaning:
+      "An admission webhook or policy of the cluster refuses an object of the installation; the message names it.",
+    next: "Correct the field of the spec that the refusal is about, or let the named webhook or policy allow the object.",
+  },
+  KNF6013: {
+    name: "StillUsed",
+    meaning:
+      "The component is kept because it is still used: nothing is removed before the named objects are gone.",
+    next: "Delete the named objects, or take knfleet.dev/keep-while-used off the component; docs/removal.md says what happens to them then.",
+  },
+  KNF6014: {
+    name: "DeletionWaits",
+    meaning: "Objects of the installation, or its anchor, are still being deleted on the cluster.",
+    next: "Look at the finalizer or webhook that the message names; docs/removal.md says how to let the objects go.",
+  },
 } as const;

@@ -69,7 +69,8 @@ const upstreamForms: readonly (readonly [RegExp, KnfCode])[] = [
 
 /** The number of a condition of the hub that is not true. */
 function failureCode(condition: Condition): KnfCode {
-  const { type, message = "" } = condition;
+  const { type } = condition;
+  const message = workMessage(condition);
   if (type === "VersionMigrationEligible") return "KNF1015";
   const said = saidCode(condition);
   if (type === "DeploymentsAvailable") return said ?? "KNF6009";
@@ -78,8 +79,15 @@ function failureCode(condition: Condition): KnfCode {
   return finerKnf(said ?? "KNF1018", message);
 }
 
+/** What a condition says without the words that upstream's conditions begin with. */
+export function workMessage({ message = "" }: Pick<Condition, "message">): string {
+  return message.replace(/^(?:Install|Removal) failed with message: /, "");
+}
+
 /** What the finer cause in brackets says, else upstream's words, else the reason. */
-function saidCode({ reason = "", message = "" }: Condition): KnfCode | undefined {
+function saidCode(condition: Condition): KnfCode | undefined {
+  const { reason = "" } = condition;
+  const message = workMessage(condition);
   const [, word = ""] = /^\[(\w+)\] /.exec(message) ?? [];
   const [, form] = upstreamForms.find(([pattern]) => pattern.test(message)) ?? [];
   return ownCode(knfOfCode, word) ?? form ?? ownCode(knfOfReason, reason);

@@ -23,6 +23,14 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF3006", /\(EACCES\)/, "KNF3007"],
   ["KNF3011", /has expired already$/, "KNF3014"],
   ["KNF4009", /is not where connections may go/, "KNF4005"],
+  [
+    "KNF1018",
+    /: Not allowed: (?:the (?:admission webhook|ValidatingAdmissionPolicy) [\w.-]+|an admission policy of the cluster) denies it/,
+    "KNF6012",
+  ],
+  ["KNF6014", /^Namespace \S+ (?:is being deleted|does not exist)/, "KNF6011"],
+  ["KNF6014", /^Still used by /, "KNF6013"],
+  ["KNF6014", /\bwas answered \d{3}\b/, "KNF4016"],
 ];
 
 /** The number that a message makes of one that is known from its reason: both are as exact as what `diagnose` finds. */

@@ -19,6 +19,7 @@ export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
   PluginInputTooLarge: "KNF3012",
   CredentialRejected: "KNF5001",
   Forbidden: "KNF5002",
+  AdmissionRefused: "KNF6012",
   Unreachable: "KNF4009",
   NotKubernetes: "KNF4015",
   TLSUntrusted: "KNF4010",
@@ -45,7 +46,7 @@ export const knfOfReason: Readonly<Partial<Record<Reason, KnfCode>>> = {
   AnchorConflict: "KNF6003",
   AnchorUnprotected: "KNF6005",
   DuplicateComponent: "KNF1013",
-  ClusterBusy: "KNF6011",
+  ClusterBusy: "KNF6014",
   DeploymentsNotReady: "KNF6009",
 };
 

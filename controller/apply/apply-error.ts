@@ -1,5 +1,6 @@
 import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/api-error.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import type { Code } from "../../api/reasons.ts";
 import { missingRightIn } from "../missing-right.ts";
 import type { Trouble } from "./change-set.ts";
 import { isImmutable } from "./replaceable.ts";
@@ -172,6 +173,11 @@ export function obstacleIn(text: string): string | undefined {
   if (quota !== undefined) return `the quota ${quota} is exhausted`;
   const webhook = silentWebhookIn(text);
   return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
+}
+
+/** The finer cause of a refusal with status 403: a webhook or policy does not take the object, or a right is missing. */
+export function codeOfRefusal({ message }: Pick<Facts, "message">): Code {
+  return denierIn(message) === undefined ? "Forbidden" : "AdmissionRefused";
 }
 
 /** What was not possible, and what the server says stands in the way of it. */

@@ -62,7 +62,7 @@ test.each([
     error: answer(400, "", 'admission webhook "all.example.com" denied the request: secret'),
     reason: "ApplyFailed",
     message:
-      "The hub: PATCH /api/v1/namespaces/a was answered 400: the admission webhook all.example.com denies it",
+      "[AdmissionRefused] The hub: PATCH /api/v1/namespaces/a was answered 400: the admission webhook all.example.com denies it",
   },
   {
     name: "what is too large",

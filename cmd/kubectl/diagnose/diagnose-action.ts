@@ -79,7 +79,11 @@ async function walksFrom(
 
 /** What a walk needs to know of the command line. */
 export function contextOf(
-  { flags, options, terminal }: ActionInput<Pick<DiagnoseFlags, "exec" | "execTimeout">>,
+  {
+    flags,
+    options,
+    terminal,
+  }: ActionInput<Pick<DiagnoseFlags, "exec" | "execTimeout" | "releaseDir">>,
   vantage: OpenVantage,
 ): WalkContext {
   const text = options.execTimeout;
@@ -96,6 +100,10 @@ export function contextOf(
     pluginRoots: flags.pluginRoots,
     exec: options.exec === true,
     execTimeoutMs: text === undefined ? 10_000 : parseDurationMs(text, "--exec-timeout"),
+    rendering: async () => {
+      const { renderingOf } = await import("./refused-object.ts");
+      return renderingOf(options.releaseDir, terminal.env);
+    },
     ...commandsOf(flags),
   };
 }

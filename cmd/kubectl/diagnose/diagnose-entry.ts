@@ -33,6 +33,10 @@ export function diagnoseEntry(): CommandEntry {
         "run exec plugins also when the provider file came from the cluster; needs --plugin-root",
       ),
       new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)"),
+      new Option(
+        "--release-dir <folder>",
+        "release files, to ask why the spoke refuses an object (default: those of the cache)",
+      ),
       new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
       filenameOption(),
       new Option("--yes", "make the Job of --from controller without asking"),

@@ -1,6 +1,7 @@
 import type { Credential } from "../../../access/credential.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import type { RequestObserver } from "../../../access/request-record.ts";
+import type { Rendering } from "./refused-object.ts";
 
 /** From where, as whom and within which limits a way is walked. */
 export interface WalkContext {
@@ -29,6 +30,8 @@ export interface WalkContext {
   readonly kubectl: string;
   /** `kubectl knfleet` with the flags that name the hub. */
   readonly command: string;
+  /** What objects are rendered with that the cluster refuses; absent, or undefined: nobody can ask why. */
+  readonly rendering?: () => Promise<Rendering | undefined>;
   /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
   readonly onCredential?: (credential: Credential) => void;
 }

@@ -4,7 +4,7 @@ import { guardOf } from "../../../access/spoke-connection.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../api/component.ts";
 import type { NamespacedName } from "../../../api/kubernetes.ts";
 import { checkDeletion, checkTwins, readComponent } from "./component-hops.ts";
-import { checkConditions } from "./conditions-hop.ts";
+import { checkConditions, type HearRefusal } from "./conditions-hop.ts";
 import type { Target } from "./diagnosis.ts";
 import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
 import { variableOf, type Controllers } from "./find-controller.ts";
@@ -232,5 +232,23 @@ async function walkInstallation(
   await walk.take("pods", [waiting, session], ([some, { client }], late) =>
     checkPods(some, client, late),
   );
-  await walk.take("conditions", [component], ([one]) => Promise.resolve(checkConditions(one)));
+  await walk.take("conditions", [component], ([one], signal) => {
+    const { kind, metadata } = one;
+    const compare = `${context.command} diff ${kind.toLowerCase()}/${metadata.name} -n ${metadata.namespace}`;
+    return checkConditions(one, { compare, hear: hearingOf(one, session, { ...context, signal }) });
+  });
+}
+
+/** Asks the spoke, where the walk got that far and there are releases. */
+function hearingOf(
+  component: Component,
+  session: Had<SpokeSession>,
+  { rendering: open, signal }: Pick<WalkContext, "rendering"> & { readonly signal: AbortSignal },
+): HearRefusal {
+  return async (message) => {
+    const rendering = session.ok ? await open?.() : undefined;
+    if (!session.ok || rendering === undefined) return undefined;
+    const { refusalWords } = await import("./refused-object.ts");
+    return refusalWords({ component, message, rendering, client: session.value.client }, signal);
+  };
 }

@@ -97,6 +97,8 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   PluginInputTooLarge: "What the exec plugin is to be given is too large for a process.",
   CredentialRejected: "The API server answered 401.",
   Forbidden: "The API server answered 403; the message names the request.",
+  AdmissionRefused:
+    "An admission webhook or policy of the cluster refused the request; the message names it.",
   Unreachable: "The API server could not be reached, or stopped to answer.",
   NotKubernetes: "What answers in place of the API server is none.",
   TLSUntrusted: "The API server showed a certificate that is not trusted.",

@@ -102,6 +102,41 @@ describe("the number of a condition", () => {
     [of("InstallSucceeded=False", "Error", "spec.version is odd"), "KNF1017"],
     [of("InstallSucceeded=Unknown", "Installing", "12 of 40"), "KNF6008"],
     [of("InstallSucceeded=False", "Error", "the API server refused it"), "KNF1018"],
+    [
+      of(
+        "InstallSucceeded=False",
+        "Error",
+        "Install failed with message: ConfigMap a/b: Not allowed: the admission webhook config.webhook.serving.knative.dev denies it (and 1 more)",
+      ),
+      "KNF6012",
+    ],
+    [
+      of(
+        "InstallSucceeded=False",
+        "Error",
+        "Install failed with message: ConfigMap a/b: Not allowed: the controller lacks the verb create on configmaps",
+      ),
+      "KNF1018",
+    ],
+    [
+      of("InstallSucceeded=False", "Error", "Removal failed with message: [AdmissionRefused] x"),
+      "KNF6012",
+    ],
+    [
+      of("InstallSucceeded=False", "Error", "Install failed with message: spec.x is odd"),
+      "KNF1017",
+    ],
+    [of("InstallSucceeded=False", "ClusterBusy", "Namespace a is being deleted"), "KNF6011"],
+    [of("InstallSucceeded=False", "ClusterBusy", "Namespace a does not exist"), "KNF6011"],
+    [
+      of("InstallSucceeded=False", "ClusterBusy", "Still used by 2 Broker (a/b, a/c); delete them"),
+      "KNF6013",
+    ],
+    [
+      of("InstallSucceeded=False", "ClusterBusy", "Waiting for the deletion of ConfigMap a/b"),
+      "KNF6014",
+    ],
+    [of("InstallSucceeded=False", "ClusterBusy", "The hub: GET /api was answered 503"), "KNF4016"],
     [of("AnchorProtected=False", "SharedIdentity"), "KNF5004"],
     [of("AnchorProtected=False", "TwinOwner"), null],
     [of("Contested=True", "Contested"), "KNF6007"],

@@ -66,7 +66,7 @@ test("a policy that denies the anchor is named, with the reason Invalid that pol
   expect(fleetErrorOf(error, "The spoke")).toMatchObject({
     reason: "ApplyFailed",
     message:
-      "The spoke: POST /api/v1/namespaces/policed/configmaps was answered 422 Invalid: the ValidatingAdmissionPolicy only-ci denies it",
+      "[AdmissionRefused] The spoke: POST /api/v1/namespaces/policed/configmaps was answered 422 Invalid: the ValidatingAdmissionPolicy only-ci denies it",
   });
   await Promise.all([policy, binding].map((key) => admin.remove(key)));
   await waitFor("the policy to be out of force", () =>

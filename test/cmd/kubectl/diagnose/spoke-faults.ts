@@ -1,5 +1,6 @@
 import { anchorNameOf } from "../../../../api/anchor.ts";
 import { policyNameOf } from "../../../../controller/guard/policy.ts";
+import { writeThinRelease } from "../../../e2e/thin-release.ts";
 import type { Cluster } from "../../../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../../../fleet/json-record.ts";
 import { waitFor } from "../../../fleet/wait-for.ts";
@@ -31,6 +32,7 @@ export const victims = [
   "unschedulable",
   "ending",
   "frozen",
+  "denied",
 ];
 
 /** Takes the guards away; what is tried after that may delete anchors. */
@@ -67,6 +69,31 @@ async function hubIdOf({ fleet }: World): Promise<string> {
   return system?.metadata.uid ?? "";
 }
 
+/** A policy that lets nobody write the ConfigMaps of a namespace, and has something to hide. */
+async function refuseObjects({ admin }: Cluster, namespace: string): Promise<void> {
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const metadata = { name: "only-ci" };
+  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] };
+  await admin.apply({
+    apiVersion,
+    kind: "ValidatingAdmissionPolicy",
+    metadata,
+    spec: {
+      matchConstraints: { resourceRules: [{ ...rule, operations: ["CREATE", "UPDATE"] }] },
+      matchConditions: [
+        { name: "here", expression: `request.namespace == "${namespace}" && request.dryRun` },
+      ],
+      validations: [{ expression: "false", message: "no value here: token=hunter2" }],
+    },
+  });
+  await admin.apply({
+    apiVersion,
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata,
+    spec: { policyName: metadata.name, validationActions: ["Deny"] },
+  });
+}
+
 export const spokeFaults: readonly Fault[] = [
   {
     name: "Kubernetes is too old",
@@ -101,6 +128,35 @@ export const spokeFaults: readonly Fault[] = [
       const text = String(valueAt(data, key)).replace('"complete":true', '"complete":false');
       await admin.patch(anchorKey("half-done"), { data: { [key]: text } });
       return { args: eventing("half-done") };
+    },
+  },
+  {
+    name: "a policy of the spoke refuses an object",
+    code: "KNF6012",
+    says: /the ValidatingAdmissionPolicy only-ci denies it; it says: no value here: token=\[redacted\]/,
+    make: async (world) => {
+      await refuseObjects(spokeOf(world), "denied");
+      await writeStatus(world.fleet, "denied", [
+        { type: "Ready", status: "False", reason: "Error" },
+        {
+          type: "InstallSucceeded",
+          status: "False",
+          reason: "Error",
+          message:
+            "Install failed with message: ConfigMap denied/thin-001: Not allowed: the ValidatingAdmissionPolicy only-ci denies it",
+        },
+      ]);
+      const args = [
+        ...eventing("denied"),
+        "--release-dir",
+        await writeThinRelease(world.fleet.folder, 2),
+      ];
+      // The API server reads policies anew once a second.
+      await waitFor("the policy to be enforced", async () => {
+        const { report } = await world.diagnose(args);
+        return report.items[0]?.rootCause?.message.includes("it says") === true;
+      });
+      return { args };
     },
   },
   {
