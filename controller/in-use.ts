@@ -3,7 +3,8 @@ import { foreignText } from "../access/foreign-text.ts";
 import { componentUidLabel, definitionLabel } from "../api/anchor.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import type { KubeObject } from "../api/kubernetes.ts";
+import { recordAt } from "../api/fields.ts";
+import { groupOf, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../api/resources.ts";
 import { readRoot } from "./apply/anchor.ts";
 import type { Target } from "./apply/target.ts";
@@ -13,6 +14,11 @@ import { missingRightIn } from "./missing-right.ts";
 
 /** On a component: it is not uninstalled while somebody uses it. */
 export const keepWhileUsedAnnotation = "knfleet.dev/keep-while-used";
+
+/** Whether a component asks for it. */
+export function isKeptWhileUsed({ metadata }: Component): boolean {
+  return metadata.annotations?.[keepWhileUsedAnnotation] === "true";
+}
 
 interface Installed {
   readonly component: Component;
@@ -25,6 +31,8 @@ const definition = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefin
 // Of each kind, and of the name of an object with its namespace.
 const namedObjects = 3;
 const longestName = 320;
+// An API server whose watch cache waits for a conversion webhook asks for another try, again and again.
+const listLimitMs = 5_000;
 
 /**
  * Throws FleetError `ClusterBusy` when a component that asks for it still has users: objects of the kinds that its installation defined, made by
@@ -33,7 +41,7 @@ const longestName = 320;
  */
 export async function assertUnused(installed: Installed, signal: AbortSignal): Promise<void> {
   const { component, target } = installed;
-  if (component.metadata.annotations?.[keepWhileUsedAnnotation] !== "true") return;
+  if (!isKeptWhileUsed(component)) return;
   const kinds = await kindsNamed(await definitionsOf(installed, signal), target, signal);
   const users = await Promise.all(kinds.map((kind) => usersOf(kind, target, signal)));
   const told = users.flatMap(tellingOf).toSorted();
@@ -114,10 +122,17 @@ async function listed(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const { resource } = ref;
+  const late = AbortSignal.timeout(listLimitMs);
   try {
-    const { items } = await client.list(ref, { metadataOnly: true }, signal);
+    const either = AbortSignal.any([signal, late]);
+    const { items } = await client.list(ref, { metadataOnly: true }, either);
     return items;
   } catch (error) {
+    signal.throwIfAborted();
+    if (late.aborted || isUnconverted(error)) {
+      const message = await unlistedMessage(resource, client, signal);
+      throw new FleetError("ClusterBusy", message);
+    }
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 404) return [];
     if (error.status !== 403) throw error;
@@ -137,4 +152,33 @@ function tellingOf({ kind, objects }: Users): readonly string[] {
   const more = names.length > namedObjects ? ", …" : "";
   const some = names.slice(0, namedObjects).join(", ");
   return [`${objects.length} ${foreignText(kind, 63)} (${some}${more})`];
+}
+
+/** Whether the API server cannot show objects for now because it does not get them in the version that was asked for. */
+function isUnconverted(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.status === 429 || /conversion webhook for/.test(error.message);
+}
+
+async function unlistedMessage(
+  { kind, plural, apiVersion }: ResourceType,
+  client: Target["client"],
+  signal: AbortSignal,
+): Promise<string> {
+  const sentence = `Looking for users before the removal: the cluster cannot list ${foreignText(kind, 63)} for now`;
+  const name = `${plural}.${groupOf(apiVersion)}`;
+  const found = await client
+    .get({ resource: definition, name }, {}, signal)
+    .catch((error: unknown) => {
+      if (error instanceof ApiError) return undefined;
+      throw error;
+    });
+  const { namespace, name: service } = converterOf(found);
+  if (service === undefined) return sentence;
+  const webhook = foreignText(`${namespace}/${service}`, longestName);
+  return `${sentence}; their conversion webhook, Service ${webhook}, may not answer`;
+}
+
+function converterOf(found: KubeObject | undefined): Readonly<Record<string, unknown>> {
+  return recordAt(found, "spec", "conversion", "webhook", "clientConfig", "service");
 }

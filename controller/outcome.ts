@@ -20,7 +20,7 @@ import {
   beginningOf,
   isUnderway,
   progressMessage,
-  type Remaining,
+  type Removing,
   removalMessage,
   troublesMessage,
   waitingMessage,
@@ -50,7 +50,7 @@ type Progression =
       readonly version?: string;
       readonly progress?: Progress;
     }
-  | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Remaining }
+  | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Removing }
   | {
       readonly kind: "applied";
       readonly version: string;

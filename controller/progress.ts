@@ -45,8 +45,14 @@ export function troublesMessage(troubles: readonly Trouble[]): string {
   return more === 0 ? `${texts[0]}` : `${texts[0]} (and ${more} more)`;
 }
 
+/** What a removal does that has not deleted anything yet. */
+export type Removing = Remaining | "looking for users" | undefined;
+
 /** `Removing from ClusterProfile fleet/a: 34 of 150 objects left`. */
-export function removalMessage(cluster: string, remaining: Remaining | undefined): string {
+export function removalMessage(cluster: string, remaining: Removing): string {
+  if (remaining === "looking for users") {
+    return `Looking for users on ${inSentence(cluster)} before the removal`;
+  }
   const from = `Removing from ${inSentence(cluster)}`;
   if (remaining === undefined) return from;
   const { left, total } = remaining;

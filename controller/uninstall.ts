@@ -11,11 +11,11 @@ import { hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
 import type { ClusterGuard } from "./guard/cluster-guard.ts";
 import { releaseNamespaces } from "./guard/namespace-label.ts";
-import { assertUnused } from "./in-use.ts";
+import { assertUnused, isKeptWhileUsed } from "./in-use.ts";
 import { logFieldsOf } from "./log-fields.ts";
 import type { Steps } from "./outcome.ts";
 import { assertPermitted, claimantsOf, leaveAlone } from "./permission.ts";
-import { type Remaining, saysWhatKeepsRemoval } from "./progress.ts";
+import { type Removing, saysWhatKeepsRemoval } from "./progress.ts";
 import type { Next } from "./queue.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { renderedObjects } from "./rendered-objects.ts";
@@ -128,7 +128,7 @@ async function parted(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pro
     await recordOnce(work, happening, deps, signal);
   }
   assertPermitted(component, deps);
-  tellRemoval(work, undefined, signal);
+  tellRemoval(work, isKeptWhileUsed(component) ? "looking for users" : undefined, signal);
   return removed(work, deps, signal);
 }
 
@@ -148,7 +148,7 @@ async function recordOnce(
 /** Why an attempt failed is said until the next one fails or succeeds. */
 function tellRemoval(
   { component, report, steps }: Work,
-  remaining: Remaining | undefined,
+  remaining: Removing,
   signal: AbortSignal,
 ): void {
   if (saysWhatKeepsRemoval(component.status?.conditions)) return;
@@ -178,6 +178,7 @@ async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Pr
   const where = { target, signal: connection.signal };
   const recall = (): Promise<Recollection> => recollectionOf(work, deps, either);
   await assertUnused({ component, target, recall }, either);
+  if (isKeptWhileUsed(component)) tellRemoval(work, undefined, signal);
   const guard = await deps.guards.forRemoval(component, where, either);
   try {
     const { left } = await finalize(

@@ -105,11 +105,18 @@ function lastingCauseOf(workload: KubeObject, found: string | undefined): string
 function progressOf(workload: KubeObject, found: string | undefined): string {
   if (workload.metadata.deletionTimestamp !== undefined) return "being deleted";
   const facts = factsOf(workload);
-  const isRolling = facts.outdated > 0 && hasEnough(facts);
-  const progress = isRolling
-    ? `rolling out, ${facts.outdated} of ${facts.pods} pods are old`
-    : `${facts.available} of ${facts.wanted} pods available`;
-  return `${found ?? progress}${facts.isLate ? ", ProgressDeadlineExceeded" : ""}`;
+  const progress = found ?? countOf(facts, workload.metadata.generation);
+  return `${progress}${facts.isLate ? ", ProgressDeadlineExceeded" : ""}`;
+}
+
+/** Says nothing of pods that are available where something else is missing. */
+function countOf(facts: WorkloadFacts, generation = 0): string {
+  const { observedGeneration, outdated, pods, available, wanted, condition } = facts;
+  const text = `${available} of ${wanted} pods available`;
+  if (outdated > 0 && hasEnough(facts)) return `rolling out, ${outdated} of ${pods} pods are old`;
+  if (available < wanted) return text;
+  if (observedGeneration < generation) return "rolling out, no new pod yet";
+  return condition === undefined ? text : `${text}, but its condition Available is ${condition}`;
 }
 
 function isOverdue(workload: KubeObject): boolean {
@@ -162,7 +169,7 @@ function hasEnough({ condition, wanted, available }: WorkloadFacts): boolean {
 interface WorkloadFacts {
   readonly observedGeneration: number;
   /** The condition Available that a Deployment has, or is to have. */
-  readonly condition: unknown;
+  readonly condition: string | undefined;
   readonly wanted: number;
   readonly available: number;
   /** How many there are, how many of these have the present template, and how many an older one that are not to be left. */
@@ -188,7 +195,7 @@ function factsOf(workload: KubeObject): WorkloadFacts {
     observedGeneration: numberOf(status["observedGeneration"], -1),
     condition:
       workload.kind === "Deployment"
-        ? (conditionOf(workload, "Available")?.["status"] ?? "Unknown")
+        ? String(conditionOf(workload, "Available")?.["status"] ?? "Unknown")
         : undefined,
     outdated: Math.max(0, counts.pods - counts.updated - mayBeOld(workload)),
     isStarting: isOnTheWay(progress),

@@ -32,6 +32,8 @@ interface Cluster {
   readonly brokers?: readonly object[];
   readonly policies?: readonly object[];
   readonly isForbidden?: boolean;
+  /** The API server cannot read what it stored without a conversion webhook that does not answer. */
+  readonly isUnconverted?: boolean;
   /** What stands in the place of the anchor; default: the component's own. */
   readonly anchor?: "gone" | "another's";
   /** What is remembered without it; default: nothing. */
@@ -64,6 +66,7 @@ async function sceneOf(cluster: Cluster, asks = "true") {
     brokers = [],
     policies = [],
     isForbidden = false,
+    isUnconverted = false,
     anchor,
     remembered = nothing,
   } = cluster;
@@ -90,7 +93,9 @@ async function sceneOf(cluster: Cluster, asks = "true") {
     if (resources !== undefined) return json({ resources });
     if (path === `/apis/${group}/v1alpha1/eventpolicies`)
       return json({ metadata: { resourceVersion: "9" }, items: policies });
+    if (path === `${definitions}/brokers.${group}`) return json(convertedDefinition);
     if (path !== `/apis/${group}/v1/brokers`) return json({ kind: "Status", code: 404 }, 404);
+    if (isUnconverted) return { ...busy, headers: { "retry-after": "100" } };
     if (!isForbidden) return json({ metadata: { resourceVersion: "9" }, items: brokers });
     const message = `brokers.${group} is forbidden: User "hub" cannot list resource "brokers" in API group "${group}" at the cluster scope`;
     return json({ kind: "Status", code: 403, reason: "Forbidden", message }, 403);
@@ -100,6 +105,20 @@ async function sceneOf(cluster: Cluster, asks = "true") {
   const recall = () => Promise.resolve(remembered);
   return { api, asked: () => assertUnused({ component, target, recall }, signal) };
 }
+
+const busy = json(
+  { kind: "Status", code: 429, reason: "TooManyRequests", message: "storage is (re)initializing" },
+  429,
+);
+const convertedDefinition = {
+  metadata: { name: `brokers.${group}`, uid: "crd", resourceVersion: "1" },
+  spec: {
+    conversion: {
+      strategy: "Webhook",
+      webhook: { clientConfig: { service: { namespace: "eventing", name: "webhook" } } },
+    },
+  },
+};
 
 function json(body: object, status = 200): StubAnswer {
   return { status, body: JSON.stringify(body) };
@@ -126,6 +145,16 @@ describe("D-60: a component that is to be kept while it is used", () => {
         "Still used by 1 Broker (shop/one); 1 EventPolicy (shop/strict); ",
       ),
     });
+  });
+
+  test("is not removed while users cannot be listed, and says what keeps the cluster from that", async () => {
+    const { asked, api } = await sceneOf({ isUnconverted: true });
+    await expect(asked()).rejects.toMatchObject({
+      reason: "ClusterBusy",
+      message:
+        "Looking for users before the removal: the cluster cannot list Broker for now; their conversion webhook, Service eventing/webhook, may not answer",
+    });
+    expect(api.requests.filter(({ path }) => path.includes("/brokers?"))).toHaveLength(1);
   });
 
   test("goes when nobody has any, and what something else controls is nobody's", async () => {

@@ -19,6 +19,8 @@ interface Look {
   /** Status of the condition Available. */
   readonly available?: "True" | "False";
   readonly refused?: boolean;
+  /** Default: the one that the status is of, 2. */
+  readonly generation?: number;
 }
 
 const over = "NewReplicaSetAvailable";
@@ -29,6 +31,7 @@ function deployment({
   reason = "ReplicaSetUpdated",
   available = "True",
   refused = false,
+  generation = 2,
 }: Look): KubeObject {
   const message = 'pods "d-" is forbidden: exceeded quota: small, requested: pods=1';
   const refusal = { type: "ReplicaFailure", status: "True", reason: "FailedCreate", message };
@@ -40,7 +43,7 @@ function deployment({
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: { namespace: "ns", name: "d", uid: "u", resourceVersion: "1", generation: 2 },
+    metadata: { namespace: "ns", name: "d", uid: "u", resourceVersion: "1", generation },
     spec: { replicas: wanted },
     status: { observedGeneration: 2, ...counts, conditions },
   };
@@ -85,6 +88,22 @@ test.each<[string, Look, string]>([
     "that has but three pods while it rolls out",
     { wanted: 4, counts: pods(5, 2, 3) },
     "rolling out, 3 of 5 pods are old",
+  ],
+  [
+    "whose change is not looked at yet",
+    { counts: pods(1, 1, 1), reason: over, generation: 3 },
+    "rolling out, no new pod yet",
+  ],
+  [
+    "whose change is not looked at yet while the last one is rolled out",
+    { counts: pods(2, 1, 1), generation: 3 },
+    "rolling out, 1 of 2 pods are old",
+  ],
+  ["whose new pod is not ready", { counts: pods(2, 1, 1) }, "rolling out, 1 of 2 pods are old"],
+  [
+    "that is not called available",
+    { counts: pods(1, 1, 1), available: "False" },
+    "1 of 1 pods available, but its condition Available is False",
   ],
 ])("a Deployment %s is not available", (_name, look, why) => {
   expect(isAvailable(deployment(look))).toBe(false);
