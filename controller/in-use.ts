@@ -174,7 +174,7 @@ async function unlistedMessage(
       throw error;
     });
   const { namespace, name: service } = converterOf(found);
-  if (service === undefined) return sentence;
+  if (typeof namespace !== "string" || typeof service !== "string") return sentence;
   const webhook = foreignText(`${namespace}/${service}`, longestName);
   return `${sentence}; their conversion webhook, Service ${webhook}, may not answer`;
 }

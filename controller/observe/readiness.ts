@@ -193,15 +193,17 @@ function factsOf(workload: KubeObject): WorkloadFacts {
   return {
     ...counts,
     observedGeneration: numberOf(status["observedGeneration"], -1),
-    condition:
-      workload.kind === "Deployment"
-        ? String(conditionOf(workload, "Available")?.["status"] ?? "Unknown")
-        : undefined,
+    condition: workload.kind === "Deployment" ? availabilityOf(workload) : undefined,
     outdated: Math.max(0, counts.pods - counts.updated - mayBeOld(workload)),
     isStarting: isOnTheWay(progress),
     refusal: refused?.["status"] === "True" ? String(message) : undefined,
     isLate: progress?.["reason"] === "ProgressDeadlineExceeded",
   };
+}
+
+function availabilityOf(workload: KubeObject): string {
+  const status = conditionOf(workload, "Available")?.["status"];
+  return typeof status === "string" ? status : "Unknown";
 }
 
 type Counts = Pick<WorkloadFacts, "wanted" | "available" | "pods" | "updated">;
