@@ -28,6 +28,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   undici: ["access"],
   ajv: ["access", "webhook", "cmd"],
   yaml: ["access", "controller", "cmd"],
+  rfc6902: ["controller"],
   commander: ["cmd"],
   picocolors: ["cmd"],
   ink: ["cmd"],

@@ -84,6 +84,66 @@ const podDisruptionBudgets = {
   },
 } as const;
 
+// Word for word as upstream has it: the two CRDs stay comparable.
+const patches = {
+  type: "array",
+  description:
+    "Patches customize generated resources after all built-in transformations have been applied.",
+  items: {
+    type: "object",
+    description: "ResourcePatch customizes one generated Kubernetes resource.",
+    required: ["patch", "target"],
+    properties: {
+      patch: {
+        type: "object",
+        description: "Patch defines the patch type and content to apply.",
+        required: ["content", "type"],
+        properties: {
+          content: {
+            type: "string",
+            minLength: 1,
+            description: "Content is a JSON or YAML patch document.",
+          },
+          type: {
+            type: "string",
+            enum: ["json", "merge", "strategic"],
+            description: 'Type is the patch type: "json", "merge", or "strategic".',
+          },
+        },
+      },
+      target: {
+        type: "object",
+        description: "Target identifies exactly one generated resource to patch.",
+        required: ["apiVersion", "kind", "name"],
+        properties: {
+          apiVersion: {
+            type: "string",
+            minLength: 1,
+            description:
+              'APIVersion is the API version of the target resource, for example "apps/v1".',
+          },
+          kind: {
+            type: "string",
+            minLength: 1,
+            description:
+              'Kind is the Kubernetes kind of the target resource, for example "Deployment".',
+          },
+          name: {
+            type: "string",
+            minLength: 1,
+            description: 'Name is the name of the target resource, for example "activator".',
+          },
+          namespace: {
+            type: "string",
+            description:
+              "Namespace optionally disambiguates resources with the same API version, kind, and name.",
+          },
+        },
+      },
+    },
+  },
+} as const;
+
 const services = {
   type: "array",
   description: "Changes to Services of the release, by name.",
@@ -156,6 +216,7 @@ export const commonSpec = {
     description:
       "Another name for namespace; where both set a key, the value in namespace is used.",
   },
+  patches,
   podDisruptionBudgets,
   registry,
   resources: {

@@ -1,11 +1,12 @@
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
+import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { resourceFinder } from "../../api/resources.ts";
 import { withAdditions } from "./additions.ts";
 import { withoutDuplicates } from "./duplicates.ts";
 import { needsCertManager, usesTls } from "./eventing-tls.ts";
 import { type Parts, partsOf, pathsOf } from "./parts.ts";
+import { patched } from "./patches/patches.ts";
 import type { Releases } from "./release.ts";
 import { transformOf } from "./transforms.ts";
 import { isCustom, userManifestsOf, type UserTexts } from "./user-manifests.ts";
@@ -26,11 +27,12 @@ export interface Assembly {
 /** What a component installs and where that came from. */
 export interface Assembled {
   readonly manifests: readonly Manifest[];
+  readonly deletions: readonly ObjectKey[];
   /** What `status.manifests` says. Spec: knative-operator.md 2.7; the guard is in it, too (D-13). */
   readonly paths: readonly string[];
 }
 
-/** Loads everything, transforms every object, and keeps each once. Spec: knative-operator.md 2.4, 2.5, 3. */
+/** Loads everything, transforms every object, keeps each once, and patches what is left. Spec: knative-operator.md 2.4, 2.5, 3. */
 export async function assemble(component: Component, assembly: Assembly): Promise<Assembled> {
   const { version, environment, additional } = assembly;
   const { main, extensions, guard, parts } = await load(component, assembly);
@@ -45,8 +47,9 @@ export async function assemble(component: Component, assembly: Assembly): Promis
   );
   if (isCustom(component)) assertWebhook(component, manifests);
   const tls = component.kind === "KnativeServing" || usesTls(component.spec?.config ?? {});
+  const wanted = tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest));
   return {
-    manifests: tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest)),
+    ...patched(component, wanted),
     paths: pathsOf(parts, additional.urls),
   };
 }

@@ -49,8 +49,8 @@ export async function render(
   ];
   return releases.rendered.get(key.join("|"), async () => {
     const assembly = { version, newest, releases, environment, custom, additional };
-    const { manifests, paths } = await assemble(component, assembly);
-    return deepFrozen({ version, manifests, paths, hash: hashOf(manifests) });
+    const { manifests, deletions, paths } = await assemble(component, assembly);
+    return deepFrozen({ version, manifests, deletions, paths, hash: hashOf(manifests) });
   });
 }
 

@@ -24,7 +24,14 @@ function verdict(
     component: serving(),
     ...(knfleet === undefined
       ? {}
-      : { rendered: { version: "1.23.0", paths: [], objects: knfleet } }),
+      : {
+          rendered: {
+            version: "1.23.0",
+            paths: [],
+            deletions: [],
+            objects: knfleet,
+          },
+        }),
   };
   return verdictOf(
     "case",

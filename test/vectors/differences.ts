@@ -79,6 +79,14 @@ const fieldRules: readonly FieldRule[] = [
       id.startsWith("networking.istio.io|Gateway|") && expected === undefined,
   },
   {
+    // The owner is set after all patches.
+    defect: "patched owner",
+    applies: ({ path, expected }, { component }) =>
+      expected === undefined &&
+      path.join(".") === "metadata.ownerReferences" &&
+      (component.spec?.patches ?? []).length > 0,
+  },
+  {
     defect: "N-4",
     applies: ({ id, path }) =>
       id.endsWith("|pingsource-mt-adapter") && path.includes("K_OBSERVABILITY_CONFIG"),
@@ -142,6 +150,24 @@ const errorRules: readonly ErrorRule[] = [
     applies: ({ error = "" }, outcome) =>
       error.startsWith("Failed to parse the entry: ") &&
       outcome.error?.message.startsWith("Failed to parse the entry: ") === true,
+  },
+  {
+    // An object that upstream has twice is one here, and can be patched.
+    defect: "patched twins",
+    applies: ({ error = "" }, { rendered }) =>
+      rendered !== undefined &&
+      /^patch \d+ target .*: matched \d+ generated resources; specify target.namespace$/.test(
+        error,
+      ),
+  },
+  {
+    // By owners, finalizers and labels of its own knfleet finds an installation again.
+    defect: "patched owner",
+    applies: ({ error }, outcome) =>
+      error === undefined &&
+      /^patch \d+ target .*: metadata\.\w+ belongs to knfleet and cannot be patched$/.test(
+        outcome.error?.message ?? "",
+      ),
   },
   {
     // Seen only once everything is applied, which rendering does not do.

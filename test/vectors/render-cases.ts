@@ -23,6 +23,8 @@ interface Expected {
   readonly phase?: "not-eligible" | "after-apply";
   readonly targetVersion?: string;
   readonly statusManifests?: readonly string[];
+  /** Objects that patches delete from the cluster, in that order, as `apiVersion/kind/namespace/name`. */
+  readonly deletedAfterReady?: readonly string[];
 }
 
 /** Cases of one folder. */
@@ -42,6 +44,9 @@ interface Loader {
 }
 
 const recorded = join(recordingsDir, "vectors", "render");
+
+/** The recorded cases of a shared folder. */
+export const patchVectors = join(recordingsDir, "vectors", "patches");
 
 /** The recorded cases of a folder, by default the shared one; undefined where that is absent. */
 export async function renderVectors(folder = recorded): Promise<RenderVectors | undefined> {

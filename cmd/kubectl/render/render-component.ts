@@ -1,6 +1,6 @@
 import { anchorNameOf } from "../../../api/anchor.ts";
 import type { Component } from "../../../api/component.ts";
-import type { Manifest, OwnerReference } from "../../../api/kubernetes.ts";
+import type { Manifest, ObjectKey, OwnerReference } from "../../../api/kubernetes.ts";
 import type { Preparations } from "../../../controller/apply/prepare.ts";
 import { owned } from "../../../controller/render/owner.ts";
 import type { Releases } from "../../../controller/render/release.ts";
@@ -31,6 +31,8 @@ export interface RenderedComponent {
   readonly paths: readonly string[];
   /** With owners, in apply order. */
   readonly objects: readonly Manifest[];
+  /** What patches take away from the cluster, in that order. */
+  readonly deletions: readonly ObjectKey[];
 }
 
 /** Renders a component without any cluster. Throws FleetError as `render` does. */
@@ -52,7 +54,8 @@ export async function renderComponent(
   const objects = inApplyOrder(rendered, settings.preparations)
     .map(withLiveFields(settings.live))
     .map(withOwner);
-  return { version: rendered.version, paths: rendered.paths, objects };
+  const { version, paths, deletions } = rendered;
+  return { version, paths, objects, deletions };
 }
 
 /**

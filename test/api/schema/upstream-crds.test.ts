@@ -5,11 +5,26 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import type { ComponentKind } from "../../../api/component.ts";
-import { isRecord } from "../../../api/fields.ts";
+import { isRecord, listAt, recordAt } from "../../../api/fields.ts";
 import { crdOf } from "../../../api/schema/component-crd.ts";
 import { releaseDir } from "../../e2e/release-dir.ts";
+import { patchVectors } from "../../vectors/render-cases.ts";
 
 const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+
+// Upstream has them since its version 1.24.
+const patches = [
+  "+ .spec.patches array",
+  "+ .spec.patches[] object",
+  "+ .spec.patches[].patch object required",
+  '+ .spec.patches[].patch.content string {"minLength":1} required',
+  '+ .spec.patches[].patch.type string {"enum":["json","merge","strategic"]} required',
+  "+ .spec.patches[].target object required",
+  '+ .spec.patches[].target.apiVersion string {"minLength":1} required',
+  '+ .spec.patches[].target.kind string {"minLength":1} required',
+  '+ .spec.patches[].target.name string {"minLength":1} required',
+  "+ .spec.patches[].target.namespace string",
+];
 
 /** What knfleet's CRDs have and upstream's have not, or the other way round, on purpose. */
 const differences: Readonly<Record<ComponentKind, readonly string[]>> = {
@@ -19,6 +34,7 @@ const differences: Readonly<Record<ComponentKind, readonly string[]>> = {
     "+ .spec.namespaceConfiguration.annotations{} string",
     "+ .spec.namespaceConfiguration.labels object",
     "+ .spec.namespaceConfiguration.labels{} string",
+    ...patches,
   ],
   // D-42: all six sources and their switches were required as soon as there was one.
   KnativeEventing: [
@@ -27,6 +43,7 @@ const differences: Readonly<Record<ComponentKind, readonly string[]>> = {
     "+ .spec.namespaceConfiguration.annotations{} string",
     "+ .spec.namespaceConfiguration.labels object",
     "+ .spec.namespaceConfiguration.labels{} string",
+    ...patches,
     ...["ceph", "github", "gitlab", "kafka", "rabbitmq", "redis"].flatMap((source) => [
       `+ .spec.source.${source} object`,
       `+ .spec.source.${source}.enabled boolean`,
@@ -37,6 +54,14 @@ const differences: Readonly<Record<ComponentKind, readonly string[]>> = {
 };
 
 describe.each(kinds)("the CRD of %s", (kind) => {
+  test("has upstream's schema of patches, word for word", { tags: ["recordings"] }, async () => {
+    const text = await readFile(join(patchVectors, "patches-schema.json"), "utf8");
+    const schema: unknown = JSON.parse(text);
+    const [served] = listAt(recordAt(crdOf(kind), "spec"), "versions");
+    const spec = recordAt(served, "schema", "openAPIV3Schema", "properties", "spec");
+    expect(recordAt(spec, "properties")["patches"]).toEqual(schema);
+  });
+
   test("describes every field", () => {
     const fields = fieldsOf(crdOf(kind)).filter(({ path }) => /^\.(?:spec|status)/.test(path));
     const undescribed = fields.filter(

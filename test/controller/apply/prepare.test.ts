@@ -70,6 +70,7 @@ test("Namespaces are apart from the objects", () => {
   const desired = prepare({
     version: "1.0.0",
     manifests: [namespace, manifestOf("v1 Secret knative/a")],
+    deletions: [],
     paths: [],
     hash: "",
   });
@@ -89,6 +90,6 @@ test("a hash changes with the content and not with the order of fields", () => {
 
 test("equal renderings are prepared once", () => {
   const preparations = new Preparations();
-  const rendered = { version: "1.0.0", manifests: [], paths: [], hash: "" };
+  const rendered = { version: "1.0.0", manifests: [], deletions: [], paths: [], hash: "" };
   expect(preparations.of(rendered)).toBe(preparations.of(rendered));
 });

@@ -4,7 +4,13 @@ import { manifestOf } from "./prepared.ts";
 
 /** A rendered set of a few objects. */
 export function renderedOf(...manifests: Manifest[]): Rendered {
-  return { version: "1.23.0", manifests, paths: [], hash: JSON.stringify(manifests) };
+  return {
+    version: "1.23.0",
+    manifests,
+    deletions: [],
+    paths: [],
+    hash: JSON.stringify(manifests),
+  };
 }
 
 export const port = { name: "http", containerPort: 80 };

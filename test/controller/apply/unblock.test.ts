@@ -16,6 +16,7 @@ async function isEmptied(name: string, webhook: object): Promise<boolean> {
     version: "1",
     manifests: [configMap, configuration],
     paths: [],
+    deletions: [],
     hash: "",
   });
   let patches = 0;

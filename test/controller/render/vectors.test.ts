@@ -7,11 +7,12 @@ import { openReleases, type Releases } from "../../../controller/render/release.
 import { releaseDir } from "../../e2e/release-dir.ts";
 import { differencesOf } from "../../vectors/compare-render.ts";
 import { runCase } from "../../vectors/render-case.ts";
-import { renderVectors } from "../../vectors/render-cases.ts";
+import { patchVectors, renderVectors } from "../../vectors/render-cases.ts";
 import { verdictOf } from "../../vectors/render-report.ts";
 
 const check = componentCheck();
 const vectors = await renderVectors();
+const patches = await renderVectors(patchVectors);
 let releases: Releases;
 
 beforeAll(async () => {
@@ -22,11 +23,15 @@ beforeAll(async () => {
 
 test("everything that upstream was seen to do is compared", () => {
   expect(vectors?.cases.length).toBeGreaterThanOrEqual(132);
+  expect(patches?.cases).toHaveLength(65);
 });
 
-test.each(vectors?.cases ?? [])("$name is equal, or different on purpose", async (one) => {
-  if (vectors === undefined) throw new Error("No recordings");
-  const outcome = await runCase(one, { releases, check });
-  const { kind, details } = verdictOf(one.name, differencesOf(one, outcome, vectors.normalize));
-  expect({ kind, details }).not.toMatchObject({ kind: "wrong" });
-});
+test.each([...(vectors?.cases ?? []), ...(patches?.cases ?? [])])(
+  "$name is equal, or different on purpose",
+  async (one) => {
+    if (vectors === undefined) throw new Error("No recordings");
+    const outcome = await runCase(one, { releases, check });
+    const { kind, details } = verdictOf(one.name, differencesOf(one, outcome, vectors.normalize));
+    expect({ kind, details }).not.toMatchObject({ kind: "wrong" });
+  },
+);

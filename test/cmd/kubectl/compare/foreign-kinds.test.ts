@@ -51,7 +51,7 @@ async function compared(isThere: boolean) {
   const target = { ...ours, client: createKubeClient(requesterTo(api)) };
   const root = await readRoot(component, target, signal);
   const place = { component, target, root, isOurs: true, twin: undefined };
-  const desired = prepare({ version, manifests: [], paths: [], hash: "" });
+  const desired = prepare({ version, manifests: [], deletions: [], paths: [], hash: "" });
   const { changes } = await compare({ place, desired, manifests: [], asksForNew: true }, signal);
   return changes.filter(({ key }) => key.kind === "Ox").map(({ change, key }) => [change, key]);
 }
