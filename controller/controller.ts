@@ -198,8 +198,9 @@ class FleetController implements Controller {
     ]);
     this.#hubId = hubId;
     const onTrouble = (isInTrouble: boolean): void => void (this.#isLeaseInTrouble = isInTrouble);
-    // Whoever leads marks a component before it writes anything else.
-    const mayHaveLeader = (): boolean => [...this.#components.all()].some(hasFinalizer);
+    // Whoever leads writes the status of a component before anything else.
+    const mayHaveLeader = (): boolean =>
+      [...this.#components.all()].some((one) => hasFinalizer(one) || one.status !== undefined);
     const leadership = await lead({ onTrouble, mayHaveLeader }, signal);
     this.#leadership = leadership;
     this.#metrics.leading(true);

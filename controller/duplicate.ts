@@ -1,6 +1,6 @@
 import { type Component, componentKeyOf } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { describe } from "../api/kubernetes.ts";
+import { type Condition, describe } from "../api/kubernetes.ts";
 import { hasFinalizer } from "./finalizer.ts";
 
 /** The cluster that a component is for, as a text; the empty string is the hub. Also the queue's lane. */
@@ -47,10 +47,19 @@ export function wasTakenUp(component: Component): boolean {
   return hasFinalizer(component) && isTold;
 }
 
-/** Whether a component was refused before anything was done for it: meanwhile others may have got the cluster that it names. */
+/**
+ * Whether a component was refused before anything was done for it: meanwhile others may have got the cluster that it names. One that waits for
+ * its cluster keeps its turn.
+ */
 export function isLatecomer(component: Component): boolean {
   const { conditions = [] } = component.status ?? {};
-  return !wasTakenUp(component) && conditions.some(({ status }) => status === "False");
+  return !wasTakenUp(component) && conditions.some(isRefusal);
+}
+
+const refusals: readonly string[] = ["ReferenceNotPermitted", "DuplicateComponent"];
+
+function isRefusal({ status, reason = "" }: Condition): boolean {
+  return status === "False" && refusals.includes(reason);
 }
 
 function ageOf(component: Component): string {

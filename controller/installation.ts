@@ -40,6 +40,8 @@ export class Installation implements AsyncDisposable {
   readonly told = new Set<string>();
   /** Uids of the Jobs of which it was told that they failed. */
   readonly toldJobs = new Set<string>();
+  /** This process asked for the finalizer of the component, and certainly wrote nothing to the target: neither did anybody before. */
+  isUntouched = false;
   /** A connection to the target was had. */
   wasReached = false;
   readonly awaiting = new Awaiting();

@@ -12,8 +12,9 @@ import type { Target } from "./apply/target.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { assertOnlyOne } from "./duplicate.ts";
 import { fleetErrorOf, lossOf } from "./failure.ts";
-import { addFinalizer, hasFinalizer } from "./finalizer.ts";
+import { hasFinalizer } from "./finalizer.ts";
 import { gateOf } from "./guard/gate-of.ts";
+import { hold, NotHeld, wasWritten } from "./hold.ts";
 import type { View } from "./installation.ts";
 import { lastingLogFieldsOf, logFieldsOf } from "./log-fields.ts";
 import type { Log } from "./log.ts";
@@ -54,17 +55,19 @@ export async function reconcile(
   if (component.metadata.deletionTimestamp !== undefined) {
     return uninstall({ component, installation }, deps, signal);
   }
-  const held = isHeldBack(component, deps)
-    ? component
-    : await withFinalizer(component, deps, signal);
-  if (held === undefined) return { kind: "change" };
-  const subject = { component: held, installation };
+  const subject = { component, installation };
   const report = openReport(subject, deps, signal);
   const work = { ...subject, report, isNew: !hasFinalizer(component) };
   try {
+    // The installation of a component that lost its finalizer must not be left behind while its cluster cannot be reached.
+    if (wasWritten(subject) && !isHeldBack(component, deps)) await hold(work, deps, signal);
     const brought = await bringAbout(work, deps, signal);
-    const outcome = { ...brought, protection: deps.guards.protectionOf(held) };
+    const outcome = { ...brought, protection: deps.guards.protectionOf(component) };
     return await conclude({ ...work, outcome }, deps, signal);
+  } catch (error) {
+    if (!(error instanceof NotHeld)) throw error;
+    if (error.cause === undefined) return { kind: "change" };
+    throw error.cause;
   } finally {
     await report.over();
     installation.latest = report.latest;
@@ -75,21 +78,6 @@ interface Work extends Subject {
   readonly report: StatusReport;
   /** Nothing was done for the component before. */
   readonly isNew: boolean;
-}
-
-/** Before anything is written anywhere the hub must not let the component go without us. */
-async function withFinalizer(
-  component: Component,
-  deps: ReconcileDeps,
-  signal: AbortSignal,
-): Promise<Component | undefined> {
-  if (hasFinalizer(component)) return component;
-  const held = await addFinalizer(component, deps.hub, signal);
-  if (held === undefined) return undefined;
-  const message = `Updated "${component.metadata.name}" finalizers`;
-  // Not waited for: nobody's work depends on it, and it never rejects.
-  void deps.events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
-  return held;
 }
 
 async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<Outcome> {
@@ -104,6 +92,7 @@ async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal):
     return await apply(work, { ...prepared, deps }, signal);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof NotHeld) throw error;
     // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
     if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
       return { kind: "working", steps };
@@ -127,16 +116,20 @@ function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
 interface Prepared {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
-  /** Rejects for a cluster that is too old, or has no room. */
+  /** Resolves when the component is held by its finalizer. Rejects for a cluster that is too old, or has no room, and with `NotHeld`. */
   readonly suited: Promise<SeenRoot>;
 }
 
-/** Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. */
+/**
+ * Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. The component gets its
+ * finalizer when the cluster suits: just before the first write there, so that a component that never wrote anything can be deleted freely.
+ */
 async function prepare(
-  { component, installation }: Work,
+  work: Work,
   { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
   signal: AbortSignal,
 ): Promise<Prepared> {
+  const { component, installation } = work;
   const resolving = resolveTarget(component, deps, signal);
   // Awaited below; a rendering that fails first must not leave a rejection behind.
   resolving.catch(() => undefined);
@@ -153,7 +146,10 @@ async function prepare(
   const resolved = await resolving;
   steps.resolved = true;
   const { manifests } = rendered;
-  const suited = suitability({ component, installation }, { manifests, resolved, deps }, signal);
+  const suited = suitability(work, { manifests, resolved, deps }, signal).then(async (seen) => {
+    await hold(work, deps, signal);
+    return seen;
+  });
   return { rendered, resolved, suited };
 }
 

@@ -5,7 +5,7 @@ import type { Component, ComponentStatus } from "../api/component.ts";
 import type { Clock } from "./clock.ts";
 import { statusOf, type Outcome } from "./outcome.ts";
 import type { StatusPace } from "./status-pace.ts";
-import { asComponent, refOf } from "./stored-component.ts";
+import { asComponent, newerOf, refOf } from "./stored-component.ts";
 
 export type StatusClient = Pick<KubeClient, "get" | "replace">;
 
@@ -56,6 +56,11 @@ export class StatusReport {
   /** The component as this report knows it, newer than the watch's. */
   get latest(): Component {
     return this.#latest;
+  }
+
+  /** Takes in the component as another write of this process left it. */
+  saw(component: Component): void {
+    this.#latest = newerOf(this.#latest, component);
   }
 
   /** Says how far the work is; written in the background, the latest word only. Failures are left to the end. */

@@ -60,7 +60,8 @@ async function unlessParted(
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Next | undefined> {
-  const { component, steps } = work;
+  const { component, steps, installation } = work;
+  if (installation.isUntouched) return undefined;
   // A duplicate never touched the cluster, and must not touch the other's things now.
   if (olderTwinOf(component, claimantsOf(deps)) !== undefined) return undefined;
   if (orphaningOf(component).kind === "granted") {

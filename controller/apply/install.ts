@@ -194,6 +194,7 @@ async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
   if (!done.has("told")) deps.onAnchorLost?.();
   done.add("told");
   if (memory.twin !== undefined || done.has("droppedWebhooks")) return;
+  await deps.suited;
   await dropWebhooks(target, component, signal);
   done.add("droppedWebhooks");
 }

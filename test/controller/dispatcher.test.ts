@@ -32,7 +32,7 @@ test("a component that is taken up at once is not greeted as well", async () => 
   const { memory, clock, dispatcher, stored, deps } = hub;
   await using _dispatcher = dispatcher;
   dispatcher.start({ deps, mayWrite: () => true });
-  memory.edit(kind, name, serving());
+  memory.edit(kind, name, serving({ status: { version: "1.23.0" } }));
   dispatcher.componentChanged(stored(), undefined);
   await clock.advance(1_000);
   const { requests } = memory;

@@ -65,6 +65,13 @@ test("a component that was refused before anything was done for it is younger th
   expect(olderTwinOf(younger, [taken, younger])).toBe(taken);
 });
 
+test("a component that waits for its cluster keeps its turn", () => {
+  const missing = { type: "Ready", status: "False", reason: "ClusterProfileNotFound" } as const;
+  const waiting = { ...older, status: { conditions: [missing] } };
+  expect(isLatecomer(waiting)).toBe(false);
+  expect(olderTwinOf(younger, [waiting, younger])).toBe(waiting);
+});
+
 test("the younger one is told the name of the other", () => {
   expect(() => assertOnlyOne(younger, [older, younger])).toThrow(
     expect.objectContaining({

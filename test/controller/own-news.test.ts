@@ -7,7 +7,7 @@ import { serving } from "../support/component.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { hubWithNone, kind, name } from "./dispatched-hub.ts";
 
-/** A hub with one component, whose cluster nobody knows: each attempt asks for it once. */
+/** A hub with one component that was installed, and whose cluster nobody knows any more: each attempt asks for it once. */
 function hubWithLost() {
   const memory = new MemoryHub();
   const patch: KubeClient["patch"] = async (...args) => {
@@ -27,7 +27,11 @@ function hubWithLost() {
   const begin = (): void => {
     hub.dispatcher.start({ deps: { ...hub.deps, spokes }, mayWrite: () => true });
     const clusterProfileRef = { namespace: "knative-serving", name: "c" };
-    memory.edit(kind, name, serving({ spec: { clusterProfileRef } }));
+    memory.edit(
+      kind,
+      name,
+      serving({ spec: { clusterProfileRef }, status: { version: "1.23.0" } }),
+    );
     hub.dispatcher.componentChanged(hub.stored(), undefined);
   };
   const settle = async (): Promise<void> => {

@@ -42,7 +42,7 @@ test("T-04 one without a grant has no claim, unless something was done for it be
 test("T-04 nothing is done for one without a grant, so it can be deleted at any time", () => {
   const late = {
     ...of("friend"),
-    status: { conditions: [{ type: "Ready", status: "False", reason: "Other" }] },
+    status: { conditions: [{ type: "Ready", status: "False", reason: "DuplicateComponent" }] },
   } as const;
   const younger = {
     ...of("fleet", { finalizers: [finalizer] }),
