@@ -35,10 +35,10 @@ export function createKubeClient(requester: Requester): KubeClient {
     ...removalsOf(call),
     logs: (ref, signal) => logStream(requester, ref, signal),
     request: (method, path, body, signal, options = {}) => {
-      const { ownConnection = false, accept = json } = options;
+      const { ownConnection, accept = json } = options;
       const request = { method, path, body, verb: "other", accept } as const;
       return call(
-        ownConnection ? { ...request, ownConnection, idempotent: false } : request,
+        ownConnection === undefined ? request : { ...request, ownConnection, idempotent: false },
         signal,
       );
     },
@@ -56,7 +56,7 @@ interface Call {
   readonly contentType?: string;
   /** Absent: GET and DELETE are, the others are not. */
   readonly idempotent?: boolean;
-  readonly ownConnection?: boolean;
+  readonly ownConnection?: object;
   /** Called with the length of the answer before it is parsed. */
   readonly onLength?: (characters: number) => void;
 }
@@ -65,7 +65,7 @@ type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
 
 function callerOf(requester: Requester): Caller {
   return async (call, signal) => {
-    const { method, path, verb, accept, body, contentType = json, ownConnection = false } = call;
+    const { method, path, verb, accept, body, contentType = json, ownConnection } = call;
     const isRead = method === "GET";
     const answer = await requester.send(
       {
@@ -76,7 +76,7 @@ function callerOf(requester: Requester): Caller {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         timeoutMs: isRead ? readTimeoutMs : writeTimeoutMs,
         idempotent: call.idempotent ?? (isRead || method === "DELETE"),
-        ownConnection,
+        ...(ownConnection === undefined ? {} : { ownConnection }),
       },
       signal,
     );

@@ -144,8 +144,11 @@ export interface KubeClient {
     body: unknown,
     signal: AbortSignal,
     options?: {
-      /** Over a connection of its own, so that a load balancer in front of several API servers may choose anew; and only once. */
-      readonly ownConnection?: boolean;
+      /**
+       * Over a new connection, so that a load balancer in front of several API servers may choose anew; and only once. Those that are under way with the same
+       * object share it.
+       */
+      readonly ownConnection?: object;
       /** What the answer may be; default: `application/json`. The answer has to be JSON all the same. */
       readonly accept?: string;
     },

@@ -28,8 +28,8 @@ export interface TransportRequest {
   readonly timeoutMs: number;
   /** Called for each part of an answer that is streamed. */
   readonly onHeard?: () => void;
-  /** Sent over a connection that is made for it and ends with it. */
-  readonly ownConnection?: boolean;
+  /** Sent over a new connection, which it shares with those that are under way with the same object, and which ends with the last of them. */
+  readonly ownConnection?: object;
   /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
   readonly isQuestion?: boolean;
 }
@@ -77,6 +77,12 @@ const connectTimeoutMs = 5_000;
 const progressTimeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
 
+interface OwnLane {
+  readonly lane: Lane;
+  /** Requests that are under way over it. */
+  users: number;
+}
+
 type ReadableBody = Dispatcher.ResponseData["body"];
 
 /** Sends a request in one of two ways. */
@@ -99,8 +105,8 @@ export class Transport implements AsyncDisposable {
   readonly #counted: Disposable;
   /** Ordinary requests take the first one; watches the first that has a place. */
   readonly #lanes: [Lane, ...Lane[]];
-  /** Those of requests that asked for one of their own. */
-  readonly #ownLanes = new Set<Lane>();
+  /** Those of requests that asked for one of their own, by what they asked with. */
+  readonly #ownLanes = new Map<object, OwnLane>();
 
   constructor(options: TransportOptions) {
     mendHttp2Streams();
@@ -117,7 +123,8 @@ export class Transport implements AsyncDisposable {
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = request.isQuestion === true ? undefined : await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
-    await using own = request.ownConnection === true ? this.#ownLane() : undefined;
+    const { ownConnection } = request;
+    await using own = ownConnection === undefined ? undefined : this.#ownLane(ownConnection);
     const lane = own?.lane ?? this.#lanes[0];
     const answer = await this.#open<ReadableBody>(request, signal, (options) =>
       lane.request({ ...options, bodyTimeout: progressTimeoutMs }, deadline.signal),
@@ -177,7 +184,8 @@ export class Transport implements AsyncDisposable {
     // Without it the end would wait for a connection that is being made to a server that does not answer.
     this.#end.abort();
     this.#counted[Symbol.dispose]();
-    await Promise.all([...this.#lanes, ...this.#ownLanes].map(destroyed));
+    const own = [...this.#ownLanes.values()].map(({ lane }) => lane);
+    await Promise.all([...this.#lanes, ...own].map(destroyed));
   }
 
   /** Takes no new requests and ends the connection when the running ones are done, at the latest after `timeoutMs`. */
@@ -242,15 +250,19 @@ export class Transport implements AsyncDisposable {
     }
   }
 
-  #ownLane(): AsyncDisposable & { readonly lane: Lane } {
+  #ownLane(key: object): AsyncDisposable & { readonly lane: Lane } {
     // Its end is no trouble of the others.
-    const lane = this.#newLane({});
-    this.#ownLanes.add(lane);
+    const own = this.#ownLanes.get(key) ?? { lane: this.#newLane({}), users: 0 };
+    const { lane } = own;
+    own.users += 1;
+    this.#ownLanes.set(key, own);
     return {
       lane,
-      [Symbol.asyncDispose]: () => {
-        this.#ownLanes.delete(lane);
-        return destroyed(lane);
+      [Symbol.asyncDispose]: async () => {
+        own.users -= 1;
+        if (own.users > 0) return;
+        this.#ownLanes.delete(key);
+        await destroyed(lane);
       },
     };
   }

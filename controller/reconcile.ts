@@ -224,7 +224,7 @@ async function apply(
         const outcome = { kind: "working", steps, version, progress, protection } as const;
         if (tells) report.progress(outcome, signal);
       },
-      gate: gateOf(component, { target, signal: connection.signal, suited, guards: deps.guards }),
+      gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
       onAdopted: (count) => tell(adopted(count, clusterNameOf(component))),
       onAnchorLost: () => tell(anchorLost(clusterNameOf(component))),
       onUnblocked: (unblocked) => tell(webhookUnblocked(unblocked)),

@@ -40,6 +40,8 @@ export interface InstallRequest {
 
 /** What the protection of anchors on the target has to say about an install; see ../guard/cluster-guard.ts. */
 export interface AnchorGate {
+  /** Resolves when what protects the anchor is on its way to the target, which comes before anything else that is written there. */
+  underWay(signal: AbortSignal): Promise<void>;
   /** Resolves when an anchor may be made; throws FleetError `AnchorUnprotected`. */
   ready(signal: AbortSignal): Promise<void>;
   /** Whether objects are to have a second owner. */

@@ -61,6 +61,8 @@ export async function install(
   request.memory.wanted = desired;
   const whole: Work = { ...request, desired, deps };
   if (await isIntact(whole, signal)) return untouched(desired, contestsOf(whole));
+  // At once: it also says that the cluster is resolved.
+  deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
   const found = await foundOn(whole, signal);
   await withTwin(whole, signal);
   const isRootLost = found.before === undefined && isLost(whole);
@@ -206,6 +208,7 @@ async function createdAhead(
 ): Promise<readonly KubeObject[]> {
   try {
     await deps.suited;
+    await deps.gate?.underWay(signal);
   } catch {
     // Told by who waits for it, too.
     return [];
@@ -246,17 +249,9 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   return withHoused(changes, housed);
 }
 
-/** Waits before an anchor is made: only what was protected by then is one that nobody can delete by accident. */
-async function protectedAhead(
-  found: Found,
-  { desired, deps }: Work,
-  signal: AbortSignal,
-): Promise<void> {
-  if (standing(found) !== undefined || deps.gate === undefined) return;
-  const total = desired.objects.length;
-  const waiting = [{ message: "the proof that the anchor is protected", count: total }];
-  deps.onProgress?.({ done: 0, total, waiting, failed: 0 });
-  await deps.gate.ready(signal);
+/** Waits before an anchor is made: what protects it is written first, and proven beside the work. */
+async function protectedAhead(found: Found, { deps }: Work, signal: AbortSignal): Promise<void> {
+  if (standing(found) === undefined) await deps.gate?.ready(signal);
 }
 
 /** What is not wanted any more and only an inventory that is damaged or lost would have named. */

@@ -15,8 +15,9 @@ import type { HubUsers } from "./hub-users.ts";
 import { removePolicies } from "./policy-objects.ts";
 import { PolicyWatch } from "./policy-watch.ts";
 import { Prober } from "./prober.ts";
-import { type AnchorProtection, beginning, type Protection } from "./protection.ts";
+import { type AnchorProtection, beginning, enforcedFor, type Protection } from "./protection.ts";
 import { isUnguarded } from "./recheck.ts";
+import { type SelfReview, whoAmI } from "./whoami.ts";
 
 /** The way to the cluster that is guarded. */
 export interface GuardWay {
@@ -47,6 +48,8 @@ export interface ClusterGuardOptions {
 export interface Ward {
   readonly component: Component;
   readonly anchor: NamespacedName;
+  /** Nothing was ever installed for the component; then the cluster has probably no policies yet. Default false. */
+  readonly isNew?: boolean;
 }
 
 /** Policies that are there and proven, and watched until it is disposed. */
@@ -80,6 +83,10 @@ export class ClusterGuard {
   #needsTwin: boolean | undefined;
   #failure: unknown;
   #wasEnforced = false;
+  #self: Promise<SelfReview> | undefined;
+  #isUnderWay = false;
+  /** The cluster was asked for policies before. */
+  #hasLooked = false;
   #turn = Promise.withResolvers<void>();
   #end: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -107,6 +114,14 @@ export class ClusterGuard {
     return this.#end !== undefined;
   }
 
+  /** Asks who the controller is there, so that the policies can be written as soon as there is something to protect. Writes nothing. */
+  prepare(): void {
+    if (this.isAtWork || this.#options.protection === "TwinOwner") return;
+    this.#self ??= whoAmI(this.#way.client, this.#way.signal);
+    // Told to who needs it.
+    this.#self.catch(() => undefined);
+  }
+
   /** An installation is to be protected from now on; the first one starts the guard. */
   enrol(ward: Ward): void {
     this.#wards.set(ward.component.metadata.uid, ward);
@@ -122,11 +137,19 @@ export class ClusterGuard {
     this.#confirmations.saw(anchor, configMaps);
   }
 
-  /** Resolves when an anchor may be made. Throws FleetError `AnchorUnprotected`, or the error of the connection. */
+  /**
+   * Resolves when an anchor may be made: the policies are written, or something is there in their place. Whether they are enforced shows in
+   * `protection`, later. Throws FleetError `AnchorUnprotected`, or the error of the connection.
+   */
   async ready(signal: AbortSignal): Promise<void> {
     while (this.#isOpen === undefined) await this.#nextTurn(signal);
     if (this.#isOpen) return;
     throw this.#whyNot();
+  }
+
+  /** Resolves when the policies are on their way to the cluster, or will not be. */
+  async underWay(signal: AbortSignal): Promise<void> {
+    while (!this.#isUnderWay) await this.#nextTurn(signal);
   }
 
   /** Whether objects are to have a second owner besides the anchor. Throws the error of the connection. */
@@ -170,6 +193,7 @@ export class ClusterGuard {
     this.#options.users.leave(this);
     this.#end = undefined;
     this.#isOpen = undefined;
+    this.#isUnderWay = false;
     this.#wasEnforced = false;
     this.#protection = beginning;
   }
@@ -195,16 +219,22 @@ export class ClusterGuard {
   async #established(signal: AbortSignal): Promise<Establishment> {
     const { client, fieldManager } = this.#way;
     const { hubId, crds, clock, log, users } = this.#options;
+    const isFresh = !this.#hasLooked && this.#newest()?.isNew === true;
+    this.#hasLooked = true;
+    const self = this.#ownSelf(signal);
     const lasting = new Follower(signal);
     const onDisturbed = (): void => lasting.abort(new DOMException("Disturbed", "AbortError"));
     let watch: PolicyWatch | undefined;
+    const watchOver = (settled: readonly KubeObject[]): void => {
+      watch ??= new PolicyWatch({ client, hubId, log, onDisturbed }, settled);
+    };
     const dispose = (): void => {
       watch?.[Symbol.dispose]();
       lasting[Symbol.dispose]();
     };
     try {
-      const { sharing } = await establish(
-        { client, fieldManager, hubId, crds, clock, log, prober: this.#prober },
+      const { sharing, settled } = await establish(
+        { client, fieldManager, hubId, crds, self, isFresh, clock, prober: this.#prober },
         {
           namespace: () => this.#newest()?.anchor.namespace,
           onUser: (policy, user) => {
@@ -212,21 +242,21 @@ export class ClusterGuard {
             signal.throwIfAborted();
             return users.join(policy, this, user);
           },
+          onSent: () => {
+            this.#isUnderWay = true;
+            this.#turn.resolve();
+          },
           onSettled: (objects) => {
-            const settled = objects.map(({ object }) => object);
-            watch = new PolicyWatch({ client, hubId, log, onDisturbed }, settled);
+            // While new ones are proven the probes see it when they go; two requests less until then.
+            if (!isFresh) watchOver(objects.map(({ object }) => object));
             this.#noteRepairs(objects.map(({ before }) => before));
           },
         },
         signal,
       );
+      watchOver(settled);
       this.#wasEnforced = true;
-      const reason = sharing === undefined ? "Enforced" : "SharedIdentity";
-      const message =
-        sharing === undefined
-          ? "The API server refuses to delete the anchor"
-          : `The guard lets everybody pass who has the controller's user, and that ${sharing}`;
-      this.#say({ reason, message }, { isOpen: true });
+      this.#say(enforcedFor(sharing), { isOpen: true });
       return { lasting: lasting.signal, [Symbol.dispose]: dispose };
     } catch (error) {
       dispose();
@@ -234,17 +264,26 @@ export class ClusterGuard {
     }
   }
 
+  /** Who the controller is there: as it was asked ahead, once, or asked now. */
+  #ownSelf(signal: AbortSignal): Promise<SelfReview> {
+    const self = this.#self ?? whoAmI(this.#way.client, signal);
+    this.#self = undefined;
+    return self;
+  }
+
   /** What had to be put right was not protected meanwhile. */
   #noteRepairs(before: readonly ("missing" | "different" | "equal")[]): void {
     this.#needsTwin = false;
+    // Nobody waits for the proof, which takes seconds.
+    this.#isOpen = true;
     this.#turn.resolve();
     if (!this.#wasEnforced) return;
     if (before.includes("missing")) {
       const message = "The policy or its binding was deleted; it is there again and being proven";
-      this.#say({ reason: "BindingMissing", message }, {});
+      this.#say({ reason: "BindingMissing", message }, { isOpen: true });
     } else if (before.includes("different")) {
       const message = "The policy or its binding was changed; it is put right and being proven";
-      this.#say({ reason: "Probing", message }, {});
+      this.#say({ reason: "Probing", message }, { isOpen: true });
     }
   }
 
@@ -256,7 +295,7 @@ export class ClusterGuard {
       await delay(clock, recheckMs * (0.9 + 0.2 * Math.random()), lasting);
     } catch {
       signal.throwIfAborted();
-      // Nobody may make an anchor until it is proven again.
+      // Nobody may make an anchor until it is put right.
       this.#isOpen = undefined;
       return false;
     }
@@ -277,7 +316,7 @@ export class ClusterGuard {
     if (error instanceof Unproven) {
       this.#failure = undefined;
       const { reason, message } = error;
-      if (reason === "NotEnforced") this.#say({ reason, message }, { isOpen: false });
+      if (reason === "NotEnforced") this.#say({ reason, message }, { isOpen: true });
       else this.#beTwin(reason, message);
       return reason === "NotEnforced" ? unprovenRetryMs : refusedRetryMs;
     }
@@ -311,6 +350,7 @@ export class ClusterGuard {
     const isNews = reason !== protection.reason || message !== protection.message;
     this.#protection = protection;
     this.#isOpen = isOpen;
+    this.#isUnderWay = true;
     this.#turn.resolve();
     if (isNews) this.#options.onChange();
   }

@@ -1,14 +1,18 @@
+import { ApiError } from "../../access/api-error.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
-import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { knownResource } from "../../api/resources.ts";
 import { type Clock, delay } from "../clock.ts";
-import type { Log } from "../log.ts";
-import { guardsOf, readGuards, settlePolicies, type SettledObject } from "./policy-objects.ts";
-import { ProbeWindow } from "./probe.ts";
-import type { Prober } from "./prober.ts";
+import {
+  guardsOf,
+  type LiveGuard,
+  readGuards,
+  settlePolicies,
+  type SettledObject,
+} from "./policy-objects.ts";
+import { ProbeRounds } from "./probe.ts";
+import type { ProbeConnection, Prober } from "./prober.ts";
 import { type ClusterUser, sharingOf } from "./protection.ts";
-import { servesPolicies, whoAmI } from "./whoami.ts";
+import { type SelfReview, servesPolicies } from "./whoami.ts";
 
 /** The guard does not protect, for a reason that is known. */
 export class Unproven extends Error {
@@ -26,8 +30,11 @@ export interface EstablishWork {
   readonly fieldManager: string;
   readonly hubId: string;
   readonly crds: boolean;
+  /** Who the controller is there. */
+  readonly self: Promise<SelfReview>;
+  /** Policies of ours are probably not there yet: they are looked at only where they cannot be created. */
+  readonly isFresh: boolean;
   readonly clock: Clock;
-  readonly log: Log;
   readonly prober: Pick<Prober, "creations">;
 }
 
@@ -36,53 +43,70 @@ export interface EstablishHooks {
   readonly namespace: () => string | undefined;
   /** The users that a live policy has to know, now that it is looked after as one of them. */
   readonly onUser: (policy: KubeObject, user: ClusterUser) => readonly ClusterUser[];
+  /** Called right after the first requests about policies were sent. */
+  readonly onSent: () => void;
   /** The policies are there as they should be, which proves nothing yet. */
   readonly onSettled: (objects: readonly SettledObject[]) => void;
 }
 
-const policyResource = knownResource(
-  "admissionregistration.k8s.io/v1",
-  "ValidatingAdmissionPolicy",
-);
-/** Rounds of probes on the way at the same time, so that a far cluster is proven as fast as a near one. */
-const maxOpen = 5;
 const limitMs = 30_000;
+/** An API server reads policies anew about every second: what is asked before is answered by chance. */
+const readAnewMs = 1_500;
+const untilDeniedMs = 500;
 /** What has not been changed for so long has been read by every API server. */
 const settledMs = 60_000;
 
 /**
- * Installs the guards on a cluster and proves that its API servers enforce them. Resolves with what speaks against a user of the controller being
- * its alone. Throws `Unproven`, ApiError (403: no right to policies) or the error of the connection. Spec: anchor-guard.md 6.1, 6.2.
+ * Installs the guards on a cluster and proves that its API servers enforce them. Resolves with the policies as they are, and with what speaks against
+ * a user of the controller being its alone. Throws `Unproven`, ApiError (403: no right to policies) or the error of the connection. Spec: anchor-guard.md 6.1, 6.2.
  */
 export async function establish(
   work: EstablishWork,
   hooks: EstablishHooks,
   signal: AbortSignal,
-): Promise<{ readonly sharing: string | undefined }> {
-  const { client, hubId, crds } = work;
-  const reading = readGuards(client, { guards: guardsOf({ crds }), hubId }, signal);
-  // Awaited below, when the cluster serves policies at all.
-  reading.catch(() => undefined);
-  const [user, isServed] = await Promise.all([
-    whoAmI(client, signal),
-    servesPolicies(client, signal),
-  ]);
-  if (!isServed) throw new Unproven("NotSupported", "the cluster does not serve them");
+): Promise<{ readonly sharing: string | undefined; readonly settled: readonly KubeObject[] }> {
+  const { client } = work;
+  const [user, live] = await Promise.all([work.self, liveGuards(work, signal)]);
   let users: readonly ClusterUser[] = [user];
   const usersOf = (policy: KubeObject | undefined) => {
     if (policy === undefined) return [user.username];
     users = hooks.onUser(policy, user);
     return users.map(({ username }) => username);
   };
-  const objects = await settlePolicies({ ...work, usersOf, live: await reading }, signal);
+  const settling = served(client, signal, () => settlePolicies({ ...work, usersOf, live }, signal));
+  hooks.onSent();
+  const objects = await settling;
   hooks.onSettled(objects);
   const isOld = isSettled(objects, user.serverTimeMs);
-  if (!(isOld && (await isDenied(work, hooks, signal)))) {
-    const telling = isOld ? undefined : tellWarnings(objects, work, signal);
-    await proven(work, hooks, signal);
-    await telling;
+  if (!(isOld && (await isDenied(work, { hooks, over: "new" }, signal)))) {
+    await prove(work, hooks, signal);
   }
-  return { sharing: users.map(sharingOf).find((why) => why !== undefined) };
+  const sharing = users.map(sharingOf).find((why) => why !== undefined);
+  return { sharing, settled: objects.map(({ object }) => object) };
+}
+
+async function liveGuards(
+  { client, hubId, crds, isFresh }: EstablishWork,
+  signal: AbortSignal,
+): Promise<readonly LiveGuard[]> {
+  const guards = guardsOf({ crds });
+  if (isFresh) return guards.map((guard) => ({ guard, policy: undefined, binding: undefined }));
+  return served(client, signal, () => readGuards(client, { guards, hubId }, signal));
+}
+
+/** What fails may be so because the cluster knows no policies. */
+async function served<T>(
+  client: KubeClient,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const mayBeUnknown = error instanceof ApiError && [403, 404].includes(error.status);
+    if (!mayBeUnknown || (await servesPolicies(client, signal))) throw error;
+    throw new Unproven("NotSupported", "the cluster does not serve them");
+  }
 }
 
 /** By the cluster's own clock. */
@@ -101,72 +125,45 @@ function lastChangeOf({ metadata }: KubeObject): number {
 
 async function isDenied(
   { prober }: Pick<EstablishWork, "prober">,
-  { namespace }: EstablishHooks,
+  { hooks, over }: { readonly hooks: EstablishHooks; readonly over: ProbeConnection },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const place = namespace();
+  const place = hooks.namespace();
   if (place === undefined) return false;
-  const verdicts = await prober.creations(place, signal);
+  const verdicts = await prober.creations(place, over, signal);
   return verdicts.every((verdict) => verdict === "denied");
 }
 
-async function proven(
+async function prove(
   work: EstablishWork,
   hooks: EstablishHooks,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock } = work;
-  const window = new ProbeWindow();
-  const open = new Set<Promise<void>>();
+  const rounds = new ProbeRounds();
   const beganAt = clock.now();
+  await delay(clock, readAnewMs, signal);
   for (;;) {
-    // What is on the way may still speak against it.
-    if (window.isEnforced) await Promise.all(open);
-    if (window.isEnforced) return;
-    // Denials that have begun may last longer: each of them takes its time on a slow cluster.
-    if (!window.hasBegun && clock.now() - beganAt > limitMs) {
-      const message = `The API server did not refuse an anchor of nobody for ${limitMs / 1_000} s`;
-      throw new Unproven("NotEnforced", message);
-    }
     const sentAt = clock.now();
-    const round = isDenied(work, hooks, signal)
-      .then((denied) => window.note(denied, { sentAt, answeredAt: clock.now() }))
-      // Only an aborted one fails, which ends the pause, too.
-      .catch(() => undefined)
-      .finally(() => open.delete(round));
-    open.add(round);
-    if (open.size >= maxOpen) await Promise.race(open);
-    await delay(clock, Math.max(0, sentAt + window.paceAfter(sentAt) - clock.now()), signal);
+    const denied = await isDenied(work, { hooks, over: "new" }, signal);
+    rounds.note(denied, { sentAt, answeredAt: clock.now() });
+    if (rounds.areEnough) return;
+    if (denied) await delay(clock, rounds.waitMs(clock.now()), signal);
+    else await untilDenied({ ...work, beganAt }, hooks, signal);
   }
 }
 
-/** The type checker of the cluster takes a moment. */
-const checkedMs = 2_000;
-
-/** What the type checker of the cluster says, which looks at a part of a policy only, is for people. Never rejects. */
-async function tellWarnings(
-  objects: readonly SettledObject[],
-  { client, clock, log }: EstablishWork,
+/** Asks over the usual connection: a new one for each question would be many. */
+async function untilDenied(
+  { clock, beganAt, ...work }: EstablishWork & { readonly beganAt: number },
+  hooks: EstablishHooks,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await delay(clock, checkedMs, signal);
-    const policies = objects.filter(({ object }) => object.kind === policyResource.kind);
-    await Promise.all(
-      policies.map(async ({ object: { metadata } }) => {
-        const { name } = metadata;
-        const live = await client.get({ resource: policyResource, name }, {}, signal);
-        const checking = recordAt(live, "status", "typeChecking");
-        for (const warning of listAt(checking, "expressionWarnings")) {
-          const text = textAt(recordAt(warning), "warning");
-          log.warn(
-            { policy: name, warning: text },
-            "The cluster's type checker warns about a guard",
-          );
-        }
-      }),
-    );
-  } catch (err) {
-    log.debug({ err }, "The type checker's warnings could not be read");
-  }
+  do {
+    if (clock.now() - beganAt > limitMs) {
+      const message = `The API server did not refuse an anchor of nobody for ${limitMs / 1_000} s`;
+      throw new Unproven("NotEnforced", message);
+    }
+    await delay(clock, untilDeniedMs, signal);
+  } while (!(await isDenied(work, { hooks, over: "usual" }, signal)));
 }

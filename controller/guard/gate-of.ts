@@ -11,10 +11,12 @@ export function gateOf(
   where: GuardedTarget & { readonly suited: Promise<unknown>; readonly guards: Guards },
 ): AnchorGate {
   const { suited, guards } = where;
+  guards.prepare(component, where);
   const enrolled = suited.then(() => guards.enrol(component, where));
   // Who waits for it is told; that the target does not suit is told elsewhere, too.
   enrolled.catch(() => undefined);
   return {
+    underWay: async (signal) => (await enrolled)?.underWay(signal),
     ready: async (signal) => (await enrolled)?.ready(signal),
     needsTwin: async (signal) => (await (await enrolled)?.needsTwin(signal)) ?? false,
     saw: (anchor) => void enrolled.then((guard) => guard?.saw(anchor)).catch(() => undefined),

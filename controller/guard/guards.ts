@@ -33,6 +33,8 @@ export interface GuardedTarget {
   readonly target: Target;
   /** Aborted when the connection must not be used any more. */
   readonly signal: AbortSignal;
+  /** Nothing was ever installed for the component. Default false. */
+  readonly isNew?: boolean;
 }
 
 /**
@@ -50,11 +52,16 @@ export class Guards {
     this.#options = options;
   }
 
+  /** Asks the target of a component what its guard has to know before it can begin. Writes nothing. */
+  prepare(component: Component, where: GuardedTarget): void {
+    this.#guardOf(component, where)?.prepare();
+  }
+
   /** The guard for the target of a component, at work; undefined when anchors are not protected. */
   enrol(component: Component, where: GuardedTarget): ClusterGuard | undefined {
     const guard = this.#guardOf(component, where);
     const { namespace, name } = rootKeyOf({ component, target: where.target });
-    guard?.enrol({ component, anchor: { namespace, name } });
+    guard?.enrol({ component, anchor: { namespace, name }, isNew: where.isNew === true });
     return guard;
   }
 

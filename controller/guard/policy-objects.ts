@@ -55,7 +55,7 @@ export function readGuards(
   );
 }
 
-type PolicyClient = Pick<KubeClient, "get" | "apply" | "replace">;
+type PolicyClient = Pick<KubeClient, "get" | "create" | "replace">;
 
 export interface PolicyWork {
   readonly client: PolicyClient;
@@ -63,34 +63,47 @@ export interface PolicyWork {
   readonly hubId: string;
   /** The users that a policy has to know; undefined: it is not there yet. Asked whenever it was read or written. */
   readonly usersOf: (policy: KubeObject | undefined) => readonly string[];
-  /** What was read just now. */
+  /** What was read just now; also undefined where nobody looked. */
   readonly live: readonly LiveGuard[];
 }
 
 /**
- * Makes policies and bindings be what they should: missing ones are applied, different ones replaced in place, never deleted and created.
+ * Makes policies and bindings be what they should: missing ones are created, different ones replaced in place, never deleted and created.
  * Sends nothing when all is well. Throws ApiError, 403 when the right is missing.
  */
 export async function settlePolicies(
   { client, fieldManager, hubId, usersOf, live }: PolicyWork,
   signal: AbortSignal,
 ): Promise<readonly SettledObject[]> {
-  const settled = await Promise.all(
-    live.map(async (found) => {
+  const settled = await Promise.allSettled(
+    live.flatMap((found) => {
       const name = policyNameOf(found.guard, hubId);
       const made = (policy: KubeObject | undefined) =>
         guardPolicyOf(found.guard, { hubId, hubUsers: usersOf(policy) });
       const settle = (one: Omit<Wanted, "name">, before: KubeObject | undefined) =>
         settledOne({ ...one, name }, { client, fieldManager, live: before }, signal);
-      const ofPolicy = { resource: policies, manifest: (now?: KubeObject) => made(now).policy };
-      // One after the other: a binding before its policy was seen to be slow.
-      const policy = await settle(ofPolicy, found.policy);
-      const { binding } = made(policy.object);
-      const ofBinding = { resource: bindings, manifest: () => binding };
-      return [policy, await settle(ofBinding, found.binding)];
+      const policy = { resource: policies, manifest: (now?: KubeObject) => made(now).policy };
+      const { binding } = made(found.policy);
+      // The binding right behind its policy: before it was seen to be slow, and after the answer costs a round trip.
+      return [
+        settle(policy, found.policy).then(joined(usersOf)),
+        settle({ resource: bindings, manifest: () => binding }, found.binding),
+      ];
     }),
   );
-  return settled.flat();
+  // Nothing is on the way any more when one failed.
+  return settled.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
+}
+
+/** Asked of each policy as it is in the end: what looks after it knows of it then. */
+function joined(usersOf: PolicyWork["usersOf"]): (settled: SettledObject) => SettledObject {
+  return (settled) => {
+    usersOf(settled.object);
+    return settled;
+  };
 }
 
 /** Deletes the bindings and then the policies of a hub, last the one that `isGuardInstalled` asks for; what is gone already is no error. */
@@ -174,7 +187,7 @@ async function settledOne(
       return { object: current, before: "equal" };
     try {
       if (current === undefined) {
-        const object = await client.apply(ref, wanted, { fieldManager, force: true }, signal);
+        const object = await client.create(ref, wanted, { fieldManager }, signal);
         return { object, before: "missing" };
       }
       // Not by apply: what others added to a list would stay.
@@ -183,7 +196,9 @@ async function settledOne(
       const object = await client.replace(ref, { ...wanted, metadata }, {}, signal);
       return { object, before: "different" };
     } catch (error) {
-      const isOutdated = error instanceof ApiError && [404, 409].includes(error.status);
+      // What cannot be created because it is not found is not served.
+      const statuses = current === undefined ? [409] : [404, 409];
+      const isOutdated = error instanceof ApiError && statuses.includes(error.status);
       if (!isOutdated || attempt === maxAttempts) throw error;
     }
     current = await client.get(ref, {}, signal);

@@ -1,8 +1,10 @@
+import { foreignText } from "../../access/foreign-text.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import { Reflector } from "../../access/reflector.ts";
 import { anchorAnnotations } from "../../api/anchor.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
-import { identityOf, keyOf, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
+import { listAt, recordAt, textAt } from "../../api/fields.ts";
+import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Log } from "../log.ts";
 import { policyKinds } from "./policy-objects.ts";
 
@@ -18,6 +20,7 @@ export interface PolicyWatchOptions {
 export class PolicyWatch implements Disposable {
   readonly #reflectors: readonly Reflector[];
   readonly #noted = new Map<string, string>();
+  readonly #warnings = new Set<string>();
 
   /** `objects` as they were last read or written. */
   constructor(options: PolicyWatchOptions, objects: readonly KubeObject[]) {
@@ -30,9 +33,12 @@ export class PolicyWatch implements Disposable {
           {
             client,
             ref: { resource, labelSelector },
-            metadataOnly: true,
             maxBackoffMs: 5_000,
-            keep: withoutManagedFields,
+            keep: (object) => {
+              this.#tellWarnings(object, log);
+              const { managedFields: _, ...metadata } = object.metadata;
+              return { apiVersion: object.apiVersion, kind: object.kind, metadata };
+            },
           },
           {
             onChange: (object) => {
@@ -59,6 +65,17 @@ export class PolicyWatch implements Disposable {
 
   [Symbol.dispose](): void {
     for (const reflector of this.#reflectors) reflector[Symbol.dispose]();
+  }
+
+  /** What the type checker of the cluster says, which looks at a part of a policy only, is for people. */
+  #tellWarnings(policy: KubeObject, log: Log): void {
+    for (const one of listAt(recordAt(policy, "status", "typeChecking"), "expressionWarnings")) {
+      const warning = foreignText(textAt(recordAt(one), "warning") ?? "", 500);
+      if (this.#warnings.has(warning)) continue;
+      this.#warnings.add(warning);
+      const fields = { policy: policy.metadata.name, warning };
+      log.warn(fields, "The cluster's type checker warns about a guard");
+    }
   }
 
   #areAllThere(): boolean {

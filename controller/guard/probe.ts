@@ -35,11 +35,10 @@ export function verdictOn(
   return isOurs && text.endsWith(message) ? "denied" : "unknown";
 }
 
-const minDenials = 10;
+const minRounds = 6;
 /** More than twice the second in which each API server reads policies anew. */
 const minLastingMs = 2_500;
-const usualPaceMs = 250;
-const impatientPaceMs = 100;
+const paceMs = minLastingMs / (minRounds - 1);
 
 /** When a round of probes was sent and answered, in ms. */
 export interface ProbeTimes {
@@ -48,41 +47,32 @@ export interface ProbeTimes {
 }
 
 /**
- * Denials without a break, each over a new connection, for so long that every API server behind an address was asked or has read the policies.
- * Rounds may overlap and be noted in any order. Spec: anchor-guard.md 5 and 6.2.
+ * Rounds of probes, one after the other, each over a new connection: six that were denied without a break, for so long that every API server behind an address
+ * was asked or has read the policies. Spec: anchor-guard.md 5 and 6.2.
  */
-export class ProbeWindow {
+export class ProbeRounds {
   #count = 0;
   #since = 0;
   #until = 0;
-  #brokenAt = -Infinity;
 
-  get isEnforced(): boolean {
-    return this.#count >= minDenials && this.#until - this.#since >= minLastingMs;
+  get areEnough(): boolean {
+    return this.#count >= minRounds && this.#until - this.#since >= minLastingMs;
   }
 
-  /** Nothing spoke against enforcement since the last denials began. */
-  get hasBegun(): boolean {
-    return this.#count > 0;
-  }
-
+  /** Any other answer than the denial starts the rounds anew. */
   note(isDenied: boolean, { sentAt, answeredAt }: ProbeTimes): void {
     if (!isDenied) {
       this.#count = 0;
-      this.#brokenAt = Math.max(this.#brokenAt, answeredAt);
       return;
     }
-    // Of what was asked before the other answer came nothing is known of what happened first.
-    if (sentAt < this.#brokenAt) return;
     if (this.#count === 0) this.#since = answeredAt;
     this.#count += 1;
-    this.#until = Math.max(this.#until, sentAt);
+    this.#until = sentAt;
   }
 
-  /** How long after one round was sent the next one is, in ms: soon while nothing is denied, and so that the last one ends the window. */
-  paceAfter(sentAt: number): number {
-    if (this.#count === 0) return impatientPaceMs;
-    const rest = this.#since + minLastingMs - sentAt;
-    return rest > 0 ? Math.min(usualPaceMs, rest) : impatientPaceMs;
+  /** How long to wait for the next round, in ms: so that the sixth is late enough, and no seventh is needed. */
+  waitMs(now: number): number {
+    // A timer may call a fraction of a millisecond too early.
+    return Math.max(0, Math.ceil(this.#since + this.#count * paceMs - now) + 1);
   }
 }

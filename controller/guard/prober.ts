@@ -7,6 +7,15 @@ import { type ProbeAnswer, probeMessages, verdictOn } from "./probe.ts";
 
 type Verdict = ReturnType<typeof verdictOn>;
 
+/** What to ask over: a new connection for all probes of one round, or the usual one. */
+export type ProbeConnection = "new" | "usual";
+
+interface Probe {
+  readonly method: "POST" | "DELETE";
+  readonly path: string;
+  readonly body: object;
+}
+
 const dryRun = "dryRun=All";
 const probeName = "knfleet-enforcement-probe";
 
@@ -20,8 +29,12 @@ export class Prober {
     this.#hubId = hubId;
   }
 
-  /** Whether an anchor in that namespace, which must exist, and a namespace of ours are refused, each over a new connection. */
-  async creations(namespace: string, signal: AbortSignal): Promise<readonly Verdict[]> {
+  /** One round: whether an anchor in that namespace, which must exist, and a namespace of ours are refused. */
+  async creations(
+    namespace: string,
+    over: ProbeConnection,
+    signal: AbortSignal,
+  ): Promise<readonly Verdict[]> {
     const hubId = this.#hubId;
     const probe = { [guardAnnotations.probe]: "true" };
     const markers = {
@@ -42,58 +55,49 @@ export class Prober {
       metadata: { name: probeName, labels, annotations: probe },
     };
     const inNamespace = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
+    const connection = over === "new" ? { ownConnection: {} } : {};
+    const creation = async (guard: GuardName, path: string, body: object): Promise<Verdict> => {
+      const answer = await this.#answer({ method: "POST", path, body }, connection, signal);
+      return verdictOn(answer, this.#rule(guard, "CREATE"));
+    };
     return Promise.all([
-      this.#creation("namespace-guard", { path: "/api/v1/namespaces", body: house }, signal),
-      this.#creation("anchor-guard", { path: inNamespace, body: anchor }, signal),
+      creation("namespace-guard", "/api/v1/namespaces", house),
+      creation("anchor-guard", inNamespace, anchor),
     ]);
   }
 
-  /** Whether the deletion of a live anchor is refused. */
-  anchorDeletion(
+  /** Whether the deletion of a live anchor is refused, asked over a new connection. */
+  async anchorDeletion(
     { namespace, name }: NamespacedName,
     signal: AbortSignal,
   ): Promise<Verdict | "gone"> {
     const where = encodeURIComponent(namespace);
     const path = `/api/v1/namespaces/${where}/configmaps/${encodeURIComponent(name)}`;
-    return this.#deletion("anchor-guard", path, signal);
-  }
-
-  async #creation(
-    guard: GuardName,
-    { path, body }: { readonly path: string; readonly body: object },
-    signal: AbortSignal,
-  ): Promise<Verdict> {
-    const alone = { ownConnection: true };
-    const answer = await answerOf(
-      this.#client.request("POST", `${path}?${dryRun}`, body, signal, alone),
-      signal,
-    );
-    return verdictOn(answer, this.#rule(guard, "CREATE"));
-  }
-
-  async #deletion(guard: GuardName, path: string, signal: AbortSignal): Promise<Verdict | "gone"> {
     // In the body too, which the server reads first.
     const body = { kind: "DeleteOptions", apiVersion: "v1", dryRun: ["All"] };
-    const alone = { ownConnection: true };
-    const sent = this.#client.request("DELETE", `${path}?${dryRun}`, body, signal, alone);
-    const answer = await answerOf(sent, signal);
+    const probe: Probe = { method: "DELETE", path, body };
+    const answer = await this.#answer(probe, { ownConnection: {} }, signal);
     if (answer.kind === "error" && isNotFound(answer.error)) return "gone";
-    return verdictOn(answer, this.#rule(guard, "DELETE"));
+    return verdictOn(answer, this.#rule("anchor-guard", "DELETE"));
+  }
+
+  async #answer(
+    { method, path, body }: Probe,
+    connection: { readonly ownConnection?: object },
+    signal: AbortSignal,
+  ): Promise<ProbeAnswer> {
+    try {
+      await this.#client.request(method, `${path}?${dryRun}`, body, signal, connection);
+      return { kind: "accepted" };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { kind: "error", error };
+    }
   }
 
   #rule(guard: GuardName, operation: keyof typeof probeMessages) {
     const policyName = policyNameOf(guard, this.#hubId);
     return { policyName, message: probeMessages[operation] };
-  }
-}
-
-async function answerOf(sent: Promise<unknown>, signal: AbortSignal): Promise<ProbeAnswer> {
-  try {
-    await sent;
-    return { kind: "accepted" };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { kind: "error", error };
   }
 }
 

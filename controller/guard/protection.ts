@@ -12,7 +12,19 @@ export interface Protection {
 }
 
 /** Nothing is known yet: what was known before, also to another process, may still be so. */
-export const beginning: Protection = { reason: "Probing", message: "The guard is being installed" };
+export const beginning: Protection = {
+  reason: "Probing",
+  message: "The guard is being installed and proven",
+};
+
+/** The policies were seen to refuse. `sharing`: what speaks against the controller's user being its alone. */
+export function enforcedFor(sharing: string | undefined): Protection {
+  if (sharing === undefined) {
+    return { reason: "Enforced", message: "The API server refuses to delete the anchor" };
+  }
+  const message = `The guard lets everybody pass who has the controller's user, and that ${sharing}`;
+  return { reason: "SharedIdentity", message };
+}
 
 /** The condition `AnchorProtected` that says so. */
 export function protectionCondition({

@@ -32,7 +32,7 @@ export async function isUnguarded(
   const verdicts = await Promise.all([
     ...anchors.map((anchor) => prober.anchorDeletion(anchor, signal)),
     // Not by deletion: the controller has no right to delete namespaces, so that nobody would ask the guard.
-    ...anchors.slice(0, 1).map(({ namespace }) => prober.creations(namespace, signal)),
+    ...anchors.slice(0, 1).map(({ namespace }) => prober.creations(namespace, "new", signal)),
   ]);
   return verdicts.flat().includes("allowed");
 }

@@ -43,13 +43,16 @@ describe("a connection", () => {
     for (const stream of watches) stream[Symbol.dispose]();
   });
 
-  test("is a new one for each request that asks for its own, and ends with it", async () => {
+  test("is a new one for requests that ask for their own, which they share, and ends with the last of them", async () => {
     const api = await stub();
     const troubles: Error[] = [];
     const onTrouble = (error: Error) => troubles.push(error);
     const requester = requesterTo(api, undefined, { onTrouble });
     await requester.send(get, signal);
-    for (const _ of [1, 2]) await requester.send({ ...get, ownConnection: true }, signal);
+    const own = { ...get, ownConnection: {} };
+    await Promise.all([requester.send(own, signal), requester.send(own, signal)]);
+    expect(api.connections).toBe(2);
+    await requester.send(own, signal);
     expect(api.connections).toBe(3);
     await requester.send(get, signal);
     expect(api.connections).toBe(3);

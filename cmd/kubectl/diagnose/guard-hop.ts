@@ -1,7 +1,7 @@
 import { ApiError } from "../../../access/api-error.ts";
 import { anchorAnnotations } from "../../../api/anchor.ts";
 import type { Component } from "../../../api/component.ts";
-import type { KubeObject } from "../../../api/kubernetes.ts";
+import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
 import { protectedCondition } from "../../../api/reasons.ts";
 import { policyKinds } from "../../../controller/guard/policy-objects.ts";
 import { policyNameOf } from "../../../controller/guard/policy.ts";
@@ -12,6 +12,9 @@ import type { SpokeSession } from "./spoke-session.ts";
 // Not wanted by policies: chosen, or not to be had there.
 const otherwise = ["TwinOwner", "NotSupported", "PolicyForbidden"];
 
+/** A proof that takes longer is not on its way any more. */
+const longestProofMs = 60_000;
+
 /**
  * Whether the API server refuses to delete the anchor: the policy and its binding are there, and a dry run that it has to refuse is
  * refused. Nothing is changed.
@@ -19,20 +22,30 @@ const otherwise = ["TwinOwner", "NotSupported", "PolicyForbidden"];
 export async function checkGuard(
   component: Component,
   anchor: KubeObject,
-  { client, signal }: Pick<SpokeSession, "client"> & { readonly signal: AbortSignal },
+  { now, ...asking }: Asking & { readonly now: Date },
 ): Promise<HopResult<true>> {
   const condition = component.status?.conditions?.find(({ type }) => type === protectedCondition);
   const { [anchorAnnotations.hubId]: hubId } = anchor.metadata.annotations ?? {};
   if (hubId === undefined) return passed(true, "the anchor is not one of knfleet");
-  const reason = condition?.reason ?? "";
-  if (otherwise.includes(reason)) return passed(true, `${protectedCondition} says ${reason}`);
-  const asking = { client, signal };
+  const whyNot = whyUnasked(condition, now);
+  if (whyNot !== undefined) return passed(true, whyNot);
   const problem = (await missingPolicy(hubId, asking)) ?? (await unproven(hubId, anchor, asking));
+  const { reason = "" } = condition ?? {};
   if (problem === undefined) return passed(true, `refuses to delete the anchor ${reason}`.trim());
   const evidence = [condition?.message ?? reason].filter((said) => said !== "");
   return passedWith(true, problem, {
     findings: [finding("error", "KNF6005", { message: problem, evidence })],
   });
+}
+
+/** Why the API server is not asked; undefined: it is. */
+function whyUnasked(condition: Condition | undefined, now: Date): string | undefined {
+  const { reason = "", lastTransitionTime = "" } = condition ?? {};
+  if (otherwise.includes(reason)) return `${protectedCondition} says ${reason}`;
+  // The API server reads policies anew about every second: what it does before says nothing.
+  const isFresh = now.getTime() - Date.parse(lastTransitionTime) < longestProofMs;
+  if (reason !== "Probing" || !isFresh) return undefined;
+  return "the guard was just installed, and the controller is proving it";
 }
 
 type Asking = Pick<SpokeSession, "client"> & { readonly signal: AbortSignal };
@@ -59,7 +72,7 @@ async function unproven(
   { client, signal }: Asking,
 ): Promise<string | undefined> {
   const { namespace = "" } = anchor.metadata;
-  const verdicts = await new Prober(client, hubId).creations(namespace, signal);
+  const verdicts = await new Prober(client, hubId).creations(namespace, "new", signal);
   return verdicts.includes("allowed")
     ? "A dry run that the guard has to refuse was not refused"
     : undefined;

@@ -220,7 +220,7 @@ async function walkInstallation(
   const anchor = installed.ok ? installed.value.anchor : undefined;
   if (anchor !== undefined) {
     await walk.take("guard", [component, session], ([one, { client }], signal) =>
-      checkGuard(one, anchor, { client, signal }),
+      checkGuard(one, anchor, { client, signal, now: context.now() }),
     );
   }
   await walk.take("objects", [component, installed, session], ([one, found, at], signal) =>

@@ -50,11 +50,11 @@ export const protectionMeanings: Readonly<
 > = {
   Enforced: ["The policies are there and were seen to refuse, by every API server.", "Nothing."],
   Probing: [
-    "The policies are being installed, or were changed by somebody and put right; they have not been seen to refuse yet.",
+    "The policies were just written, or were changed by somebody and put right; they have not been seen to refuse yet. The installation does not wait for that.",
     "Wait a few seconds.",
   ],
   NotEnforced: [
-    "They are there, but the API server did not refuse a probe for 30 s, or could not be asked. A new anchor is not made; it is tried again all the time.",
+    "They are there, but the API server did not refuse a probe for 30 s, and the installation goes on without their protection; or they could not be written, and a new anchor is not made. It is tried again all the time.",
     "Look whether the admission plug-in ValidatingAdmissionPolicy is on, and at the controller's log.",
   ],
   BindingMissing: [

@@ -17,6 +17,7 @@ const policy = { apiVersion: group, kind: "ValidatingAdmissionPolicy", name: "au
 const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
 
 const twinGate: AnchorGate = {
+  underWay: () => Promise.resolve(),
   ready: () => Promise.resolve(),
   needsTwin: () => Promise.resolve(true),
   saw: () => undefined,

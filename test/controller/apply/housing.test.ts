@@ -165,7 +165,11 @@ test("an anchor that is being deleted is never built upon, however often it was 
 test("upstream's anchor that was not taken over at once was not repaired", async () => {
   const { store, at, key } = await opened("upstream's");
   const unprotected = new FleetError("AnchorUnprotected", "Nothing would protect the anchor");
-  const gate = { needsTwin: () => Promise.resolve(false), saw: () => undefined };
+  const gate = {
+    underWay: () => Promise.resolve(),
+    needsTwin: () => Promise.resolve(false),
+    saw: () => undefined,
+  };
   const shut = { ...gate, ready: () => Promise.reject(unprotected) };
   for (let attempt = 1; attempt <= 2; attempt += 1) {
     await expect(at(0, { gate: shut })).rejects.toBe(unprotected);

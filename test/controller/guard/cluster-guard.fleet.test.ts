@@ -16,6 +16,7 @@ import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { connectAs, eventing } from "../hand-made-installation.ts";
+import { mortal } from "./mortal-client.ts";
 
 const fleet = useFleet({ spokes: [{ kwok: false }] });
 const { signal } = new AbortController();
@@ -50,6 +51,7 @@ function guardOf(
     client = spoke.client,
     ...options
   }: Partial<ClusterGuardOptions> & { client?: HubConnection["client"] } = {},
+  isNew = false,
 ) {
   const end = new AbortController();
   const guard = new ClusterGuard(
@@ -67,7 +69,7 @@ function guardOf(
     },
   );
   const component = eventing("default");
-  guard.enrol({ component, anchor: { namespace: "default", name: "anchor" } });
+  guard.enrol({ component, anchor: { namespace: "default", name: "anchor" }, isNew });
   return { guard, component, [Symbol.dispose]: () => end.abort(new Error("The test is over")) };
 }
 
@@ -76,25 +78,16 @@ function until(what: string, check: () => Promise<boolean> | boolean): Promise<b
   return waitFor(what, check, { timeoutMs: 90_000 });
 }
 
+/** Waits until the API server was seen to refuse. */
+function enforced(...lives: readonly { readonly guard: ClusterGuard }[]): Promise<boolean> {
+  return until("the guard to be proven", () =>
+    lives.every(({ guard }) => guard.protection.reason === "Enforced"),
+  );
+}
+
 async function names(kind: string): Promise<readonly string[]> {
   const found = await cluster.admin.list({ apiVersion, kind });
   return found.map(({ metadata }) => metadata.name).filter((name) => name.includes("-0000."));
-}
-
-/** A client with which everything fails after so many writes, as for a process that died. */
-function mortal(client: KubeClient, lastWrite: number): KubeClient {
-  let writes = 0;
-  const write = async <T>(send: () => Promise<T>): Promise<T> => {
-    if (writes === lastWrite) throw new Error("The process is dead");
-    writes += 1;
-    return send();
-  };
-  return {
-    ...client,
-    apply: (...args) => write(() => client.apply(...args)),
-    replace: (...args) => write(() => client.replace(...args)),
-    remove: (...args) => write(() => client.remove(...args)),
-  };
 }
 
 const every = Array.from({ length: 7 }, (_, index) => index);
@@ -106,8 +99,7 @@ test("11.14: a guard is complete, and gone, whatever write of its making or remo
     await life.guard.ready(signal).catch(() => undefined);
     life[Symbol.dispose]();
     const next = guardOf(hubId, { crds: true });
-    await next.guard.ready(signal);
-    expect(next.guard.protection.reason).toBe("Enforced");
+    await enforced(next);
     const there = await names("ValidatingAdmissionPolicyBinding");
     expect(there.filter((name) => name.includes(hubId))).toHaveLength(3);
     next[Symbol.dispose]();
@@ -130,7 +122,7 @@ test("11.14: a guard is complete, and gone, whatever write of its making or remo
 
 test("after a restart policies that are a minute old are proven by one round of probes", async () => {
   using first = guardOf(hubs.a);
-  await first.guard.ready(signal);
+  await enforced(first);
   const probes: string[] = [];
   const { client } = spoke;
   const later: KubeClient = {
@@ -144,8 +136,7 @@ test("after a restart policies that are a minute old are proven by one round of 
     },
   };
   using second = guardOf(hubs.a, { client: later });
-  await second.guard.ready(signal);
-  expect(second.guard.protection.reason).toBe("Enforced");
+  await enforced(second);
   expect(probes.toSorted()).toEqual([
     "POST /api/v1/namespaces/default/configmaps?dryRun=All",
     "POST /api/v1/namespaces?dryRun=All",
@@ -166,7 +157,7 @@ test("11.17: a confirmation on a namespace that nobody used for 15 minutes is wi
     onWithdrawn: ({ kind, name }, of) =>
       withdrawn.push(`${kind} ${name} of ${of.map(({ metadata }) => metadata.name).join()}`),
   });
-  await one.guard.ready(signal);
+  await enforced(one);
   const house = { apiVersion: "v1", kind: "Namespace", name: "default" };
   const resource = knownResource("v1", "Namespace");
   const label = (value: string | null) => {
@@ -190,11 +181,7 @@ test("11.17: a confirmation on a namespace that nobody used for 15 minutes is wi
 test("two hubs guard one spoke, and the end of one leaves the other's guard", async () => {
   using first = guardOf(hubs.a, { crds: true });
   using second = guardOf(hubs.b);
-  await Promise.all([first.guard.ready(signal), second.guard.ready(signal)]);
-  expect([first.guard.protection.reason, second.guard.protection.reason]).toEqual([
-    "Enforced",
-    "Enforced",
-  ]);
+  await enforced(first, second);
   expect(await names("ValidatingAdmissionPolicyBinding")).toHaveLength(5);
   await first.guard.retire(first.component, signal);
   const left = ["anchor-guard", "namespace-guard"] as const;
@@ -210,8 +197,7 @@ test("who comes again after the end gets a new guard", async () => {
   const retired = one.guard.retire(one.component, signal);
   await retired;
   one.guard.enrol({ component: one.component, anchor: { namespace: "default", name: "anchor" } });
-  await one.guard.ready(signal);
-  expect(one.guard.protection.reason).toBe("Enforced");
+  await enforced(one);
   await one.guard.retire(one.component, signal);
   expect(await names("ValidatingAdmissionPolicy")).not.toContain(
     policyNameOf("anchor-guard", hubs.a),
@@ -256,7 +242,7 @@ test("another user of the controller is written into the policy in place, withou
   const trying = (async () => {
     while (!over.signal.aborted) allowed.push(await attempt());
   })();
-  await one.guard.ready(signal);
+  await enforced(one);
   over.abort();
   await trying;
   expect(allowed.length).toBeGreaterThan(20);
@@ -273,7 +259,7 @@ test("two identities of one hub on one cluster are both let in, and nobody else 
   const users = new HubUsers();
   using one = guardOf(hubs.a, { users });
   using two = guardOf(hubs.a, { users, client: other.client });
-  await Promise.all([one.guard.ready(signal), two.guard.ready(signal)]);
+  await enforced(one, two);
   const anchor = { metadata: { name: "tried", annotations: marksOf(hubs.a) } };
   const senders = [spoke.client, other.client, masters.client];
   await until("both to be let in", async () => {
@@ -281,7 +267,7 @@ test("two identities of one hub on one cluster are both let in, and nobody else 
     const answers = await Promise.allSettled(sent);
     return answers.map(({ status }) => status).join() === "fulfilled,fulfilled,rejected";
   });
-  await Promise.all([one.guard.ready(signal), two.guard.ready(signal)]);
+  await enforced(one, two);
   expect(one.guard.protection).toEqual(two.guard.protection);
   two[Symbol.dispose]();
   await one.guard.retire(one.component, signal);
@@ -289,7 +275,7 @@ test("two identities of one hub on one cluster are both let in, and nobody else 
 
 test("a controller that comes as system:masters says that its identity is shared", async () => {
   using one = guardOf(hubs.a, { client: masters.client });
-  await one.guard.ready(signal);
+  await until("it to be told", () => one.guard.protection.reason !== "Probing");
   expect(one.guard.protection).toMatchObject({
     reason: "SharedIdentity",
     message: expect.stringContaining("system:masters"),
@@ -303,7 +289,7 @@ test("a binding that is deleted is there again, and told of, whoever sees it fir
     recheckMs: 500,
     onChange: () => said.push(one.guard.protection.reason),
   });
-  await one.guard.ready(signal);
+  await enforced(one);
   const name = policyNameOf("anchor-guard", hubs.a);
   await cluster.admin.remove({ apiVersion, kind: "ValidatingAdmissionPolicyBinding", name });
   await until(
@@ -312,6 +298,21 @@ test("a binding that is deleted is there again, and told of, whoever sees it fir
   );
   expect(await names("ValidatingAdmissionPolicyBinding")).toContain(name);
   await one.guard.retire(one.component, signal);
+});
+
+test("an anchor may be made before the policies are proven, and who expects none looks at those that are there", async () => {
+  using first = guardOf(hubs.a);
+  await first.guard.ready(signal);
+  expect(first.guard.protection.reason).toBe("Probing");
+  const kind = "ValidatingAdmissionPolicy";
+  expect(await names(`${kind}Binding`)).toContain(policyNameOf("anchor-guard", hubs.a));
+  const before = await cluster.admin.list({ apiVersion, kind });
+  first[Symbol.dispose]();
+  using second = guardOf(hubs.a, {}, true);
+  await enforced(second);
+  const after = await cluster.admin.list({ apiVersion, kind });
+  expect(after.map((one) => one["spec"])).toEqual(before.map((one) => one["spec"]));
+  await second.guard.retire(second.component, signal);
 });
 
 test("with a right to nothing, an install goes on with a second owner, or not at all", async () => {

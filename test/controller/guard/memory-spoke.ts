@@ -49,7 +49,7 @@ export class MemorySpoke {
       get: objects.get,
       list: objects.list,
       watch: objects.watch,
-      create: objects.create,
+      create: (ref, object, ...rest) => objects.create(ref, written(object, undefined), ...rest),
       patch: objects.patch,
       replace: (ref, object, ...rest) => {
         const now = objects.find(ref.resource.kind, ref.name);

@@ -9,7 +9,7 @@ const { signal } = new AbortController();
 const hubId = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
 
 /** A cluster that answers so many writes of each object with 409. */
-class RefusingCluster implements Pick<KubeClient, "get" | "apply" | "replace"> {
+class RefusingCluster implements Pick<KubeClient, "get" | "create" | "replace"> {
   readonly #conflicts: number;
   readonly #tries = new Map<string, number>();
   readonly stored = new Map<string, KubeObject>();
@@ -20,7 +20,8 @@ class RefusingCluster implements Pick<KubeClient, "get" | "apply" | "replace"> {
 
   get: KubeClient["get"] = ({ resource, name }) =>
     Promise.resolve(this.stored.get(`${resource.kind} ${name}`));
-  apply: KubeClient["apply"] = ({ name }, manifest) => this.#write(name, manifest);
+  create: KubeClient["create"] = (_, manifest) =>
+    this.#write(manifest.metadata.name ?? "", manifest);
   replace: KubeClient["replace"] = ({ name }, manifest) => this.#write(name, manifest);
 
   async #write(name: string, manifest: Manifest): Promise<KubeObject> {

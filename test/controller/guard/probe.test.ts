@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError, ConnectionError } from "../../../access/api-error.ts";
 import { guardViewOf } from "../../../api/guard/guard-request.ts";
 import { guardRules } from "../../../api/guard/guard-rules.ts";
-import { probeMessages, ProbeWindow, verdictOn } from "../../../controller/guard/probe.ts";
+import { probeMessages, ProbeRounds, verdictOn } from "../../../controller/guard/probe.ts";
 
 const policyName = "anchor-guard.hub.operator.knative.dev";
 const ours = `ValidatingAdmissionPolicy '${policyName}' with binding '${policyName}' denied request: `;
@@ -62,56 +62,48 @@ test("the texts of probes are those of the rules", () => {
   }
 });
 
-const windowOf = (rounds: readonly (readonly [at: number, isDenied: boolean])[]): boolean => {
-  const window = new ProbeWindow();
-  for (const [at, isDenied] of rounds) window.note(isDenied, { sentAt: at, answeredAt: at + 10 });
-  return window.isEnforced;
+type Round = readonly [at: number, isDenied: boolean];
+
+const areEnough = (rounds: readonly Round[]): boolean => {
+  const noted = new ProbeRounds();
+  for (const [at, isDenied] of rounds) noted.note(isDenied, { sentAt: at, answeredAt: at + 10 });
+  return noted.areEnough;
 };
 const denials = (count: number, paceMs: number, from = 0) =>
   Array.from({ length: count }, (_, index) => [from + index * paceMs, true] as const);
 
-describe("a window of probes", () => {
+describe("rounds of probes", () => {
   test.each([
-    ["eleven denials over 2.5 s and the answer's time", true, denials(12, 250)],
-    ["nine denials over 4 s", false, denials(9, 500)],
+    ["six denials over 2.5 s and the answer's time", true, denials(6, 502)],
+    ["five denials over 4 s", false, denials(5, 1_000)],
     ["a hundred denials within 2 s", false, denials(100, 20)],
-    ["a denial less than 2.5 s after the first answer", false, denials(11, 250)],
+    ["a sixth denial less than 2.5 s after the first answer", false, denials(6, 500)],
     [
       "one other answer in the middle",
       false,
-      [...denials(9, 250), [2_250, false], ...denials(9, 250, 2_500)],
+      [...denials(5, 502), [2_510, false], ...denials(5, 502, 3_012)],
     ],
-    ["one other answer at the end", false, [...denials(12, 250), [3_000, false]]],
-    ["a whole window after another answer", true, [[0, false], ...denials(12, 250, 250)]],
-    ["nothing", false, []],
-    [
-      "a denial that was asked for before another answer came",
-      false,
-      [[0, false], [5, true], ...denials(11, 250, 20)],
-    ],
-  ] as const)("%s: %s", (_what, isEnforced, rounds) => {
-    expect(windowOf(rounds)).toBe(isEnforced);
-  });
+    ["one other answer at the end", false, [...denials(6, 502), [3_000, false]]],
+    ["six after another answer", true, [[0, false], ...denials(6, 502, 250)]],
+    ["none", false, []],
+  ] satisfies readonly (readonly [string, boolean, readonly Round[]])[])(
+    "%s: %s",
+    (_what, expected, rounds) => {
+      expect(areEnough(rounds)).toBe(expected);
+    },
+  );
 });
 
-test("a round that overlaps others counts whenever it is noted", () => {
-  const window = new ProbeWindow();
-  for (const [sentAt] of denials(12, 250)) window.note(true, { sentAt, answeredAt: sentAt + 300 });
-  expect(window.isEnforced).toBe(false);
-  window.note(true, { sentAt: 2_800, answeredAt: 3_100 });
-  expect(window.isEnforced).toBe(true);
-  window.note(false, { sentAt: 300, answeredAt: 3_200 });
-  expect([window.isEnforced, window.hasBegun]).toEqual([false, false]);
-  window.note(true, { sentAt: 2_900, answeredAt: 3_300 });
-  expect(window.hasBegun).toBe(false);
-  window.note(true, { sentAt: 3_201, answeredAt: 3_300 });
-  expect(window.hasBegun).toBe(true);
-});
-
-test("rounds follow each other faster until the first denial, and the last one ends the window", () => {
-  const window = new ProbeWindow();
-  expect(window.paceAfter(0)).toBe(100);
-  window.note(true, { sentAt: 0, answeredAt: 40 });
-  expect(window.paceAfter(0)).toBe(250);
-  expect(window.paceAfter(2_400)).toBe(140);
+test.each([0, 40, 600])("of rounds that take %i ms each the sixth is the last one", (answerMs) => {
+  const rounds = new ProbeRounds();
+  let now = 0;
+  let sent = 0;
+  while (!rounds.areEnough) {
+    const sentAt = now;
+    now += answerMs;
+    rounds.note(true, { sentAt, answeredAt: now });
+    sent += 1;
+    now += rounds.waitMs(now);
+  }
+  expect(sent).toBe(6);
 });
