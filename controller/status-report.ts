@@ -33,7 +33,7 @@ export interface StatusChange {
 const maxAttempts = 5;
 
 /**
- * The status of one component during one reconcile: progress at most once a second, one write at the end, none when it would change
+ * The status of one component during one reconcile: progress at most once a second unless a condition becomes True or False, one write at the end, none when it would change
  * nothing. Whoever asks `postponedMs` before the end keeps the pace of the component. A conflict is answered with the newest object; a component that is
  * gone needs no status.
  */
@@ -132,7 +132,9 @@ export class StatusReport {
     const { pace, clock } = this.#options;
     const next = statusOf(this.#reconciled(), outcome, clock.date());
     const now = clock.now();
-    return saysTheSame(this.#latest.status, next) ? pace.wordsMs(now) : pace.stepMs(now);
+    const { status } = this.#latest;
+    if (saysTheSame(status, next)) return pace.wordsMs(now);
+    return settlesAny(status, next) ? pace.newsMs(now) : pace.stepMs(now);
   }
 
   async #write(outcome: Outcome, signal: AbortSignal): Promise<StatusChange> {
@@ -182,6 +184,14 @@ export class StatusReport {
 /** Whether two statuses differ in the wording of messages at most. */
 function saysTheSame(a: ComponentStatus | undefined, b: ComponentStatus): boolean {
   return canonicalJson(withoutWords(a)) === canonicalJson(withoutWords(b));
+}
+
+/** Whether a condition becomes True or False, for which people wait. */
+function settlesAny(before: ComponentStatus | undefined, after: ComponentStatus): boolean {
+  return (after.conditions ?? []).some(({ type, status }) => {
+    const was = before?.conditions?.find((one) => one.type === type)?.status;
+    return status !== "Unknown" && status !== was;
+  });
 }
 
 function withoutWords(status: ComponentStatus | undefined): unknown {

@@ -56,6 +56,10 @@ function message(type: string): string | undefined {
   return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.message;
 }
 
+function statusSaid(type: string): string | undefined {
+  return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.status;
+}
+
 test("progress is written at once and then once a second, the latest word only", async () => {
   const report = reportOn(newComponent());
   report.progress(working(0), signal);
@@ -67,6 +71,20 @@ test("progress is written at once and then once a second, the latest word only",
   await clock.advance(100);
   expect(hub.requests).toBe(2);
   expect(message("InstallSucceeded")).toBe("30 of 150 objects applied");
+});
+
+test("a condition that becomes True while the work goes on is written at once", async () => {
+  const report = reportOn(newComponent());
+  const unresolved = { eligible: false, resolved: false };
+  report.progress({ kind: "working", steps: unresolved }, signal);
+  await clock.advance(50);
+  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([1, "Unknown"]);
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([2, "True"]);
+  report.progress(working(10), signal);
+  await clock.advance(900);
+  expect(hub.requests).toBe(2);
 });
 
 test("a hub that is slow gets one word at a time", async () => {
