@@ -4,11 +4,11 @@ import { parseArgs } from "node:util";
 
 import { type AccessResult, measureAccess } from "./access-part.ts";
 import { cliGoals, type CliResult, measureCli } from "./cli-part.ts";
-import { seconds } from "./figures.ts";
+import { firstGoals, type FirstOnSpoke, firstReport, measureFirst } from "./first-part.ts";
 import { fleetGoals, type FleetOfTen, measureFleetOfTen } from "./fleet-part.ts";
 import { type Goal, goalTable } from "./goals.ts";
 import { installGoals } from "./install-goals.ts";
-import { measureFirstOnSpoke, measureInstall, type InstallResult } from "./install-part.ts";
+import { bringGuard, measureInstall, type InstallResult } from "./install-part.ts";
 import { type LostSpoke, lostSpokeGoals, lostSpokeReport, measureLostSpoke } from "./lost-part.ts";
 import { measureMemory, memoryGoals, type MemoryResult } from "./memory-part.ts";
 import { measureRender, type RenderResult } from "./render-part.ts";
@@ -26,11 +26,20 @@ import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part
 import { startWorkbench } from "./workbench.ts";
 
 const fleetParts = ["eventing", "serving", "repair", "lost", "steady"] as const;
-const parts = [...fleetParts, "render", "access", "fleet", "memory", "webhook", "cli"] as const;
+const parts = [
+  ...fleetParts,
+  "first",
+  "render",
+  "access",
+  "fleet",
+  "memory",
+  "webhook",
+  "cli",
+] as const;
 const usage = `Usage: npm run bench -- [--only ${parts.join("|")}] [--json FILE] [--quick] [--runs N] [--rtt MS,MS,…]
 
 Compares knfleet-controller with kubectl apply --server-side on real control planes, in one run.
-  --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, repairs, a spoke that is lost in five ways, the steady state,
+  --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
                 webhook, or kubectl knfleet with 200 spokes
   --json FILE   write all figures to FILE too
@@ -81,6 +90,7 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
   };
   say(`Load of this machine before the start: ${loadavg()[0]?.toFixed(1)}`);
   const results: Results = {
+    first: isWanted("first", only) ? await measureFirst({ runs, rtts }, say) : [],
     renders: isWanted("render", only) ? await measureRender(runs, say) : [],
     access: isWanted("access", only) ? await measureAccess(say) : null,
     fleet: isWanted("fleet", only) ? await measureFleetOfTen(runs, say) : null,
@@ -101,6 +111,7 @@ async function bench({ only, json, quick, runs, rtts }: Options): Promise<void> 
 }
 
 interface Results extends FleetResult {
+  readonly first: readonly FirstOnSpoke[];
   readonly renders: readonly RenderResult[];
   readonly access: AccessResult | null;
   readonly fleet: FleetOfTen | null;
@@ -118,6 +129,7 @@ function goalsOf(results: Results): readonly Goal[] {
     ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
     ...(results.cli === null ? [] : cliGoals(results.cli)),
     ...installGoals(results.installs),
+    ...firstGoals(results.first),
     ...(results.steady === null ? [] : steadyGoals(results.steady)),
     ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
     ...(results.lost.length === 0 ? [] : lostSpokeGoals(results.lost)),
@@ -145,8 +157,7 @@ async function measureFleet(
   const installs: InstallResult[] = [];
   for (const subject of workbench.subjects) {
     if (!isWanted(subject.name, only)) continue;
-    const firstMs = await measureFirstOnSpoke(workbench, subject);
-    say(`${subject.title}: first component on a spoke, guard included: ${seconds(firstMs)}`);
+    await bringGuard(workbench, subject);
     for (const rttMs of rtts) {
       installs.push(await measureInstall(workbench, { subject, rttMs, runs }, say));
     }
@@ -163,13 +174,15 @@ async function measureFleet(
 function tablesOf({
   renders,
   installs,
+  first,
   steady,
   repairs,
   lost,
-}: FleetResult & { readonly renders: readonly RenderResult[] }): readonly string[] {
+}: FleetResult & Pick<Results, "renders" | "first">): readonly string[] {
   return [
     ...(renders.length === 0 ? [] : [renderReport(renders)]),
     ...(installs.length === 0 ? [] : [installReport(installs)]),
+    ...(first.length === 0 ? [] : [firstReport(first)]),
     ...(repairs.length === 0 ? [] : [repairReport(repairs)]),
     ...(lost.length === 0 ? [] : [lostSpokeReport(lost)]),
     ...(steady === null ? [] : [steadyReport(steady)]),
