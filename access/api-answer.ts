@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/kubernetes.ts";
 import { ApiError, type StatusCause } from "./api-error.ts";
 import { foreignAnswerError } from "./connection-failure.ts";
 import { foreignText } from "./foreign-text.ts";
-import { parseJson } from "./json.ts";
+import { isJson, parseJson } from "./json.ts";
 import { retryAfterMs } from "./retry.ts";
 import type { TransportAnswer } from "./transport.ts";
 
@@ -80,11 +80,6 @@ export function isKubeObject(value: unknown): value is KubeObject {
     typeof metadata["uid"] === "string" &&
     typeof metadata["resourceVersion"] === "string"
   );
-}
-
-/** Whether a content type says JSON. */
-export function isJson(contentType: string): boolean {
-  return /^application\/json\b/i.test(contentType);
 }
 
 function parsed(text: string): unknown {

@@ -61,6 +61,8 @@ export type ConnectionFailure =
   | "notAllowed"
   /** Something else answers in its place: 404 for what is always there (stand-in.ts), or a body that is not what was asked for. */
   | "standIn"
+  /** It answers more than any API server; see answer-limits.ts. */
+  | "tooLarge"
   | "other";
 
 /** The API server could not be reached, stopped answering, or showed a certificate that is not trusted. */

@@ -2,8 +2,10 @@
 import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
+import type { ClusterAnswers } from "./answer-budget.ts";
+import { type AnswerKind, crowdedError } from "./answer-limits.ts";
 import { bodyOf } from "./api-answer.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, ConnectionError } from "./api-error.ts";
 import { listedObjects, remainsOf, storedObject, type ListPage } from "./kube-answer.ts";
 import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
@@ -14,6 +16,8 @@ import { unlessStandIn } from "./stand-in.ts";
 import { watchStream } from "./watch-stream.ts";
 
 const pageSize = 500;
+// Smaller pages are asked for when one is too large to be read.
+const fewerItems = 10;
 // Both are far above what a cluster holds of one kind; a server that goes on and on must not fill our memory. Security: T-54.
 const maxPages = 2_000;
 const maxListCharacters = 256 * 1024 * 1024;
@@ -25,12 +29,12 @@ const metadataObject = metadataOf("PartialObjectMetadata");
 // A collection DELETE with the Accept of a single object answers 406 after it has deleted everything.
 const metadataList = metadataOf("PartialObjectMetadataList");
 
-/** A KubeClient that sends its requests through a requester. Opens no connection before the first request. */
-export function createKubeClient(requester: Requester): KubeClient {
+/** A KubeClient that sends its requests through a requester. Opens no connection before the first request. `answers`: what its lists may hold; absent: anything. */
+export function createKubeClient(requester: Requester, answers?: ClusterAnswers): KubeClient {
   const call = callerOf(requester);
   return {
     server: requester.server,
-    ...readsOf(requester, call),
+    ...readsOf(requester, call, answers),
     ...writesOf(call),
     ...removalsOf(call),
     logs: (ref, signal) => logStream(requester, ref, signal),
@@ -57,6 +61,8 @@ interface Call {
   /** Absent: GET and DELETE are, the others are not. */
   readonly idempotent?: boolean;
   readonly ownConnection?: object;
+  /** Default: an object. */
+  readonly answer?: AnswerKind;
   /** Called with the length of the answer before it is parsed. */
   readonly onLength?: (characters: number) => void;
 }
@@ -66,6 +72,7 @@ type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
 function callerOf(requester: Requester): Caller {
   return async (call, signal) => {
     const { method, path, verb, accept, body, contentType = json, ownConnection } = call;
+    const { answer: kind } = call;
     const isRead = method === "GET";
     const answer = await requester.send(
       {
@@ -77,6 +84,7 @@ function callerOf(requester: Requester): Caller {
         timeoutMs: isRead ? readTimeoutMs : writeTimeoutMs,
         idempotent: call.idempotent ?? (isRead || method === "DELETE"),
         ...(ownConnection === undefined ? {} : { ownConnection }),
+        ...(kind === undefined ? {} : { answer: kind }),
       },
       signal,
     );
@@ -89,7 +97,12 @@ function callerOf(requester: Requester): Caller {
   };
 }
 
-function readsOf(requester: Requester, call: Caller): Pick<KubeClient, "get" | "list" | "watch"> {
+function readsOf(
+  requester: Requester,
+  call: Caller,
+  answers: ClusterAnswers | undefined,
+): Pick<KubeClient, "get" | "list" | "watch"> {
+  const { server } = requester;
   return {
     get: async (ref, { metadataOnly }, signal) => {
       const accept = metadataOnly === true ? metadataObject : json;
@@ -99,33 +112,55 @@ function readsOf(requester: Requester, call: Caller): Pick<KubeClient, "get" | "
       const body = await unlessNotFound(call(request, signal));
       return body === undefined ? undefined : storedObject(body, resource);
     },
-    list: (ref, options, signal) => listAll(call, { ref, ...options }, signal),
+    list: (ref, options, signal) => listAll(call, { ref, server, answers, ...options }, signal),
     watch: (ref, options, signal) => watchStream(requester, { ref, ...options }, signal),
   };
 }
 
+interface WholeList {
+  readonly ref: CollectionRef;
+  readonly metadataOnly?: boolean;
+  readonly server: string;
+  readonly answers: ClusterAnswers | undefined;
+}
+
 async function listAll(
   call: Caller,
-  { ref, metadataOnly }: { readonly ref: CollectionRef; readonly metadataOnly?: boolean },
+  { ref, metadataOnly, server, answers }: WholeList,
   signal: AbortSignal,
 ): Promise<KubeList> {
   const accept = metadataOnly === true ? metadataList : json;
   const endless = new Error(`The list of ${ref.resource.plural} has no end`);
   let room = maxListCharacters;
+  let error: Error = endless;
+  using hold = answers?.open(() => {
+    room = 0;
+    error = crowdedError(server);
+  });
   const onLength = (characters: number): void => {
     room -= characters;
-    if (room < 0) throw endless;
+    hold?.add(characters);
+    if (room <= 0) throw error;
   };
   const read = async (query: PageQuery): Promise<ListPage> => {
     const path = collectionPath(ref, { ...query });
     const { resource } = ref;
-    const request = { method: "GET", path, verb: "list", accept, resource, onLength } as const;
+    const what = { verb: "list", accept, resource, answer: "list", onLength } as const;
+    const request = { method: "GET", path, ...what } as const;
     return listedObjects(await call(request, signal), resource);
   };
   const items: KubeObject[] = [];
   let next: string | undefined;
+  let limit = pageSize;
+  const smaller = (reason: unknown): undefined => {
+    const isTooLarge = reason instanceof ConnectionError && reason.failure === "tooLarge";
+    limit = Math.floor(limit / fewerItems);
+    if (!isTooLarge || limit === 0 || room <= 0) throw reason;
+  };
   for (let pages = 0; pages < maxPages; pages += 1) {
-    const { page: list, isAnew } = await nextPage(read, { limit: pageSize, continue: next });
+    const found = await nextPage(read, { limit, continue: next }).catch(smaller);
+    if (found === undefined) continue;
+    const { page: list, isAnew } = found;
     if (isAnew) items.length = 0;
     for (const item of list.items) items.push(item);
     if (list.next === undefined) return { items, resourceVersion: list.resourceVersion };
@@ -202,7 +237,8 @@ function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection
       const path = collectionPath(ref, {});
       const { resource } = ref;
       const verb = "deletecollection";
-      const request = { method: "DELETE", path, verb, accept: metadataList, resource } as const;
+      const what = { accept: metadataList, resource, answer: "list" } as const;
+      const request = { method: "DELETE", path, verb, ...what } as const;
       const deleted = await unlessNotFound(call({ ...request, body }, signal));
       // Servers of aggregated APIs may say only that it is done.
       const isDone = deleted === undefined || (isRecord(deleted) && deleted["kind"] === "Status");

@@ -8,6 +8,7 @@ import { isRecord } from "../api/fields.ts";
 import type { ClientCertificate } from "./connector.ts";
 import type { Credential } from "./credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
+import { JsonShape } from "./json-shape.ts";
 import { Secret } from "./secret.ts";
 
 // Clocks differ; a credential that ended a moment ago may still be good at the server.
@@ -82,8 +83,18 @@ function statusOf(output: unknown, apiVersion: string): Readonly<Record<string, 
   return output["status"];
 }
 
+// Before it is parsed: brackets alone become thirty times as large in memory.
+const outputLimits = { depth: 64, values: 10_000 } as const;
+
+function assertShape(stdout: string): void {
+  const excess = new JsonShape(outputLimits).take(Buffer.from(stdout, "utf8"));
+  if (excess === "depth") throw new OutputError(`has more than ${outputLimits.depth} levels`);
+  if (excess === "values") throw new OutputError(`has more than ${outputLimits.values} values`);
+}
+
 function documentOf(stdout: string): unknown {
   if (stdout.trim() === "") throw new OutputError("is empty");
+  assertShape(stdout);
   try {
     return JSON.parse(stdout);
   } catch {

@@ -7,6 +7,11 @@ declare global {
   }
 }
 
+/** Whether a content type says JSON. */
+export function isJson(contentType: string): boolean {
+  return /^application\/json\b/i.test(contentType);
+}
+
 /**
  * Parses JSON. Integers that a JavaScript number cannot hold keep their text and are written back unchanged by
  * `JSON.stringify`. Spec: cluster-inventory.md 11, R40.

@@ -5,6 +5,7 @@ import { FleetError } from "../api/errors.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { abortable } from "./abortable.ts";
+import { AnswerBudget } from "./answer-budget.ts";
 import { failureCode, spokeAttributes } from "./attempt-trace.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import type { KubeClient } from "./kube-client.ts";
@@ -22,7 +23,7 @@ import { type SpokeLog, SpokeTeller } from "./spoke-teller.ts";
 import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
 import { WriteRefusedError } from "./write-permit.ts";
 
-export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "hub"> {
+export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "answers" | "hub"> {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
@@ -73,7 +74,11 @@ class SpokeFleet implements Spokes {
     this.#teller = new SpokeTeller(options.log);
     const onSharedToken = (spoke: string, others: readonly string[]): void =>
       this.#teller.sharedToken(spoke, others);
-    const limits = { plugins: this.#plugins, turns: new ConnectTurns() };
+    const limits = {
+      plugins: this.#plugins,
+      turns: new ConnectTurns(),
+      answers: new AnswerBudget(),
+    };
     this.#deps = { ...options, ...limits, onSharedToken };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../api/errors.ts";
-import { isJson } from "./api-answer.ts";
 import { ConnectionError } from "./api-error.ts";
 import type { ClientCertificate } from "./connector.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
+import { isJson } from "./json.ts";
 import { recorded, type RequestObserver } from "./request-record.ts";
 import { retryDelayMs } from "./retry.ts";
 import {

@@ -3,6 +3,7 @@ import { FleetError } from "../api/errors.ts";
 import { describe } from "../api/kubernetes.ts";
 import type { Code } from "../api/reasons.ts";
 import { addressGuard, type AddressGuard } from "./address-guard.ts";
+import { AnswerBudget } from "./answer-budget.ts";
 import { ConnectionError, type ConnectionFailure } from "./api-error.ts";
 import { AttemptTrace } from "./attempt-trace.ts";
 import { isBuiltIn, runBuiltIn } from "./built-in-plugins.ts";
@@ -45,6 +46,8 @@ export interface SpokeDeps {
   readonly pluginRoots?: readonly string[];
   /** Limits how many plugins run at the same time. */
   readonly plugins?: PluginLimits;
+  /** Limits what spokes may answer at the same time. */
+  readonly answers?: AnswerBudget;
   /** Limits how many connections are attempted at the same time. */
   readonly turns?: ConnectTurns;
   /** Told when a plugin waits for its place. */
@@ -68,6 +71,7 @@ const question = {
   verb: "probe",
   headers: { accept: "application/json, */*" },
   idempotent: false,
+  answer: "status",
   isQuestion: true,
 } as const;
 const codes: Partial<Record<ConnectionFailure, Code>> = {
@@ -202,7 +206,9 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       rejectedPauseMs,
       onDropped: (credential) => deps.path?.credentialDropped(spokeOf(access), credential),
     });
+    const answers = (deps.answers ?? new AnswerBudget()).cluster();
     this.#requester = new AuthorizedRequester({
+      answers,
       endpoint: access.endpoint,
       userAgent: deps.userAgent,
       counters: deps.counters ?? new RequestCounters(),
@@ -215,7 +221,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
     });
     this.#gate = new Gate(this.#requester, onTrouble);
-    this.client = createKubeClient(this.#gate);
+    this.client = createKubeClient(this.#gate, answers);
   }
 
   get signal(): AbortSignal {

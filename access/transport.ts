@@ -2,15 +2,19 @@ import type { Dispatcher } from "undici";
 
 import { abortable } from "./abortable.ts";
 import type { AddressGuard } from "./address-guard.ts";
+import type { ClusterAnswers } from "./answer-budget.ts";
+import { type AnswerKind, answerLimits } from "./answer-limits.ts";
 import { ConnectionError } from "./api-error.ts";
 import type { ConnectTimes } from "./connect-times.ts";
 import { connectionErrorOf } from "./connection-failure.ts";
 import type { ClientCertificate } from "./connector.ts";
 import { Deadline } from "./deadline.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { isJson } from "./json.ts";
 import { Lane, laneSize } from "./lane.ts";
 import type { Silence } from "./liveness.ts";
 import { mendHttp2Streams } from "./mend-http2-streams.ts";
+import { type AnswerBody, readAnswer } from "./read-answer.ts";
 import type { RequestCounters } from "./request-counters.ts";
 import type { StreamedBody, StreamReader } from "./streamed-answer.ts";
 import { Window } from "./window.ts";
@@ -30,6 +34,8 @@ export interface TransportRequest {
   readonly onHeard?: () => void;
   /** Sent over a new connection, which it shares with those that are under way with the same object, and which ends with the last of them. */
   readonly ownConnection?: object;
+  /** What the answer may be; absent: an object. */
+  readonly answer?: AnswerKind;
   /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
   readonly isQuestion?: boolean;
 }
@@ -47,6 +53,8 @@ export interface TransportStream {
   readonly contentType: string;
   readonly retryAfter: string | undefined;
   readonly body: StreamedBody;
+  /** Begins to hold a part of it that is not complete; absent: nobody counts. */
+  readonly hold?: ClusterAnswers["open"];
   /** To be told of each event of a watch that shows that the server works, which a bookmark does not. */
   readonly onEvent?: () => void;
 }
@@ -61,6 +69,8 @@ export interface TransportOptions {
   readonly guard?: AddressGuard;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
+  /** What the cluster may answer at the same time; absent: anything. */
+  readonly answers?: ClusterAnswers;
   /** Called when an established connection broke, or fell silent. */
   readonly onBroken?: (error: Error) => void;
   /** Called for each connection that was made, or was not. */
@@ -75,7 +85,10 @@ const maxRequestsInFlight = laneSize - streamsPerLane - 1;
 const maxStreams = 16 * streamsPerLane;
 const connectTimeoutMs = 5_000;
 const progressTimeoutMs = 10_000;
-const maxAnswerBytes = 32 * 1024 * 1024;
+
+interface ReadAnswer extends Pick<TransportAnswer, "status" | "contentType"> {
+  readonly body: AnswerBody;
+}
 
 interface OwnLane {
   readonly lane: Lane;
@@ -119,7 +132,7 @@ export class Transport implements AsyncDisposable {
     this.#lanes = [this.#newLane()];
   }
 
-  /** Sends a request and reads the whole answer: at most 32 MiB, and 10 s without progress. */
+  /** Sends a request and reads the whole answer: at most what answer-limits.ts says, and 10 s without progress. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
     using _place = request.isQuestion === true ? undefined : await this.#requests.enter(signal);
     using deadline = new Deadline(signal, request.timeoutMs);
@@ -131,7 +144,7 @@ export class Transport implements AsyncDisposable {
     );
     deadline.clear();
     try {
-      const text = await this.#readAll(request, answer.body);
+      const text = await this.#readAll(request, answer);
       if (answer.status === 429) this.#requests.shrink();
       else this.#requests.grow();
       return { ...answer, text };
@@ -172,7 +185,10 @@ export class Transport implements AsyncDisposable {
         lane.stream({ ...options, timeoutMs, bodyTimeout: silenceMs }, reader, signal),
       );
       body = answer.body;
-      return { ...answer, [Symbol.dispose]: dispose };
+      const { answers } = this.#options;
+      const hold: Pick<TransportStream, "hold"> =
+        answers === undefined ? {} : { hold: (giveUp) => answers.open(giveUp) };
+      return { ...answer, ...hold, [Symbol.dispose]: dispose };
     } catch (error) {
       dispose();
       throw error;
@@ -291,22 +307,21 @@ export class Transport implements AsyncDisposable {
     });
   }
 
-  async #readAll(request: TransportRequest, body: AsyncIterable<Buffer>): Promise<string> {
-    const count = this.#options.counters.of(request.verb);
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      count.receivedBytes += chunk.length;
-      if (bytes > maxAnswerBytes) {
-        throw new ConnectionError(
-          "other",
-          `${this.#options.endpoint.server} answered more than 32 MiB`,
-        );
-      }
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks, bytes).toString("utf8");
+  #readAll(
+    { method, path, verb, answer: kind = "object" }: TransportRequest,
+    { status, contentType, body }: ReadAnswer,
+  ): Promise<string> {
+    const count = this.#options.counters.of(verb);
+    return readAnswer(body, {
+      server: this.#options.endpoint.server,
+      request: `${method} ${path.split("?", 1)[0] ?? ""}`,
+      limits: answerLimits[status >= 400 && kind !== "status" ? "error" : kind],
+      isJson: isJson(contentType),
+      answers: this.#options.answers,
+      onBytes: (bytes) => {
+        count.receivedBytes += bytes;
+      },
+    });
   }
 
   #failure(error: unknown, signal: AbortSignal): unknown {

@@ -1,6 +1,9 @@
 import { isRecord } from "../api/fields.ts";
+import type { AnswerHold } from "./answer-budget.ts";
+import { answerLimits, crowdedError, excessError } from "./answer-limits.ts";
 import { apiErrorOf, emptyError, statusError } from "./api-answer.ts";
-import { ApiError, ConnectionError } from "./api-error.ts";
+import { ApiError, type ConnectionError } from "./api-error.ts";
+import { JsonShape } from "./json-shape.ts";
 import { parseJson } from "./json.ts";
 import { storedObject } from "./kube-answer.ts";
 import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
@@ -16,7 +19,6 @@ export interface WatchRequest extends WatchOptions {
 const headersTimeoutMs = 30_000;
 // Bookmarks of an idle watch come 60 to 120 s apart. Spec: engine-facts.md 2.
 const silenceMs = 180_000;
-const maxLineBytes = 32 * 1024 * 1024;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
 /** One watch request as events. Ends when the server ends it; throws as `KubeClient.watch` says. */
@@ -75,12 +77,16 @@ interface Watched {
 /** Written by hand: a generator would hold its last event and chunk for as long as nothing happens, and some twenty-five wait for each spoke. */
 class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #watched: Watched;
+  readonly #shape = new JsonShape(answerLimits.object);
   #open: (() => Promise<Answer>) | undefined;
   #answer: Answer | undefined;
   #lines: string[] = [];
   /** The beginning of a line. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  /** While a line has begun. */
+  #hold: AnswerHold | undefined;
+  #error: ConnectionError | undefined;
 
   constructor(open: () => Promise<Answer>, watched: Watched) {
     this.#open = open;
@@ -91,6 +97,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
     try {
       await this.#begun();
       while (this.#answer !== undefined) {
+        if (this.#error !== undefined) throw this.#error;
         const line = this.#lines.shift();
         if (line === undefined) this.#take(await this.#answer.body.next());
         else if (line !== "") return { done: false, value: this.#eventOf(line, this.#answer) };
@@ -106,6 +113,7 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
   return(): Promise<IteratorResult<WatchEvent, undefined>> {
     this.#open = undefined;
     this.#lines = [];
+    this.#letGo();
     this.#answer?.[Symbol.dispose]();
     this.#answer = undefined;
     return Promise.resolve({ done: true, value: undefined });
@@ -140,18 +148,46 @@ class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
       start = end + 1;
     }
     if (start === chunk.length) return;
-    this.#pending.push(chunk.subarray(start));
-    this.#pendingBytes += chunk.length - start;
-    if (this.#pendingBytes <= maxLineBytes) return;
+    const rest = chunk.subarray(start);
+    this.#check(rest);
+    this.#pending.push(rest);
     const { server } = this.#watched;
-    throw new ConnectionError("other", `${server} sent a watch event of more than 32 MiB`);
+    this.#hold ??= this.#answer?.hold?.(() => {
+      this.#error = crowdedError(server);
+      this.#pending = [];
+      // Also when nothing comes any more.
+      void this.#answer?.body.return();
+    });
+    this.#hold?.add(rest.length);
+  }
+
+  /** Throws when the line that a part belongs to is more than a watch event may be. */
+  #check(part: Buffer): void {
+    const limits = answerLimits.object;
+    this.#pendingBytes += part.length;
+    const isLong = this.#pendingBytes > limits.bytes;
+    const excess = isLong ? "bytes" : this.#shape.take(part);
+    if (excess === undefined) return;
+    const { server, ref } = this.#watched;
+    throw excessError(
+      `${server} answered ${descriptionOf(ref)} with a watch event`,
+      excess,
+      limits,
+    );
+  }
+
+  #letGo(): void {
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#shape.restart();
+    this.#hold?.[Symbol.dispose]();
+    this.#hold = undefined;
   }
 
   #lineTo(end: Buffer): string {
-    if (this.#pending.length === 0) return end.toString("utf8");
+    this.#check(end);
     const line = Buffer.concat([...this.#pending, end]).toString("utf8");
-    this.#pending = [];
-    this.#pendingBytes = 0;
+    this.#letGo();
     return line;
   }
 }

@@ -1,7 +1,7 @@
 import { abortable } from "../access/abortable.ts";
+import { JsonShape } from "../access/json-shape.ts";
 import type { Log } from "../access/log.ts";
 import { answerOf, type ReviewAnswer } from "./answer.ts";
-import { shapeProblem } from "./json-shape.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
 import { type AdmissionRequest, admissionRequestOf, type Ruling } from "./review.ts";
 
@@ -21,14 +21,23 @@ export interface ReplyDeps {
   readonly log: Log;
 }
 
+// Security: T-62, F9.
+const shapeLimits = { depth: 64 + 16, values: 80_000 } as const;
+const tooMuch = {
+  depth: `nested deeper than ${shapeLimits.depth} levels`,
+  values: `more than ${shapeLimits.values} values`,
+} as const;
+
 /** The reply to the body of a request. Never rejects: what cannot be decided is denied with code 500. Security: T-03, T-71. */
 export async function replyTo(
   body: Uint8Array,
   deps: ReplyDeps,
   signal: AbortSignal,
 ): Promise<Reply> {
-  const problem = shapeProblem(body);
-  if (problem !== undefined) return { result: "unanswered", status: 413, text: problem };
+  const excess = new JsonShape(shapeLimits).take(body);
+  if (excess !== undefined) {
+    return { result: "unanswered", status: 413, text: tooMuch[excess] };
+  }
   const request = requestOf(body);
   if (typeof request === "string") return { result: "unanswered", status: 400, text: request };
   const ruling = await rulingOn(request, deps, signal);

@@ -1,3 +1,4 @@
+import { AnswerBudget } from "../../access/answer-budget.ts";
 import type { ProviderFile } from "../../access/provider-config.ts";
 import { accessOf, resolveAccess, type ResolvedAccess } from "../../access/resolved-access.ts";
 import { selectProvider } from "../../access/select-provider.ts";
@@ -10,7 +11,8 @@ import { UnreadError } from "./spoke-reading.ts";
 // No limit on plugins but the number of spokes read at once: a plugin that hangs must not hold back other spokes.
 
 /** The spokes by a provider file of this machine. */
-export function namedSpokes(providers: ProviderFile, deps: SpokeDeps): SpokesAccess {
+export function namedSpokes(providers: ProviderFile, options: SpokeDeps): SpokesAccess {
+  const deps = { answers: new AnswerBudget(), ...options };
   return {
     reach: (profile, deadline) => connectSpoke({ profile, providers }, deps, deadline),
     ways: {
@@ -25,7 +27,7 @@ export function hubSpokes(
   { file, environment, refusal }: HubProviderFile,
   options: Omit<SpokeDeps, "environment" | "pluginRoots">,
 ): SpokesAccess {
-  const deps = { ...options, environment };
+  const deps = { answers: new AnswerBudget(), ...options, environment };
   const checked = (access: ResolvedAccess): ResolvedAccess => {
     const message = refusal(access);
     if (message === undefined) return access;

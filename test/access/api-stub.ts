@@ -136,7 +136,8 @@ function serverOf(
   };
   return http1 === true
     ? createServer({ ...tls, ALPNProtocols: ["http/1.1"] }, listener)
-    : createSecureServer(tls, listener);
+    : // Answers of many MB that a client ends early stay for a while; with 10 MB of them it would take no more requests.
+      createSecureServer({ ...tls, maxSessionMemory: 200 }, listener);
 }
 
 function nameOf(certificate: { readonly subject?: { readonly CN?: unknown } } | undefined) {

@@ -36,6 +36,14 @@ describe("the output of a plugin", () => {
   });
 
   test.each([
+    ["levels", "[".repeat(1_000_000), "has more than 64 levels"],
+    ["levels of YAML", `a: ${"[".repeat(1_000_000)}`, "has more than 64 levels"],
+    ["values", `[${"1,".repeat(100_000)}1]`, "has more than 10000 values"],
+  ])("of too many %s is refused before it is parsed", (_, output, says) => {
+    expect(() => parseExecCredential(output, plan, now)).toThrow(says);
+  });
+
+  test.each([
     {
       name: "a greeting in front of it",
       text: "Welcome to ACME!\n{}",

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { AnswerBudget } from "../../access/answer-budget.ts";
 import { ApiError } from "../../access/api-error.ts";
 import { createKubeClient } from "../../access/create-kube-client.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
@@ -104,14 +105,14 @@ describe("T-54: a spoke that lies", () => {
 
   test("with huge pages without end does not fill our memory", async () => {
     let pages = 0;
-    const filler = "x".repeat(30 * 1024 * 1024);
+    const filler = "x".repeat(15 * 1024 * 1024);
     const { client, requests } = await clientOf(() => {
       pages += 1;
       const metadata = { resourceVersion: "1", continue: `p${pages}` };
       return { body: JSON.stringify({ filler, metadata, items: [] }) };
     });
     await expect(client.list({ resource }, {}, signal)).rejects.toThrow("has no end");
-    expect(requests.length).toBeLessThan(12);
+    expect(requests.length).toBeLessThan(24);
   });
 
   test.each([
@@ -166,6 +167,87 @@ describe("T-54: a spoke that lies", () => {
   ])("about its version is not quoted at length", async ({ gitVersion, is }) => {
     const { client } = await clientOf(() => ({ body: JSON.stringify({ gitVersion }) }));
     expect(await new ClusterVersions().of(client, signal)).toBe(is);
+  });
+});
+
+describe("T-50: a spoke that answers too much", () => {
+  const brackets = "[".repeat(10 * 1024 * 1024);
+  const values = `[${"1,".repeat(600_000)}1]`;
+  const large = JSON.stringify({ filler: "x".repeat(17 * 1024 * 1024) });
+
+  test.each([
+    { name: "10 MB of brackets", body: brackets, failure: "standIn" },
+    { name: "600,000 values", body: values, failure: "tooLarge" },
+    { name: "17 MiB", body: large, failure: "tooLarge" },
+  ])("is told $failure of $name before anything is parsed", async ({ body, failure }) => {
+    const { client } = await clientOf(() => ({ body }));
+    const asked: readonly ((from: KubeClient) => Promise<unknown>)[] = [
+      (from) => from.get(one, {}, signal),
+      (from) => from.list({ resource }, {}, signal),
+      (from) => from.request("GET", "/apis", undefined, signal),
+      (from) => Array.fromAsync(from.watch({ resource }, {}, signal)),
+      (from) =>
+        from.apply(
+          one,
+          { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "one" } },
+          { fieldManager: "m" },
+          signal,
+        ),
+    ];
+    for (const ask of asked) await expect(ask(client)).rejects.toMatchObject({ failure });
+  });
+
+  test("in an error is not read to the end", async () => {
+    const { client } = await clientOf(() => ({ status: 500, body: brackets }));
+    await expect(client.get(one, {}, signal)).rejects.toMatchObject({ failure: "standIn" });
+  });
+
+  test("in 500 items is asked for fewer at a time, and all of them are there", async () => {
+    const filler = "x".repeat(400 * 1024);
+    const { client, requests } = await clientOf(({ path }) => {
+      const query = new URL(path, "https://a").searchParams;
+      const from = Number(query.get("continue") ?? "0");
+      const count = Math.min(Number(query.get("limit")), 100 - from);
+      const items = Array.from({ length: count }, (_, at) => ({
+        ...object(`o-${from + at}`),
+        filler,
+      }));
+      const next = from + count < 100 ? { continue: String(from + count) } : {};
+      return { body: JSON.stringify({ metadata: { resourceVersion: "1", ...next }, items }) };
+    });
+    const { items } = await client.list({ resource }, {}, signal);
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(
+      Array.from({ length: 100 }, (_, at) => `o-${at}`),
+    );
+    const limits = requests.map(({ path }) => new URL(path, "https://a").searchParams.get("limit"));
+    expect([...new Set(limits)]).toEqual(["500", "50", "5"]);
+  });
+
+  test("at the same time loses its largest answer, and others are served", async () => {
+    const budget = new AnswerBudget({ total: 3 * 1024 * 1024, each: 2 * 1024 * 1024 });
+    const hostile = untilTheEnd(
+      await startApiStub({
+        identity: serverIdentity,
+        answer: () => ({ body: `{"filler":"${"x".repeat(1_500_000)}`, open: true }),
+      }),
+    );
+    const small = JSON.stringify({ ...object("one"), filler: "x".repeat(500_000) });
+    const fine = untilTheEnd(
+      await startApiStub({ identity: serverIdentity, answer: () => ({ body: small }) }),
+    );
+    const hostiles = Array.from({ length: 3 }, () =>
+      createKubeClient(requesterTo(hostile, undefined, { answers: budget.cluster() })),
+    );
+    const work = hostiles.map((client) => client.get(one, {}, signal));
+    const ended = Promise.allSettled(work);
+    // One of the three is too much for all together.
+    await expect(Promise.race(work)).rejects.toMatchObject({ failure: "tooLarge" });
+    const client = createKubeClient(requesterTo(fine, undefined, { answers: budget.cluster() }));
+    for (let round = 0; round < 5; round += 1) {
+      expect((await client.get(one, {}, signal))?.metadata.name).toBe("one");
+    }
+    await hostile[Symbol.asyncDispose]();
+    expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   });
 });
 

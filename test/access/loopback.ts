@@ -59,7 +59,7 @@ export async function stub(
 export function requesterTo(
   endpoint: Endpoint,
   credentials?: CredentialSource,
-  more: Pick<RequesterOptions, "guard" | "mayWrite" | "onTrouble" | "onConnect"> = {},
+  more: Pick<RequesterOptions, "answers" | "guard" | "mayWrite" | "onTrouble" | "onConnect"> = {},
 ): AuthorizedRequester {
   return untilTheEnd(newRequester(endpoint, credentials, more));
 }

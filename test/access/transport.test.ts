@@ -200,9 +200,9 @@ describe("an answer", () => {
     expect(other.requests).toEqual([]);
   });
 
-  test("of more than 32 MiB is refused (T-50)", async () => {
-    const api = await stub(() => ({ body: "x".repeat(33 * 1024 * 1024) }));
-    expect(await failureOf(requesterTo(api).send(get, signal))).toBe("other");
+  test("of more than its kind may have is refused (T-50)", async () => {
+    const api = await stub(() => ({ body: "x".repeat(9 * 1024 * 1024) }));
+    expect(await failureOf(requesterTo(api).send(get, signal))).toBe("tooLarge");
   });
 
   test("that does not come in time is a timeout", async () => {

@@ -1,0 +1,98 @@
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+
+import { operatorApiVersion } from "../../api/component.ts";
+import type { ObjectKey } from "../../api/kubernetes.ts";
+import { startApiStub, type StubAnswer } from "../access/api-stub.ts";
+import { createAuthority } from "../fleet/certificates.ts";
+import type { ProfileOptions } from "../fleet/fleet.ts";
+import { conditionOf } from "../fleet/json-record.ts";
+import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { usageOf } from "../performance/process-usage.ts";
+import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { builtInProviderFile, replicaKubeconfig } from "./built-in-access.ts";
+import { writeThinRelease } from "./thin-release.ts";
+
+const fleet = useFleet({ spokes: 1, hub: { kwok: false } });
+const replica = { name: "hostile" };
+const brackets = "[".repeat(10 * 1024 * 1024);
+const mebibyte = 1024 * 1024;
+let start: () => Promise<ControllerProcess>;
+
+beforeAll(async () => {
+  await fleet().controllerKubeconfig();
+  const options = {
+    kubeconfig: await replicaKubeconfig(fleet().hub, replica),
+    providerFile: await builtInProviderFile(fleet(), replica),
+    releaseDir: await writeThinRelease(fleet().folder, 3),
+  };
+  start = () => startControllerProcess(options);
+}, 600_000);
+
+/** A component on a cluster of its own, which is the real spoke when `profile` says nothing else. */
+async function create(name: string, profile: Partial<ProfileOptions> = {}): Promise<ObjectKey> {
+  const { admin } = fleet().hub;
+  const options = { plugin: "secretreader", name, ...profile } as const;
+  const ref = await fleet().addProfile(fleet().spoke(0), options);
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  const type = { apiVersion: operatorApiVersion, kind: "KnativeEventing" };
+  const spec = { clusterProfileRef: { namespace: ref.namespace, name } };
+  await admin.create({ ...type, metadata: { namespace: name, name }, spec });
+  return { ...type, namespace: name, name };
+}
+
+/** A spoke that answers all but `spared` paths with 10 MB of brackets. */
+async function hostileSpoke(
+  spared: (path: string) => boolean,
+): Promise<Pick<ProfileOptions, "via" | "cluster"> & { readonly asked: () => number }> {
+  const authority = createAuthority("hostile");
+  const identity = authority.issue({ commonName: "a", usage: "server", hosts: ["127.0.0.1"] });
+  const version: StubAnswer = { body: '{"gitVersion":"v1.36.3"}' };
+  const stub = await startApiStub({
+    identity,
+    answer: ({ path }) => (spared(path) ? version : { body: brackets }),
+  });
+  onTestFinished(() => stub[Symbol.asyncDispose]());
+  const caData = Buffer.from(authority.certificatePem).toString("base64");
+  return {
+    via: stub.server,
+    cluster: { server: stub.server, "certificate-authority-data": caData },
+    asked: () => stub.requests.length,
+  };
+}
+
+async function isReady(key: ObjectKey): Promise<boolean> {
+  return conditionOf(await fleet().hub.admin.get(key), "Ready")?.status === "True";
+}
+
+function isVersion(path: string): boolean {
+  return path.startsWith("/version");
+}
+
+test("ten spokes that answer with megabytes of brackets do not take the memory, and the others are served", async () => {
+  await using controller = await start();
+  const spokes = await Promise.all([
+    ...Array.from({ length: 5 }, () => hostileSpoke(() => false)),
+    // These are connected to, and asked for more.
+    ...Array.from({ length: 5 }, () => hostileSpoke(isVersion)),
+  ]);
+  const hostile: ObjectKey[] = [];
+  for (const [index, { via, cluster }] of spokes.entries()) {
+    const way = {
+      ...(via === undefined ? {} : { via }),
+      ...(cluster === undefined ? {} : { cluster }),
+    };
+    hostile.push(await create(`hostile-${index}`, way));
+  }
+  const asked = (least: number): boolean => spokes.every((spoke) => spoke.asked() >= least);
+  await waitFor("all of them to be asked", async () => asked(3), { timeoutMs: 120_000 });
+  const good = await create("good");
+  await waitFor("the other to be ready", () => isReady(good), {
+    timeoutMs: 180_000,
+  });
+  await waitFor("all of them to be asked again", async () => asked(8), { timeoutMs: 180_000 });
+  expect(await Promise.all(hostile.map(isReady))).not.toContain(true);
+  const { peakResidentBytes } = await usageOf(controller.pid);
+  console.error(`The controller took ${Math.round(peakResidentBytes / mebibyte)} MiB at most`);
+  expect(peakResidentBytes).toBeLessThan(400 * mebibyte);
+}, 600_000);
