@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import * as nodeModule from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 // This file alone is read by the Node that a machine happens to have; package.json says the same under `engines`.
 const oldest = [24, 12] as const;
@@ -10,7 +10,7 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
   const wanted = `Node ${oldest.join(".")} or newer`;
   process.stderr.write(
-    `Error: kubectl knfleet needs ${wanted}; the \`node\` on the PATH is ${process.versions.node}\n`,
+    `Error: kubectl knfleet needs ${wanted}; the \`node\` on the PATH is ${process.versions.node}\n${hintOfCheckout()}`,
   );
   process.exitCode = 2;
 } else {
@@ -20,6 +20,15 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
   const folders = [base, join(base, "knfleet"), join(base, "knfleet", "node")] as const;
   if (base !== "" && folders.every(isFolder)) nodeModule.enableCompileCache(folders[2]);
   await (await import("./kubectl/run-plugin.ts")).runPlugin();
+}
+
+/** How to start what `npm run build` made in a checkout: with the Node of its dependencies. */
+function hintOfCheckout(): string {
+  // kubectl finds the program through a link, where there is one.
+  const folder = resolve(realpathSync(process.argv[1] ?? "."), "../../node_modules/.bin");
+  if (!existsSync(join(folder, "node"))) return "";
+  const quoted = `'${folder.replaceAll("'", String.raw`'\''`)}'`;
+  return `The checkout has a newer one. Put it first, and run the command again:\n  export PATH=${quoted}:"$PATH"\n`;
 }
 
 /** Makes the last folder of the path alone: Node itself would make a home that is not there, and tries for ever below /proc. */

@@ -87,23 +87,43 @@ test("the installed plugin runs by its name, and the documents it prints have th
 });
 
 test("a Node that is too old is told in one line", async () => {
-  const entry = join(installed, "kubectl-knfleet/kubectl-knfleet.js");
-  const preload = `Object.defineProperty(process.versions, "node", { value: "20.19.0" })`;
-  const words = [
-    "--import",
-    `data:text/javascript,${encodeURIComponent(preload)}`,
-    entry,
-    "status",
-  ];
-  const said = await run(process.execPath, words, { env: {} }).catch((error: unknown) => error);
-  expect(said).toMatchObject({
+  expect(await underOldNode(join(installed, "kubectl-knfleet/kubectl-knfleet.js"))).toMatchObject({
     code: 2,
     stdout: "",
-    stderr: "Error: kubectl knfleet needs Node 24.12 or newer; the `node` on the PATH is 20.19.0\n",
+    stderr: tooOld,
   });
   const { engines } = JSON.parse(await readFile(join(project, "package.json"), "utf8"));
   expect(engines).toEqual({ node: ">=24.12" });
 });
+
+test("in a checkout an old Node is told which one to take", async () => {
+  const checkout = join(home, "Ann's checkout");
+  await mkdir(join(checkout, "node_modules/.bin"), { recursive: true });
+  await symlink(process.execPath, join(checkout, "node_modules/.bin/node"));
+  await cp(dist.path(""), join(checkout, "dist"), { recursive: true });
+  const entry = join(checkout, "dist/kubectl-knfleet.js");
+  const said = await underOldNode(entry);
+  expect(said).toMatchObject({ code: 2, stdout: "" });
+  const [, , hint = ""] = String(valueAt(said, "stderr")).split("\n");
+  expect(valueAt(said, "stderr")).toBe(
+    `${tooOld}The checkout has a newer one. Put it first, and run the command again:\n${hint}\n`,
+  );
+  // The line is a command that can be pasted.
+  const env = { PATH: "/usr/bin:/bin", HOME: home };
+  const { stdout } = await run("sh", ["-c", `${hint}; exec "$0" version --client`, entry], { env });
+  expect(stdout).toMatch(/v24\./u);
+});
+
+const tooOld =
+  "Error: kubectl knfleet needs Node 24.12 or newer; the `node` on the PATH is 20.19.0\n";
+
+/** What the plugin says under a Node that calls itself 20.19.0. */
+async function underOldNode(entry: string): Promise<unknown> {
+  const preload = `Object.defineProperty(process.versions, "node", { value: "20.19.0" })`;
+  const url = `data:text/javascript,${encodeURIComponent(preload)}`;
+  const words = ["--import", url, entry, "status"];
+  return run(process.execPath, words, { env: {} }).catch((error: unknown) => error);
+}
 
 describe("the manifest for krew", () => {
   const pairs = [

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { commandTable } from "../../../cmd/kubectl/command-table.ts";
+import { sampleDirOf } from "../../../cmd/release-files.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { component } from "./fleet-facts.ts";
 import { recordedObjects } from "./recorded-hub.ts";
@@ -80,7 +81,8 @@ async function codesOf(
 ): Promise<Readonly<Record<string, number>>> {
   const files = ["--clusterprofile-provider-file", join(folder, "providers.json")];
   const input = command === "plan" ? ["-f", join(folder, "serving.json")] : [];
-  const line = [command, ...files, ...input, ...(argsOf[command] ?? []), ...more];
+  const releases = ["plan", "diff", "can-i"].includes(command) ? ["--release-dir", sampleDirOf()] : [];
+  const line = [command, ...files, ...input, ...releases, ...(argsOf[command] ?? []), ...more];
   const codes = await Promise.all(
     formatsOf(command).map(async (format) => {
       const { exitCode } = await runText([...line, "-o", format], options);

@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { commandTable } from "../../../cmd/kubectl/command-table.ts";
+import { sampleDirOf } from "../../../cmd/release-files.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { knfleetFile } from "./run-knfleet.ts";
@@ -55,6 +56,9 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   top: ["--once"],
 };
 
+/** Commands that read release files. */
+const rendering = ["render", "plan", "diff", "can-i"];
+
 /** Commands that ask no server. */
 const offline = ["explain", "completion", "render"];
 
@@ -65,7 +69,9 @@ function lineOf(name: string): readonly string[] {
   const files = ["--clusterprofile-provider-file", join(folder, "providers.json")];
   const input = ["-f", join(folder, "serving.yaml")];
   const file = ["render", "plan", "check"].includes(name) ? input : [];
-  return [name, ...files, ...file, ...(argsOf[name] ?? [])];
+  // Nothing of this depends on what is in a release; without the flag it would be downloaded.
+  const releases = rendering.includes(name) ? ["--release-dir", sampleDirOf()] : [];
+  return [name, ...files, ...file, ...releases, ...(argsOf[name] ?? [])];
 }
 
 async function kubeconfigFor(port: number): Promise<Readonly<Record<string, string>>> {

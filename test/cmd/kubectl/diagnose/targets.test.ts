@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { readTargets } from "../../../../cmd/kubectl/diagnose/targets.ts";
+import { sampleDirOf } from "../../../../cmd/release-files.ts";
 import { runText } from "../run-text.ts";
 import { startStubHub } from "../stub-hub.ts";
 
@@ -55,8 +56,8 @@ describe("a ClusterProfile that is named without a namespace", () => {
     },
     { args: ["diagnose", "cp/twice"], says: 'Several ClusterProfiles are named "twice"' },
     { args: ["diagnose", "nothing"], says: 'error: installation "nothing" not found' },
-    { args: ["can-i", "eu-1"], says: "fleet/eu-1: " },
-    { args: ["can-i", "cp/eu-1"], says: "fleet/eu-1: " },
+    { args: ["can-i", "eu-1", "--release-dir", sampleDirOf()], says: "fleet/eu-1: " },
+    { args: ["can-i", "cp/eu-1", "--release-dir", sampleDirOf()], says: "fleet/eu-1: " },
   ])("$args: $says", async ({ args, says }) => {
     await using hub = await startStubHub(objects);
     const { stdout, stderr } = await runText(args, { env: hub.env });
