@@ -111,7 +111,7 @@ test("in a checkout an old Node is told which one to take", async () => {
   // The line is a command that can be pasted.
   const env = { PATH: "/usr/bin:/bin", HOME: home };
   const { stdout } = await run("sh", ["-c", `${hint}; exec "$0" version --client`, entry], { env });
-  expect(stdout).toMatch(/v24\./u);
+  expect(stdout).toMatch(/^Client Version: /u);
 });
 
 const tooOld =

@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { beforeAll, expect, test } from "vitest";
 
 import { componentUidLabel } from "../../api/anchor.ts";

@@ -176,38 +176,42 @@ describe("a component on a spoke that is 200 ms away", () => {
   });
 });
 
-test("an installation that a webhook holds up says how many objects wait for it", async () => {
-  const { hub, fleet, profiles } = scene();
-  const { admin } = fleet.spoke(0);
-  await admin.create(blocker);
-  const probe = {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: { name: "probe", namespace: label },
-  };
-  // A webhook is called a moment after it was stored.
-  await waitFor("the webhook to be called", async () => {
-    try {
-      await admin.apply(probe);
-      return false;
-    } catch {
-      return true;
-    }
-  });
-  await create(hub, { kind, on: profiles[0] });
-  // With an object's name: not on the way, but at the end of an attempt.
-  const message =
-    /^\d+ of 1\d\d objects applied, \d+ waiting for webhook blocker\.example\.test: ServiceAccount /;
-  const held = await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
-  expect(conditionOf(held, "InstallSucceeded")?.reason).toBe("Installing");
-  const before = await looks();
-  await using history = await historyOf(hub, held);
-  await hub.admin.patch(keyOf(held), { metadata: { annotations: { look: "again" } } });
-  await waitFor("another look", async () => (await looks()) > before);
-  expect(history.said("InstallSucceeded")).toHaveLength(1);
-  await admin.remove({ ...blocker, name: "blocker" });
-  await ready(hub, kind);
-});
+test(
+  "an installation that a webhook holds up says how many objects wait for it",
+  { tags: ["release-files"] },
+  async () => {
+    const { hub, fleet, profiles } = scene();
+    const { admin } = fleet.spoke(0);
+    await admin.create(blocker);
+    const probe = {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "probe", namespace: label },
+    };
+    // A webhook is called a moment after it was stored.
+    await waitFor("the webhook to be called", async () => {
+      try {
+        await admin.apply(probe);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    await create(hub, { kind, on: profiles[0] });
+    // With an object's name: not on the way, but at the end of an attempt.
+    const message =
+      /^\d+ of 1\d\d objects applied, \d+ waiting for webhook blocker\.example\.test: ServiceAccount /;
+    const held = await condition(hub, kind, ["InstallSucceeded", { status: "Unknown", message }]);
+    expect(conditionOf(held, "InstallSucceeded")?.reason).toBe("Installing");
+    const before = await looks();
+    await using history = await historyOf(hub, held);
+    await hub.admin.patch(keyOf(held), { metadata: { annotations: { look: "again" } } });
+    await waitFor("another look", async () => (await looks()) > before);
+    expect(history.said("InstallSucceeded")).toHaveLength(1);
+    await admin.remove({ ...blocker, name: "blocker" });
+    await ready(hub, kind);
+  },
+);
 
 test("the log follows one component from its creation to its spoke", async () => {
   const { hub, controller } = scene();

@@ -60,35 +60,39 @@ test("with None an installation has no guard, no condition and no second owner",
   expect(await admin().get(role)).toBeUndefined();
 }, 300_000);
 
-test("with TwinOwner an installation that is there gets a second owner, and both go with it", async () => {
-  const { hub, fleet } = scene();
-  await restart("--anchor-protection=TwinOwner");
-  const wanted = { status: "False", reason: "TwinOwner" };
-  const { metadata } = await condition(hub, kind, ["AnchorProtected", wanted, patience]);
-  await waitFor(
-    "every object to have both owners",
-    async () => {
-      const owners = [await admin().get(anchor), await admin().get(role)].map(
-        (owner) => owner?.metadata.uid ?? "none",
-      );
-      const all = await installed(fleet.spoke(0), metadata.uid);
-      const inside = all
-        .filter((object) => object.metadata.namespace === namespace)
-        .map((object) => object.metadata.ownerReferences ?? [])
-        // What a Deployment made has that for an owner.
-        .filter(([first]) => first?.kind === "ConfigMap" || first?.kind === "ClusterRole");
-      const isOwned = (own: readonly { readonly uid: string }[]): boolean =>
-        owners.every((owner) => own.some(({ uid }) => uid === owner));
-      return inside.length > 30 && inside.every(isOwned);
-    },
-    { timeoutMs: patience },
-  );
-  await remove(hub, kind);
-  await gone(hub, kind, patience);
-  expect(await admin().get(role)).toBeUndefined();
-  expect(await installed(fleet.spoke(0), metadata.uid)).toEqual([]);
-  expect(await guardRequestsTo(fleet.spoke(0))).toEqual([]);
-}, 300_000);
+test(
+  "with TwinOwner an installation that is there gets a second owner, and both go with it",
+  { tags: ["release-files"], timeout: 300_000 },
+  async () => {
+    const { hub, fleet } = scene();
+    await restart("--anchor-protection=TwinOwner");
+    const wanted = { status: "False", reason: "TwinOwner" };
+    const { metadata } = await condition(hub, kind, ["AnchorProtected", wanted, patience]);
+    await waitFor(
+      "every object to have both owners",
+      async () => {
+        const owners = [await admin().get(anchor), await admin().get(role)].map(
+          (owner) => owner?.metadata.uid ?? "none",
+        );
+        const all = await installed(fleet.spoke(0), metadata.uid);
+        const inside = all
+          .filter((object) => object.metadata.namespace === namespace)
+          .map((object) => object.metadata.ownerReferences ?? [])
+          // What a Deployment made has that for an owner.
+          .filter(([first]) => first?.kind === "ConfigMap" || first?.kind === "ClusterRole");
+        const isOwned = (own: readonly { readonly uid: string }[]): boolean =>
+          owners.every((owner) => own.some(({ uid }) => uid === owner));
+        return inside.length > 30 && inside.every(isOwned);
+      },
+      { timeoutMs: patience },
+    );
+    await remove(hub, kind);
+    await gone(hub, kind, patience);
+    expect(await admin().get(role)).toBeUndefined();
+    expect(await installed(fleet.spoke(0), metadata.uid)).toEqual([]);
+    expect(await guardRequestsTo(fleet.spoke(0))).toEqual([]);
+  },
+);
 
 test("with --anchor-protection-crds nobody deletes a CRD without a confirmation, until the last component goes", async () => {
   const { hub, profiles } = scene();

@@ -116,7 +116,10 @@ test("a policy that somebody weakened is put right in place", async () => {
   await condition(hub, kind, ["AnchorProtected", { status: "True", reason: "Enforced" }]);
 });
 
-test("an anchor that is deleted with a confirmation comes back with all that it owned (C23)", async () => {
+test(
+  "an anchor that is deleted with a confirmation comes back with all that it owned (C23)",
+  { tags: ["release-files"], timeout: 600_000 },
+  async () => {
   const { hub, fleet } = scene();
   const { admin } = fleet.spoke(0);
   const old = (await admin.get(anchor))?.metadata.uid ?? "";
@@ -143,7 +146,8 @@ test("an anchor that is deleted with a confirmation comes back with all that it 
   await ready(hub, kind, 90_000);
   const events = await eventsOf(hub, kind, component.metadata.uid);
   expect(events.filter((event) => event.startsWith("AnchorLost:"))).toHaveLength(1);
-}, 600_000);
+  },
+);
 
 test("with the component the label of its namespace and the guard go", async () => {
   const { hub, fleet } = scene();

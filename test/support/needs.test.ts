@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { needsOfTests } from "./needs.ts";
+
+const tests = join(import.meta.dirname, "..");
 
 // A project with one release file, and nothing beside it.
 let folder: string;
@@ -45,6 +47,20 @@ test("without `npm test` nothing was downloaded", async () => {
   expect(await unmet()).toEqual([
     expect.stringMatching(/files, which are not on this machine \(`npm run releases` downloads/u),
     recordings,
+  ]);
+});
+
+test("no test looks beside the checkout by itself", async () => {
+  const files = await Array.fromAsync(glob("**/*.ts", { cwd: tests }));
+  const texts = files.map(
+    async (file) => [file, await readFile(join(tests, file), "utf8")] as const,
+  );
+  const looking = (await Promise.all(texts)).filter(([, text]) => text.includes("../shared"));
+  // The first two are about it; the third says so in its usage.
+  expect(looking.map(([file]) => file).toSorted()).toEqual([
+    "support/needs.test.ts",
+    "support/needs.ts",
+    "vectors/vectors.ts",
   ]);
 });
 

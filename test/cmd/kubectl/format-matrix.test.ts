@@ -81,7 +81,9 @@ async function codesOf(
 ): Promise<Readonly<Record<string, number>>> {
   const files = ["--clusterprofile-provider-file", join(folder, "providers.json")];
   const input = command === "plan" ? ["-f", join(folder, "serving.json")] : [];
-  const releases = ["plan", "diff", "can-i"].includes(command) ? ["--release-dir", sampleDirOf()] : [];
+  const releases = ["plan", "diff", "can-i"].includes(command)
+    ? ["--release-dir", sampleDirOf()]
+    : [];
   const line = [command, ...files, ...input, ...releases, ...(argsOf[command] ?? []), ...more];
   const codes = await Promise.all(
     formatsOf(command).map(async (format) => {

@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { describe, expect, test } from "vitest";
 
 import { componentUidLabel } from "../../../api/anchor.ts";
