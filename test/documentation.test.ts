@@ -7,6 +7,7 @@ import { codes, protectionReasons, reasons } from "../api/reasons.ts";
 import { controllerCommand } from "../cmd/flags.ts";
 import { webhookCommand } from "../cmd/webhook-flags.ts";
 import { builtInReleaseKinds } from "../controller/finalize-kinds.ts";
+import { firstBuild } from "./demo/preparation.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -35,6 +36,10 @@ function rows(text: string): readonly (readonly string[])[] {
 function names(text: string): readonly string[] {
   return rows(text).map(([first = ""]) => first.replaceAll("`", ""));
 }
+
+test("README.md and the demo say the same about the first build", () => {
+  expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`${firstBuild} for the demo`);
+});
 
 describe("docs/flags.md", () => {
   const [controllerTable = ""] = page("flags.md").split("\n## ");

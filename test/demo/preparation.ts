@@ -14,6 +14,9 @@ export const demoPrograms = [
   "kubectl",
 ] as const;
 
+/** How long the programs of the demo take to build; README.md says the same. */
+export const firstBuild = "about eight minutes";
+
 /** Gets every program of the fleet, building what is missing. */
 export async function getPrograms(
   narrator: Narrator,
@@ -21,7 +24,7 @@ export async function getPrograms(
   signal: AbortSignal,
 ): Promise<BinaryPaths<(typeof demoPrograms)[number]>> {
   narrator.say(
-    `A hub and spokes are made of ${demoPrograms.length} programs. What is not there yet is built with Go from pinned sources: about eight minutes on two cores the first time, nothing later.`,
+    `A hub and spokes are made of ${demoPrograms.length} programs. What is not there yet is built with Go from pinned sources: ${firstBuild} on two cores the first time, nothing later.`,
   );
   using progress = narrator.progress();
   progress.update("looking for programs");

@@ -120,32 +120,32 @@ test(
   "an anchor that is deleted with a confirmation comes back with all that it owned (C23)",
   { tags: ["release-files"], timeout: 600_000 },
   async () => {
-  const { hub, fleet } = scene();
-  const { admin } = fleet.spoke(0);
-  const old = (await admin.get(anchor))?.metadata.uid ?? "";
-  const confirm = { [guardAnnotations.confirmDeletion]: old };
-  const wrong = { [guardAnnotations.confirmDeletion]: "another-uid" };
-  await expect(admin.patch(anchor, { metadata: { annotations: wrong } })).rejects.toThrow(
-    /must be the UID of this object/,
-  );
-  await admin.patch(anchor, { metadata: { annotations: confirm } });
-  await admin.remove(anchor);
-  const uid = await until("another anchor", async () => {
-    const found = (await admin.get(anchor))?.metadata.uid;
-    return found !== undefined && found !== old && found;
-  });
-  const component = await condition(hub, kind, ["InstallSucceeded", { status: "True" }]);
-  await until("everything to be owned by it", async () => {
-    const objects = await installed(fleet.spoke(0), component.metadata.uid);
-    const owned = objects.filter(({ metadata }) => metadata.namespace === namespace);
-    const owners = owned.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
-    const ofAnchors = owners.filter((owner) => owner.name === anchor.name);
-    const isAllThere = owned.length > 30 && ofAnchors.every((owner) => owner.uid === uid);
-    return isAllThere && ofAnchors.length === owned.length;
-  });
-  await ready(hub, kind, 90_000);
-  const events = await eventsOf(hub, kind, component.metadata.uid);
-  expect(events.filter((event) => event.startsWith("AnchorLost:"))).toHaveLength(1);
+    const { hub, fleet } = scene();
+    const { admin } = fleet.spoke(0);
+    const old = (await admin.get(anchor))?.metadata.uid ?? "";
+    const confirm = { [guardAnnotations.confirmDeletion]: old };
+    const wrong = { [guardAnnotations.confirmDeletion]: "another-uid" };
+    await expect(admin.patch(anchor, { metadata: { annotations: wrong } })).rejects.toThrow(
+      /must be the UID of this object/,
+    );
+    await admin.patch(anchor, { metadata: { annotations: confirm } });
+    await admin.remove(anchor);
+    const uid = await until("another anchor", async () => {
+      const found = (await admin.get(anchor))?.metadata.uid;
+      return found !== undefined && found !== old && found;
+    });
+    const component = await condition(hub, kind, ["InstallSucceeded", { status: "True" }]);
+    await until("everything to be owned by it", async () => {
+      const objects = await installed(fleet.spoke(0), component.metadata.uid);
+      const owned = objects.filter(({ metadata }) => metadata.namespace === namespace);
+      const owners = owned.flatMap(({ metadata }) => metadata.ownerReferences ?? []);
+      const ofAnchors = owners.filter((owner) => owner.name === anchor.name);
+      const isAllThere = owned.length > 30 && ofAnchors.every((owner) => owner.uid === uid);
+      return isAllThere && ofAnchors.length === owned.length;
+    });
+    await ready(hub, kind, 90_000);
+    const events = await eventsOf(hub, kind, component.metadata.uid);
+    expect(events.filter((event) => event.startsWith("AnchorLost:"))).toHaveLength(1);
   },
 );
 

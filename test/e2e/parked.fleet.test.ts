@@ -122,45 +122,49 @@ async function unblockings(uid: string): Promise<number> {
   return ours.reduce((sum, event) => sum + Number(event["count"] ?? 1), 0);
 }
 
-test("a webhook of Knative's own that has been dead for minutes loses its rules once, which an Event tells, and then its ConfigMaps are written (engine-facts 1)", async () => {
-  const { hub, fleet, profiles } = scene();
-  const spoke = fleet.spoke(1).admin;
-  const serving = "KnativeServing";
-  await using controller = await jumpingController();
-  const { metadata } = await create(hub, { kind: serving, on: profiles[1] });
-  // There are no nodes, so nothing will ever be available.
-  const applied = /^(\d+) of \1 objects applied$/;
-  await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
-  const configuration = {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    name: ownWebhook,
-  };
-  const first = Object(valueAt(await spoke.get(configuration), "webhooks", 0));
-  await spoke.patch(configuration, { webhooks: [{ ...first, rules: [ownRule] }] });
-  const config = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    namespace: "knative-serving",
-    name: "config-logging",
-  };
-  const refused = async () =>
-    spoke.patch(config, { metadata: { annotations: { tried: "yes" } } }).then(
-      () => false,
-      () => true,
+test(
+  "a webhook of Knative's own that has been dead for minutes loses its rules once, which an Event tells, and then its ConfigMaps are written (engine-facts 1)",
+  { tags: ["release-files"], timeout: 400_000 },
+  async () => {
+    const { hub, fleet, profiles } = scene();
+    const spoke = fleet.spoke(1).admin;
+    const serving = "KnativeServing";
+    await using controller = await jumpingController();
+    const { metadata } = await create(hub, { kind: serving, on: profiles[1] });
+    // There are no nodes, so nothing will ever be available.
+    const applied = /^(\d+) of \1 objects applied$/;
+    await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
+    const configuration = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      name: ownWebhook,
+    };
+    const first = Object(valueAt(await spoke.get(configuration), "webhooks", 0));
+    await spoke.patch(configuration, { webhooks: [{ ...first, rules: [ownRule] }] });
+    const config = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      namespace: "knative-serving",
+      name: "config-logging",
+    };
+    const refused = async () =>
+      spoke.patch(config, { metadata: { annotations: { tried: "yes" } } }).then(
+        () => false,
+        () => true,
+      );
+    await waitFor("the webhook to be in force", refused, patience);
+    await change(hub, serving, { config: { logging: { "loglevel.controller": "debug" } } });
+    const waiting = new RegExp(
+      `1 waiting for webhook ${ownWebhook.replaceAll(".", "\\.")}: ConfigMap`,
     );
-  await waitFor("the webhook to be in force", refused, patience);
-  await change(hub, serving, { config: { logging: { "loglevel.controller": "debug" } } });
-  const waiting = new RegExp(
-    `1 waiting for webhook ${ownWebhook.replaceAll(".", "\\.")}: ConfigMap`,
-  );
-  await condition(hub, serving, ["InstallSucceeded", { status: "Unknown", message: waiting }]);
-  expect(await unblockings(metadata.uid)).toBe(0);
-  process.kill(controller.pid, "SIGUSR2");
-  await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
-  expect(valueAt(await spoke.get(config), "data", "loglevel.controller")).toBe("debug");
-  expect(valueAt(await spoke.get(configuration), "webhooks", 0, "rules")).toBeUndefined();
-  await waitFor("an Event", async () => (await unblockings(metadata.uid)) === 1, patience);
-  await remove(hub, serving);
-  await gone(hub, serving);
-}, 400_000);
+    await condition(hub, serving, ["InstallSucceeded", { status: "Unknown", message: waiting }]);
+    expect(await unblockings(metadata.uid)).toBe(0);
+    process.kill(controller.pid, "SIGUSR2");
+    await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
+    expect(valueAt(await spoke.get(config), "data", "loglevel.controller")).toBe("debug");
+    expect(valueAt(await spoke.get(configuration), "webhooks", 0, "rules")).toBeUndefined();
+    await waitFor("an Event", async () => (await unblockings(metadata.uid)) === 1, patience);
+    await remove(hub, serving);
+    await gone(hub, serving);
+  },
+);

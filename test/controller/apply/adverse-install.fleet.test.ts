@@ -31,54 +31,46 @@ async function ownedByNewAnchor(
   });
 }
 
-describe("an install that is stopped half-way", () => {
-  test(
-    "is finished by the next one, and names in its inventory all that it wrote",
-    { tags: ["release-files"] },
-    async () => {
-      const spoke = fleet().spoke(0);
-      const component = eventing({ version });
-      await using opened = await openInstaller(spoke, { component });
-      const { installer } = opened;
-      const rendered = await installer.rendered();
-      const selector = { labelSelector: `${componentUidLabel}=${component.metadata.uid}` };
-      for (const stopAt of [1, 2, 40, 90, 148]) {
-        const crash = new AbortController();
-        const reason = new Error(`Killed after ${stopAt} objects`);
-        const half = installer.install({
-          signal: crash.signal,
-          onProgress: ({ done }) => done >= stopAt && crash.abort(reason),
-        });
-        await expect(half).rejects.toBe(reason);
-        const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
-        expect(root?.inventory?.complete).toBe(false);
-        const named = new Set(root?.inventory?.entries.map(({ kind, name }) => `${kind} ${name}`));
-        const written = (
-          await Promise.all(
-            ["v1 ConfigMap", "apps/v1 Deployment", "rbac.authorization.k8s.io/v1 ClusterRole"].map(
-              (type) => {
-                const [apiVersion = "", kind = ""] = type.split(" ");
-                return spoke.admin.list({ apiVersion, kind, ...selector });
-              },
-            ),
-          )
-        ).flat();
-        expect(
-          written.filter(({ kind, metadata }) => !named.has(`${kind} ${metadata.name}`)),
-        ).toEqual([]);
-        await installer.restart();
-      }
-      const changes = await installer.install();
-      expect(changes).toMatchObject({ parked: [], failed: [] });
-      expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
+describe("an install that is stopped half-way", { tags: ["release-files"] }, () => {
+  test("is finished by the next one, and names in its inventory all that it wrote", async () => {
+    const spoke = fleet().spoke(0);
+    const component = eventing({ version });
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    const rendered = await installer.rendered();
+    const selector = { labelSelector: `${componentUidLabel}=${component.metadata.uid}` };
+    for (const stopAt of [1, 2, 40, 90, 148]) {
+      const crash = new AbortController();
+      const reason = new Error(`Killed after ${stopAt} objects`);
+      const half = installer.install({
+        signal: crash.signal,
+        onProgress: ({ done }) => done >= stopAt && crash.abort(reason),
+      });
+      await expect(half).rejects.toBe(reason);
       const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
-      expect(root?.inventory).toMatchObject({ version, complete: true });
-      const since = new Date();
+      expect(root?.inventory?.complete).toBe(false);
+      const named = new Set(root?.inventory?.entries.map(({ kind, name }) => `${kind} ${name}`));
+      const lists = [
+        { apiVersion: "v1", kind: "ConfigMap" },
+        { apiVersion: "apps/v1", kind: "Deployment" },
+        { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
+      ].map((type) => spoke.admin.list({ ...type, ...selector }));
+      const written = (await Promise.all(lists)).flat();
+      expect(
+        written.filter(({ kind, metadata }) => !named.has(`${kind} ${metadata.name}`)),
+      ).toEqual([]);
       await installer.restart();
-      await installer.install();
-      expect(await writtenTo(spoke, since)).toEqual([]);
-    },
-  );
+    }
+    const changes = await installer.install();
+    expect(changes).toMatchObject({ parked: [], failed: [] });
+    expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    expect(root?.inventory).toMatchObject({ version, complete: true });
+    const since = new Date();
+    await installer.restart();
+    await installer.install();
+    expect(await writtenTo(spoke, since)).toEqual([]);
+  });
 });
 
 describe("the namespace of an installation", () => {
@@ -174,59 +166,53 @@ describe("the anchor", () => {
     expect(root).toMatchObject({ uid: anchor.metadata.uid, isMarked: true });
     expect(root?.object.metadata.finalizers).toBeUndefined();
   });
+});
 
-  test(
-    "11.16: that another one took the place of in the middle of an install stops it, and owns everything in the end",
-    { tags: ["release-files"] },
-    async () => {
-      const spoke = fleet().spoke(0);
-      const component = eventing({ version }, { namespace: "replaced" });
-      await using opened = await openInstaller(spoke, { component });
-      const { client, target } = opened.installer;
-      const interrupted = interruptedClient(client, 20, async () => {
-        const old = await readRoot(component, target, AbortSignal.timeout(60_000));
-        await replaceAnchor(spoke, old);
-        const isLost = async () => old !== undefined && installer.observation.isLost(old);
-        await waitFor("the loss to be seen", isLost);
-      });
-      await using installer = opened.installer.beside(interrupted.client);
-      await expect(installer.install()).rejects.toMatchObject({
-        reason: "ClusterBusy",
-        message: expect.stringMatching(/root-owner was deleted in the middle of the work$/),
-      });
-      expect(interrupted.applies()).toBeLessThanOrEqual(20 + 64);
-      const rendered = await installer.rendered();
-      await ownedByNewAnchor(installer, rendered, async () => {
-        return (await readRoot(component, target, AbortSignal.timeout(60_000)))?.uid;
-      });
-    },
-  );
+describe("the anchor of a large installation", { tags: ["release-files"] }, () => {
+  test("11.16: that another one took the place of in the middle of an install stops it, and owns everything in the end", async () => {
+    const spoke = fleet().spoke(0);
+    const component = eventing({ version }, { namespace: "replaced" });
+    await using opened = await openInstaller(spoke, { component });
+    const { client, target } = opened.installer;
+    const interrupted = interruptedClient(client, 20, async () => {
+      const old = await readRoot(component, target, AbortSignal.timeout(60_000));
+      await replaceAnchor(spoke, old);
+      const isLost = async () => old !== undefined && installer.observation.isLost(old);
+      await waitFor("the loss to be seen", isLost);
+    });
+    await using installer = opened.installer.beside(interrupted.client);
+    await expect(installer.install()).rejects.toMatchObject({
+      reason: "ClusterBusy",
+      message: expect.stringMatching(/root-owner was deleted in the middle of the work$/),
+    });
+    expect(interrupted.applies()).toBeLessThanOrEqual(20 + 64);
+    const rendered = await installer.rendered();
+    await ownedByNewAnchor(installer, rendered, async () => {
+      return (await readRoot(component, target, AbortSignal.timeout(60_000)))?.uid;
+    });
+  });
 
-  test(
-    "is made anew when somebody deleted it, and owns everything again",
-    { tags: ["release-files"] },
-    async () => {
-      const spoke = fleet().spoke(0);
-      const namespace = "orphaned";
-      const component = eventing({ version }, { namespace });
-      await using opened = await openInstaller(spoke, { component });
-      const { installer } = opened;
-      await installer.install();
-      await installer.observation.synced(AbortSignal.timeout(60_000));
-      const before = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
-      if (before === undefined) throw new Error("There is no root");
-      const rendered = await installer.rendered();
-      await spoke.admin.remove(before.key);
-      await ownedByNewAnchor(installer, rendered, async () => {
-        const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
-        return root?.uid === before.uid ? undefined : root?.uid;
-      });
-      // Where an object's status changed under its hands, the collector tries again with the uid alone: it may still take a Deployment that has its new owner.
-      await expect
-        .poll(async () => (await installer.install()).applied, { timeout: 60_000 })
-        .toEqual([]);
-    },
-  );
+  test("is made anew when somebody deleted it, and owns everything again", async () => {
+    const spoke = fleet().spoke(0);
+    const namespace = "orphaned";
+    const component = eventing({ version }, { namespace });
+    await using opened = await openInstaller(spoke, { component });
+    const { installer } = opened;
+    await installer.install();
+    await installer.observation.synced(AbortSignal.timeout(60_000));
+    const before = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    if (before === undefined) throw new Error("There is no root");
+    const rendered = await installer.rendered();
+    await spoke.admin.remove(before.key);
+    await ownedByNewAnchor(installer, rendered, async () => {
+      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+      return root?.uid === before.uid ? undefined : root?.uid;
+    });
+    // Where an object's status changed under its hands, the collector tries again with the uid alone: it may still take a Deployment that has its new owner.
+    await expect
+      .poll(async () => (await installer.install()).applied, { timeout: 60_000 })
+      .toEqual([]);
+  });
 });
 
 describe("an object that a webhook without pods refuses", { tags: ["release-files"] }, () => {
@@ -295,46 +281,36 @@ describe("an object that a webhook without pods refuses", { tags: ["release-file
   });
 });
 
-describe("a component without a profile", () => {
-  test(
-    "is installed on the hub itself and owned by itself",
-    { tags: ["release-files"] },
-    async () => {
-      const { hub } = fleet();
-      const namespace = "local";
-      await hub.admin.create({
-        apiVersion: "v1",
-        kind: "Namespace",
-        metadata: { name: namespace },
-      });
-      // Its uid has to be a real one, or the garbage collector takes everything for orphaned.
-      const { metadata } = await hub.admin.create({
-        apiVersion: "operator.knative.dev/v1beta1",
-        kind: "KnativeEventing",
-        metadata: { name: "knative-eventing", namespace },
-      });
-      const component = eventing({ version }, { namespace, uid: metadata.uid });
-      const kubeconfig = await fleet().controllerKubeconfig();
-      await using opened = await openInstaller(hub, { component, kubeconfig, isLocal: true });
-      const { installer } = opened;
-      expect(await installer.install()).toMatchObject({ parked: [], failed: [] });
-      const objects = await liveObjects(hub, await installer.rendered());
-      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
-      expect(root?.inventory?.complete).toBe(true);
-      const inside = [...objects, ...(root === undefined ? [] : [root.object])].filter(
-        (object) => object.metadata.namespace === namespace,
-      );
-      expect(inside.length).toBeGreaterThan(30);
-      expect(
-        inside.filter(
-          ({ metadata: { ownerReferences } }) => ownerReferences?.[0]?.uid !== metadata.uid,
-        ),
-      ).toEqual([]);
-      expect(root?.object.metadata.annotations).not.toHaveProperty(
-        "operator.knative.dev/protected",
-      );
-      await installer.restart();
-      expect((await installer.install()).applied).toEqual([]);
-    },
-  );
+describe("a component without a profile", { tags: ["release-files"] }, () => {
+  test("is installed on the hub itself and owned by itself", async () => {
+    const { hub } = fleet();
+    const namespace = "local";
+    await hub.admin.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    // Its uid has to be a real one, or the garbage collector takes everything for orphaned.
+    const { metadata } = await hub.admin.create({
+      apiVersion: "operator.knative.dev/v1beta1",
+      kind: "KnativeEventing",
+      metadata: { name: "knative-eventing", namespace },
+    });
+    const component = eventing({ version }, { namespace, uid: metadata.uid });
+    const kubeconfig = await fleet().controllerKubeconfig();
+    await using opened = await openInstaller(hub, { component, kubeconfig, isLocal: true });
+    const { installer } = opened;
+    expect(await installer.install()).toMatchObject({ parked: [], failed: [] });
+    const objects = await liveObjects(hub, await installer.rendered());
+    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    expect(root?.inventory?.complete).toBe(true);
+    const inside = [...objects, ...(root === undefined ? [] : [root.object])].filter(
+      (object) => object.metadata.namespace === namespace,
+    );
+    expect(inside.length).toBeGreaterThan(30);
+    expect(
+      inside.filter(
+        ({ metadata: { ownerReferences } }) => ownerReferences?.[0]?.uid !== metadata.uid,
+      ),
+    ).toEqual([]);
+    expect(root?.object.metadata.annotations).not.toHaveProperty("operator.knative.dev/protected");
+    await installer.restart();
+    expect((await installer.install()).applied).toEqual([]);
+  });
 });

@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { describe, expect, test, vi } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
