@@ -1,5 +1,6 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { installationNamespace, type SpokeNamespaceMode } from "../api/installation-namespace.ts";
 import type { Manifest } from "../api/kubernetes.ts";
 import { BoundedCache } from "../controller/render/bounded-cache.ts";
 import { partsOf } from "../controller/render/parts.ts";
@@ -28,6 +29,8 @@ export interface ComponentProblemsOptions {
   readonly releases: Releases | undefined;
   /** That of the controller. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** That of the controller. */
+  readonly spokeNamespace: SpokeNamespaceMode;
 }
 
 const namesRemembered = 16;
@@ -41,6 +44,7 @@ const keptLength = 64 * 1024;
 export function componentProblems({
   releases,
   environment,
+  spokeNamespace,
 }: ComponentProblemsOptions): RenderCheck {
   if (releases === undefined) return async (component) => findingsBesideOthers(component);
   const names = new BoundedCache<ReleaseNames>(namesRemembered);
@@ -54,9 +58,12 @@ export function componentProblems({
     const tried = problem === undefined ? target : available[0];
     if (tried === undefined) return { ...nothing, version };
     const plain = plainOf(component, tried);
+    // As far as the component says it; the cluster is not asked.
+    const namespace = installationNamespace(component, spokeNamespace);
     const others = await problemsOf(async () => {
       const { manifests } = await render(plain, isLarge(plain) ? forgetful : releases, {
         environment,
+        namespace,
       });
       return renderedProblems(plain, manifests);
     });
@@ -123,9 +130,9 @@ function findingsBesideOthers(component: Component): RenderFindings {
   }
 }
 
-/** The component as it is rendered: one place for all, since neither names nor the cluster change what is wrong. */
+/** The component as it is rendered: of one name, since neither that nor the cluster changes what is wrong. */
 function plainOf(component: Component, version: string): Component {
-  const metadata = { ...component.metadata, name: "component", namespace: "knative" };
+  const metadata = { ...component.metadata, name: "component" };
   if (component.kind === "KnativeServing") {
     const { additionalManifests: _, clusterProfileRef: _ref, ...spec } = component.spec ?? {};
     const { status: _status, ...rest } = component;

@@ -4,6 +4,7 @@ import { type Command, CommanderError, InvalidArgumentError, Option } from "comm
 
 import { type AllowedSource, allowedSourceOf } from "../access/manifest-url.ts";
 import { goDurationMs } from "../api/go-duration.ts";
+import { defaultSpokeNamespace, spokeNamespaceModes } from "../api/installation-namespace.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export const logFormats = ["json", "text"] as const;
@@ -40,6 +41,16 @@ export function logOptions(): readonly Option[] {
       .default("info"),
     new Option("--log-format <format>", "form of a line").choices(logFormats).default("json"),
   ];
+}
+
+/** Where components are installed on spokes; the same for all programs. */
+export function spokeNamespaceOption(): Option {
+  return new Option(
+    "--spoke-namespace <mode>",
+    "namespace of new installations on spokes: knative-serving and knative-eventing, or that of the component",
+  )
+    .choices(spokeNamespaceModes)
+    .default(defaultSpokeNamespace);
 }
 
 /** Adds an absolute path to those that were given before. */

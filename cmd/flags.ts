@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
 import type { AllowedSource } from "../access/manifest-url.ts";
+import type { SpokeNamespaceMode } from "../api/installation-namespace.ts";
 import { type AnchorProtection, anchorProtections } from "../controller/guard/protection.ts";
 import type { ListenAddress } from "../controller/health.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type logFormats,
   type logLevels,
   logOptions,
+  spokeNamespaceOption,
   type Refusal,
   refusalOf,
   switchOf,
@@ -28,6 +30,7 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly remoteDeploymentsPollInterval: number;
   readonly auditInterval: number;
   readonly concurrency: number;
+  readonly spokeNamespace: SpokeNamespaceMode;
   readonly anchorProtection: AnchorProtection;
   readonly anchorProtectionCrds: boolean;
   readonly leaderElection: boolean;
@@ -109,6 +112,7 @@ function workOptions(): readonly Option[] {
     new Option("--concurrency <number>", "components worked on at the same time")
       .argParser(countOf)
       .default(16),
+    spokeNamespaceOption(),
     new Option(
       "--anchor-protection <how>",
       "how the anchors on spokes are protected against deletion",

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 
 import type { AllowedSource } from "../access/manifest-url.ts";
 import type { GuardOwner } from "../api/guard/guard-request.ts";
+import type { SpokeNamespaceMode } from "../api/installation-namespace.ts";
 import type { ListenAddress, WebhookServerOptions } from "../webhook/server.ts";
 import {
   addressOf,
@@ -9,6 +10,7 @@ import {
   type logFormats,
   type logLevels,
   logOptions,
+  spokeNamespaceOption,
   type Refusal,
   refusalOf,
   switchOf,
@@ -37,6 +39,7 @@ export interface WebhookFlags extends ReferenceFlags {
   readonly clientName: readonly string[];
   readonly drainPeriod: number;
   readonly companionOf: (typeof operators)[number];
+  readonly spokeNamespace: SpokeNamespaceMode;
   readonly releaseDir: string;
   readonly manifestSource: readonly AllowedSource[];
   readonly pluginRoot: readonly string[];
@@ -165,6 +168,7 @@ function ruleOptions(): readonly Option[] {
     new Option("--companion-of <operator>", "the operator that reconciles the components")
       .choices(operators)
       .default("knfleet"),
+    spokeNamespaceOption(),
     new Option(
       "--release-dir <dir>",
       "Knative release files, to know what the controller would refuse; empty for none",

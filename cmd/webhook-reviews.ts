@@ -56,7 +56,11 @@ export async function openReviews(
   const settings = referenceSettings(flags);
   const references = opened.use(await openReferences(settings, log, signal));
   const plugins = flags.pluginRoot.length === 0 ? {} : { pluginRoots: flags.pluginRoot };
-  const renderCheck = componentProblems({ releases, environment });
+  const renderCheck = componentProblems({
+    releases,
+    environment,
+    spokeNamespace: flags.spokeNamespace,
+  });
   const sources = flags.companionOf === "knfleet" ? { manifestSources: flags.manifestSource } : {};
   const reviews: Readonly<Record<string, Review>> = {
     "/validate/components": componentReview({

@@ -4,6 +4,7 @@ import type { ManifestSource } from "../access/manifest-source.ts";
 import type { References } from "../access/references.ts";
 import type { Spokes } from "../access/spokes.ts";
 import type { Component } from "../api/component.ts";
+import type { SpokeNamespaceMode } from "../api/installation-namespace.ts";
 import { Preparations } from "./apply/prepare.ts";
 import { type Clock, limited } from "./clock.ts";
 import { ClusterVersions } from "./cluster-versions.ts";
@@ -36,6 +37,7 @@ export interface ControllerSettings {
   readonly anchorProtection: AnchorProtection;
   /** CRDs of spokes are protected, too, where policies protect anchors. */
   readonly anchorProtectionCrds: boolean;
+  readonly spokeNamespace: SpokeNamespaceMode;
   /** Undefined: health and metrics are not served. */
   readonly healthAddress: ListenAddress | undefined;
 }
@@ -224,6 +226,7 @@ class FleetController implements Controller {
     const shared = {
       guards,
       guardsCrds: this.#settings.anchorProtectionCrds,
+      spokeNamespace: this.#settings.spokeNamespace,
       ...known,
       components,
       events,

@@ -5,6 +5,7 @@ import { WriteRefusedError } from "../access/write-permit.ts";
 import { canonicalJson } from "../api/canonical-json.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { recordedNamespace, spokeNamespaceAnnotation } from "../api/installation-namespace.ts";
 import { identityOf } from "../api/kubernetes.ts";
 import { untilAuditMs } from "./audit-pace.ts";
 import { keyTextOf } from "./component-key.ts";
@@ -288,6 +289,8 @@ function isNews(
   if (facetsOf(component) !== facetsOf(before)) return true;
   // One that comes was brought by the very attempt that installs, which would take it for somebody who waits for its end.
   if (hasFinalizer(before) && !hasFinalizer(component)) return true;
+  const recorded = recordedNamespace(before);
+  if (recorded !== undefined && recorded !== recordedNamespace(component)) return true;
   // Work that is running ends with a status of its own, and a watch that lags tells later of what it said on the way.
   const isOurs = component.metadata.resourceVersion === latest?.metadata.resourceVersion;
   if (isBusy || isOurs || newerOf(latest, component) === latest) return false;
@@ -302,7 +305,9 @@ function isMootBy(component: Component, before: Component | undefined): boolean 
 }
 
 /** Everything of a component but its status and our finalizer that a reconcile looks at, and annotations, by which people ask for one. */
-function facetsOf(component: Component): string {
-  const { generation, deletionTimestamp, annotations } = component.metadata;
-  return canonicalJson([generation, deletionTimestamp, annotations]);
+function facetsOf({ metadata }: Component): string {
+  const { generation, deletionTimestamp, annotations = {} } = metadata;
+  // As for the finalizer: it comes by the very attempt that installs.
+  const { [spokeNamespaceAnnotation]: _, ...others } = annotations;
+  return canonicalJson([generation, deletionTimestamp, others]);
 }

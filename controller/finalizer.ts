@@ -1,6 +1,7 @@
 import { ApiError } from "../access/api-error.ts";
 import type { KubeClient } from "../access/kube-client.ts";
 import { type Component, componentKinds } from "../api/component.ts";
+import { namespaceRecord } from "./namespace-record.ts";
 import { asComponent, refOf } from "./stored-component.ts";
 
 type Client = Pick<KubeClient, "get" | "patch">;
@@ -12,13 +13,17 @@ export function hasFinalizer({ kind, metadata }: Component): boolean {
   return (metadata.finalizers ?? []).includes(componentKinds[kind].finalizer);
 }
 
-/** The component with our finalizer; undefined when it is gone or being deleted by now. Others' finalizers stay. */
+/**
+ * The component with our finalizer, and with the namespace that it is installed in, if that is known; undefined when it is gone or being deleted by now. Others'
+ * finalizers stay.
+ */
 export function addFinalizer(
   component: Component,
-  client: Client,
+  { client, namespace }: { readonly client: Client; readonly namespace?: string },
   signal: AbortSignal,
 ): Promise<Component | undefined> {
-  return editFinalizers(component, { client, wanted: true }, signal);
+  const annotations = namespaceRecord(component, namespace);
+  return editFinalizers(component, { client, wanted: true, annotations }, signal);
 }
 
 /** Lets the component go. */
@@ -27,13 +32,20 @@ export async function removeFinalizer(
   client: Client,
   signal: AbortSignal,
 ): Promise<void> {
-  await editFinalizers(component, { client, wanted: false }, signal);
+  await editFinalizers(component, { client, wanted: false, annotations: {} }, signal);
+}
+
+interface Edit {
+  readonly client: Client;
+  readonly wanted: boolean;
+  /** To be set by the same request. */
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** Patches with the version that was read, and reads again after a conflict. */
 async function editFinalizers(
   component: Component,
-  { client, wanted }: { readonly client: Client; readonly wanted: boolean },
+  { client, wanted, annotations }: Edit,
   signal: AbortSignal,
 ): Promise<Component | undefined> {
   let current = component;
@@ -41,7 +53,7 @@ async function editFinalizers(
     if (wanted && current.metadata.deletionTimestamp !== undefined) return undefined;
     if (hasFinalizer(current) === wanted) return current;
     try {
-      const patch = patchOf(current, wanted);
+      const patch = patchOf(current, { wanted, annotations });
       return asComponent(await client.patch(refOf(current), patch, {}, signal));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -54,10 +66,14 @@ async function editFinalizers(
   }
 }
 
-function patchOf({ kind, metadata }: Component, wanted: boolean): Record<string, unknown> {
+function patchOf(
+  { kind, metadata }: Component,
+  { wanted, annotations }: Omit<Edit, "client">,
+): Record<string, unknown> {
   const { finalizer } = componentKinds[kind];
   const others = (metadata.finalizers ?? []).filter((name) => name !== finalizer);
   const finalizers = wanted ? [...others, finalizer] : others;
   const { uid, resourceVersion } = metadata;
-  return { metadata: { uid, resourceVersion, finalizers } };
+  const added = Object.keys(annotations).length === 0 ? {} : { annotations };
+  return { metadata: { uid, resourceVersion, finalizers, ...added } };
 }

@@ -1,5 +1,6 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { installationNamespace } from "../api/installation-namespace.ts";
 import { describe, type ObjectKey } from "../api/kubernetes.ts";
 import { reasons } from "../api/reasons.ts";
 import { rootKeyOf } from "./apply/root-object.ts";
@@ -50,6 +51,11 @@ export function withWayOut(error: FleetError, component: Component): FleetError 
   return new FleetError(reason, `${message}; ${addition}`, options);
 }
 
+type LeavingDeps = Pick<
+  ReconcileDeps,
+  "events" | "log" | "releases" | "rendering" | "hubId" | "spokeNamespace"
+>;
+
 /**
  * Tells in the log and in an Event what stays on the cluster of a component that goes without its installation. Sends nothing to the cluster:
  * the list is the inventory as this process last knew it, or else what the component renders to. Rejects when the Event was not written,
@@ -57,13 +63,15 @@ export function withWayOut(error: FleetError, component: Component): FleetError 
  */
 export async function tellLeftBehind(
   subject: Subject,
-  deps: Pick<ReconcileDeps, "events" | "log" | "releases" | "rendering" | "hubId">,
+  deps: LeavingDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { component, installation } = subject;
   const known = installation.inventory?.entries;
-  const objects = known ?? (await renderedObjects(component, deps, signal));
-  const anchor = describe(anchorOf(component, deps.hubId));
+  // The cluster is not asked, and the annotation says it.
+  const namespace = installationNamespace(component, deps.spokeNamespace);
+  const objects = known ?? (await renderedObjects(component, { ...deps, namespace }, signal));
+  const anchor = describe(anchorOf(component, { hubId: deps.hubId, namespace }));
   const cluster = clusterNameOf(component);
   const count = objects === undefined ? "everything" : `${objects.length} objects`;
   const sums = objects === undefined ? "" : ` (${sumsOf(objects)})`;
@@ -83,11 +91,13 @@ function wayOut({ metadata, spec }: Component, isAway: boolean): string | undefi
   return `to delete the component and leave everything on its cluster, set ${forceOrphanAnnotation}=${metadata.uid}`;
 }
 
-function anchorOf(component: Component, hubId: string): ObjectKey {
+function anchorOf(
+  component: Component,
+  place: { readonly hubId: string; readonly namespace: string },
+): ObjectKey {
   const { clusterProfileRef } = component.spec ?? {};
   const profile = clusterProfileRef === undefined ? {} : { profile: clusterProfileRef };
-  const target = { namespace: component.metadata.namespace, hubId, ...profile };
-  return rootKeyOf({ component, target });
+  return rootKeyOf({ component, target: { ...place, ...profile } });
 }
 
 /** `12 ClusterRole, 3 Deployment`, the most frequent first. */

@@ -1,4 +1,5 @@
 import { addFinalizer, hasFinalizer } from "./finalizer.ts";
+import { recordNamespace } from "./namespace-record.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import type { StatusReport } from "./status-report.ts";
 
@@ -19,41 +20,53 @@ export function wasWritten({ component, installation }: Subject): boolean {
   return version !== undefined || manifests.length > 0 || installation.wasInstalled;
 }
 
+type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
+  /** Where it is installed. Absent: its target was not asked yet. */
+  readonly namespace?: string;
+};
+
 /**
- * Makes sure that the hub does not let a component go without us: to be awaited before the first write to its target. Throws `NotHeld` with the error
+ * Makes sure that the hub does not let a component go without us, and that it says where it is installed: to be awaited before the first write to its target.
+ * Throws `NotHeld` with the error
  * of the hub as its cause, and the reason of the signal.
  */
 export async function hold(
   subject: Subject & { readonly report: StatusReport },
-  { hub, events }: Pick<ReconcileDeps, "hub" | "events">,
+  { hub: client, events, namespace }: HoldDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { component, installation, report } = subject;
+  const place = { client, ...(namespace === undefined ? {} : { namespace }) };
   const { latest } = report;
   if (!hasFinalizer(latest)) {
     // Whether the hub takes it is not known when the answer is lost; that nothing is written without the answer is.
     if (!wasWritten(subject)) installation.isUntouched = true;
-    const held = await added(subject, hub, signal);
+    const held = await added(subject, place, signal);
     report.saw(held);
     const message = `Updated "${component.metadata.name}" finalizers`;
     // Not waited for: nobody's work depends on it, and it never rejects.
     void events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
   }
+  await orNotHeld(() => recordNamespace(report, place, signal), signal);
   signal.throwIfAborted();
   installation.isUntouched = false;
 }
 
 async function added(
   { report }: { readonly report: StatusReport },
-  hub: ReconcileDeps["hub"],
+  place: Parameters<typeof addFinalizer>[1],
   signal: AbortSignal,
 ) {
+  const held = await orNotHeld(() => addFinalizer(report.latest, place, signal), signal);
+  if (held === undefined) throw new NotHeld();
+  return held;
+}
+
+async function orNotHeld<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
-    const held = await addFinalizer(report.latest, hub, signal);
-    if (held !== undefined) return held;
+    return await write();
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof Error ? new NotHeld(error) : error;
   }
-  throw new NotHeld();
 }

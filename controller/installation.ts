@@ -46,6 +46,7 @@ export class Installation implements AsyncDisposable {
   wasReached = false;
   readonly awaiting = new Awaiting();
   #attempt: AbortController | undefined;
+  #place: { readonly client: KubeClient; readonly namespace: string } | undefined;
   #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
   #inventory: Inventory | undefined;
   #isClosed = false;
@@ -99,6 +100,12 @@ export class Installation implements AsyncDisposable {
   /** Ends the attempt that is running, if any: what it was about has changed. */
   interrupt(): void {
     this.#attempt?.abort(new DOMException("The component has changed", "AbortError"));
+  }
+
+  /** The namespace of the installation on a target, which is looked for once over each client: nothing moves it meanwhile. */
+  async namespaceOn(client: KubeClient, find: () => Promise<string>): Promise<string> {
+    if (this.#place?.client !== client) this.#place = { client, namespace: await find() };
+    return this.#place.namespace;
   }
 
   /** The view over a client; another client than before means that nothing is known any more. Rejects with an AbortError after the disposal. */

@@ -3,6 +3,7 @@ import type { KubeClient } from "../access/kube-client.ts";
 import { anchorAnnotations, anchorKindOf, anchorNameOf } from "../api/anchor.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { possibleNamespaces } from "../api/installation-namespace.ts";
 import {
   describe,
   identityOf,
@@ -203,11 +204,12 @@ function wantedOf(manifests: readonly Manifest[]): Wanted {
 /** Whether somebody may be about to write the same objects; what is installed shows in its root. One request less for everybody else. */
 function hasRival(component: Component, all: Iterable<Component>): boolean {
   const { kind, metadata } = component;
+  const own = possibleNamespaces(component);
   return [...all].some(
     (other) =>
       other.metadata.uid !== metadata.uid &&
       other.status?.version === undefined &&
-      (other.kind === kind || other.metadata.namespace === metadata.namespace),
+      (other.kind === kind || possibleNamespaces(other).some((one) => own.includes(one))),
   );
 }
 
@@ -224,7 +226,8 @@ function isRootOf({ metadata }: KubeObject, component: Component): boolean {
   const { namespace, name, annotations = {} } = metadata;
   const uid = annotations[anchorAnnotations.componentUid];
   if (uid !== undefined) return uid === component.metadata.uid;
-  return namespace === component.metadata.namespace && name === anchorNameOf(nameOf(component));
+  const isPossible = possibleNamespaces(component).some((one) => one === namespace);
+  return isPossible && name === anchorNameOf(nameOf(component));
 }
 
 /** What a root names, by identity, and whether that was ever accepted. */

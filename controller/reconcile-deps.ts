@@ -2,6 +2,7 @@ import type { KubeClient } from "../access/kube-client.ts";
 import type { References } from "../access/references.ts";
 import type { Spokes } from "../access/spokes.ts";
 import type { Component } from "../api/component.ts";
+import type { SpokeNamespaceMode } from "../api/installation-namespace.ts";
 import type { Preparations } from "./apply/prepare.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterVersions } from "./cluster-versions.ts";
@@ -31,6 +32,8 @@ export interface ReconcileDeps {
   readonly releases: Releases;
   /** What rendering depends on besides component, releases and target. */
   readonly rendering: Pick<RenderOptions, "environment" | "manifestText">;
+  /** Where components are installed on spokes that are not installed yet. */
+  readonly spokeNamespace: SpokeNamespaceMode;
   readonly versions: ClusterVersions;
   readonly preparations: Preparations;
   readonly neighbours: Neighbours;

@@ -1,6 +1,7 @@
 import { abortable } from "../access/abortable.ts";
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
+import { installationNamespace } from "../api/installation-namespace.ts";
 import { identityOf, keyOf, type Manifest, type ObjectKey } from "../api/kubernetes.ts";
 import { contestedCondition } from "../api/reasons.ts";
 import type { SeenRoot } from "./apply/anchor.ts";
@@ -116,7 +117,7 @@ function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
 interface Prepared {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
-  /** Resolves when the component is held by its finalizer. Rejects for a cluster that is too old, or has no room, and with `NotHeld`. */
+  /** Resolves when the component is held by its finalizer, and says where it is installed. Rejects for a cluster that is too old, or has no room, and with `NotHeld`. */
   readonly suited: Promise<SeenRoot>;
 }
 
@@ -130,13 +131,16 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { component, installation } = work;
-  const resolving = resolveTarget(component, deps, signal);
+  const resolving = resolveTarget(work, deps, signal);
   // Awaited below; a rendering that fails first must not leave a rejection behind.
   resolving.catch(() => undefined);
+  const renderIn = (namespace: string): Promise<Rendered> =>
+    // A source of manifests may take its time.
+    abortable(render(component, deps.releases, { ...deps.rendering, namespace }), signal);
+  const expected = installationNamespace(component, deps.spokeNamespace);
   let rendered: Rendered;
   try {
-    // A source of manifests may take its time.
-    rendered = await abortable(render(component, deps.releases, deps.rendering), signal);
+    rendered = await renderIn(expected);
   } catch (error) {
     steps.eligible = error instanceof FleetError && error.reason !== "VersionNotEligible";
     Object.assign(steps, await resolvedSoFar(resolving, { component, installation, deps }, signal));
@@ -145,9 +149,11 @@ async function prepare(
   steps.eligible = true;
   const resolved = await resolving;
   steps.resolved = true;
+  const { namespace } = resolved.target;
+  if (namespace !== expected) rendered = await renderIn(namespace);
   const { manifests } = rendered;
   const suited = suitability(work, { manifests, resolved, deps }, signal).then(async (seen) => {
-    await hold(work, deps, signal);
+    await hold(work, { ...deps, namespace }, signal);
     return seen;
   });
   return { rendered, resolved, suited };

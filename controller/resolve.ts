@@ -1,12 +1,21 @@
 import type { KubeClient } from "../access/kube-client.ts";
+import { anchorAnnotations } from "../api/anchor.ts";
 import type { Component } from "../api/component.ts";
+import {
+  anchoredNamespaces,
+  installationNamespace,
+  possibleNamespaces,
+} from "../api/installation-namespace.ts";
 import { reasons } from "../api/reasons.ts";
+import { rootRefOf } from "./apply/anchor.ts";
+import { strangenessOf } from "./apply/root-object.ts";
 import type { Target } from "./apply/target.ts";
 import { delay } from "./clock.ts";
 import { clusterNameOf } from "./cluster-name.ts";
 import { type Acquaintance, fleetErrorOf, lossOf } from "./failure.ts";
 import type { Steps } from "./outcome.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { unlessDenied } from "./unless-denied.ts";
 
 /** The target of a component and the connection behind it. */
 export interface Resolved {
@@ -22,26 +31,63 @@ export function fieldManagerOf(hubId: string): string {
   return `${fieldManagerPrefix}${hubId.slice(0, 8)}`;
 }
 
+type ResolveDeps = Pick<ReconcileDeps, "hubAsTarget" | "hubId" | "spokes" | "spokeNamespace">;
+
 /**
- * The cluster that a component is for: the one of its ClusterProfile, or the hub itself. Throws FleetError with a reason of
- * `TargetClusterResolved`.
+ * The cluster that a component is for, the one of its ClusterProfile or the hub itself, and the namespace there. Throws FleetError with a reason of
+ * `TargetClusterResolved`, or the error of the connection.
  */
 export async function resolveTarget(
-  { spec, metadata }: Component,
-  { hubAsTarget, hubId, spokes }: Pick<ReconcileDeps, "hubAsTarget" | "hubId" | "spokes">,
+  { component, installation }: Subject,
+  { hubAsTarget, hubId, spokes, spokeNamespace: mode }: ResolveDeps,
   signal: AbortSignal,
 ): Promise<Resolved> {
-  const ref = spec?.clusterProfileRef;
+  const ref = component.spec?.clusterProfileRef;
   const connection =
     ref === undefined ? { client: hubAsTarget, signal } : await spokes.acquire(ref, signal);
-  const target: Target = {
-    client: connection.client,
+  const { client } = connection;
+  const unplaced = {
+    client,
     ...(ref === undefined ? {} : { profile: ref }),
-    namespace: metadata.namespace,
     fieldManager: fieldManagerOf(hubId),
     hubId,
   };
-  return { target, connection };
+  const either = AbortSignal.any([signal, connection.signal]);
+  const namespace = await installation.namespaceOn(client, async () =>
+    installationNamespace(component, mode, await foundNamespaces(component, unplaced, either)),
+  );
+  return { target: { ...unplaced, namespace }, connection };
+}
+
+/** A cluster and whose it is. Without the id of the hub the anchors are believed. */
+interface AnchorHolder extends Pick<Target, "client"> {
+  readonly hubId: string | undefined;
+}
+
+/**
+ * The namespaces of a cluster that have an anchor of a component, as `installationNamespace` wants them. The cluster is asked only where more than one
+ * is possible; where it refuses to answer there is none.
+ */
+export async function foundNamespaces(
+  component: Component,
+  { client, hubId }: AnchorHolder,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const namespaces = possibleNamespaces(component);
+  if (namespaces.length === 1) return [];
+  const anchors = await Promise.all(
+    namespaces.map(async (namespace) => {
+      const ref = rootRefOf({ component, target: { namespace, hubId: "" } });
+      const anchor = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
+      if (anchor === undefined) return [];
+      const { annotations = {} } = anchor.metadata;
+      const id = hubId ?? annotations[anchorAnnotations.hubId] ?? "";
+      const target = { namespace, hubId: id, fieldManager: fieldManagerOf(id) };
+      if (strangenessOf(anchor, { component, target }) !== undefined) return [];
+      return [{ namespace, componentUid: annotations[anchorAnnotations.componentUid] ?? null }];
+    }),
+  );
+  return anchoredNamespaces(anchors.flat());
 }
 
 /** What is known of the cluster of a component when it cannot be reached. */

@@ -159,25 +159,26 @@ function tellRemoval(
 
 /** What was installed as far as this process knows, and what the component renders to. */
 async function recollectionOf(
-  { component, installation }: Work,
+  { component, installation, namespace }: Work & Pick<Target, "namespace">,
   deps: ReconcileDeps,
   signal: AbortSignal,
 ): Promise<Recollection> {
-  const rendered = await renderedObjects(component, deps, signal);
+  const rendered = await renderedObjects(component, { ...deps, namespace }, signal);
   const known = installation.inventory?.entries ?? [];
   return { entries: [...known, ...(rendered ?? [])], isAll: rendered !== undefined };
 }
 
 async function removed(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { component, installation, steps } = work;
-  const { target, connection } = await resolveTarget(component, deps, signal);
+  const { target, connection } = await resolveTarget(work, deps, signal);
   steps.resolved = true;
   installation.wasReached = true;
   const observation = installation.observationOver(target.client);
   const log = deps.log.child(logFieldsOf(work));
   const either = AbortSignal.any([signal, connection.signal]);
   const where = { target, signal: connection.signal };
-  const recall = (): Promise<Recollection> => recollectionOf(work, deps, either);
+  const { namespace } = target;
+  const recall = (): Promise<Recollection> => recollectionOf({ ...work, namespace }, deps, either);
   await assertUnused({ component, target, recall }, either);
   if (isKeptWhileUsed(component)) tellRemoval(work, undefined, signal);
   const guard = await deps.guards.forRemoval(component, where, either);

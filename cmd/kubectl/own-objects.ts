@@ -1,5 +1,11 @@
 import { anchorNameOf } from "../../api/anchor.ts";
 import { componentKinds, type Component } from "../../api/component.ts";
+import {
+  anchoredNamespaces,
+  defaultSpokeNamespace,
+  installationNamespace,
+  possibleNamespaces,
+} from "../../api/installation-namespace.ts";
 import type { AnchorFact } from "./anchor-fact.ts";
 import type { DeploymentFact } from "./deployment-fact.ts";
 import type { SpokeFacts } from "./spoke-facts.ts";
@@ -23,21 +29,25 @@ export function missingDeployments(component: Component, facts: SpokeFacts): rea
 
 /** The anchor of an installation; undefined when there is none that is its own. */
 export function anchorOf(component: Component, facts: SpokeFacts): AnchorFact | undefined {
+  const possible = possibleNamespaces(component);
   const own = namesakesOf(component, facts).filter(
-    ({ componentUid }) => componentUid === null || componentUid === component.metadata.uid,
+    ({ namespace, componentUid }) =>
+      possible.includes(namespace) &&
+      (componentUid === null || componentUid === component.metadata.uid),
   );
-  // The component's own namespace is the rule; upstream 2349 moved installations to fixed namespaces.
-  return namespacesOf(component)
-    .flatMap((namespace) => own.find((anchor) => anchor.namespace === namespace) ?? [])
-    .at(0);
+  const found = anchoredNamespaces(own);
+  // The mode matters only where upstream's operator left one behind.
+  const wanted = installationNamespace(component, defaultSpokeNamespace, found);
+  return own.find(({ namespace }) => namespace === wanted);
 }
 
 /** The anchor where that of an installation should be, but of another component or another hub. */
 export function conflictingAnchor(component: Component, facts: SpokeFacts): AnchorFact | undefined {
-  const { uid, namespace } = component.metadata;
+  const { uid } = component.metadata;
+  const possible = possibleNamespaces(component);
   return namesakesOf(component, facts).find(
-    (anchor) =>
-      anchor.namespace === namespace && anchor.componentUid !== null && anchor.componentUid !== uid,
+    ({ namespace, componentUid }) =>
+      possible.includes(namespace) && componentUid !== null && componentUid !== uid,
   );
 }
 
@@ -62,15 +72,10 @@ function belongsTo(
   if (componentUid !== null) return componentUid === component.metadata.uid;
   if (owners.length === 0) return namespace === anchor?.namespace;
   // An owner is of the same namespace, so its name means something only where this installation may be.
-  const places = anchor === undefined ? namespacesOf(component) : [anchor.namespace];
+  const places = anchor === undefined ? possibleNamespaces(component) : [anchor.namespace];
   if (!places.includes(namespace)) return false;
   const { kind, name } = ownerOf(component);
   return owners.some((owner) => owner.kind === kind && owner.name === name);
-}
-
-function namespacesOf(component: Component): readonly string[] {
-  const { namespace } = component.metadata;
-  return isRemote(component) ? [namespace, componentKinds[component.kind].label] : [namespace];
 }
 
 function ownerOf(component: Component): { readonly kind: string; readonly name: string } {

@@ -1,4 +1,5 @@
 import type { Component, ComponentKind } from "../../api/component.ts";
+import { possibleNamespaces, recordedNamespace } from "../../api/installation-namespace.ts";
 import type { KnfCode } from "../../api/knf/knf-codes.ts";
 import { hubViewOf, type HubView } from "./hub-view.ts";
 import { liveViewOf, type LiveView } from "./live-view.ts";
@@ -20,6 +21,8 @@ export interface StatusItem {
   /** `spec.version`; null when the controller chooses. */
   readonly wantedVersion: string | null;
   readonly createdAt: string | null;
+  /** Namespace of its cluster in which it is installed, or is to be: as the hub says, else as it was found there. */
+  readonly targetNamespace: string | null;
   readonly severity: Severity;
   /** Why it is not healthy; the hub's word before the live one. */
   readonly reason: string | null;
@@ -47,12 +50,19 @@ export function statusItemOf(component: Component, reading: SpokeReading | undef
     version: status?.version ?? null,
     wantedVersion: spec?.version ?? null,
     createdAt: metadata.creationTimestamp ?? null,
+    targetNamespace: targetNamespaceOf(component, live),
     severity: severityOf(hub, live),
     ...causeOf(hub, live),
     hub,
     live,
     detail: null,
   };
+}
+
+function targetNamespaceOf(component: Component, { namespace }: LiveView): string | null {
+  const [only, ...others] = possibleNamespaces(component);
+  if (only !== undefined && others.length === 0) return only;
+  return recordedNamespace(component) ?? namespace;
 }
 
 /** The hub's word where the hub says that something is wrong, else that of the cluster. */

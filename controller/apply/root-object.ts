@@ -121,38 +121,42 @@ export function isEndangered(
   return metadata.deletionTimestamp !== undefined || owners.length > 0;
 }
 
+type Judge = RootOwner & { readonly target: Pick<Target, "fieldManager"> };
+
 /**
  * Refuses a root that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
  * the name of its component, and one of ours that was stripped of all marks by its fields, which this hub wrote.
  */
-export function assertOurs(
+export function assertOurs(object: KubeObject, owner: Judge): void {
+  const problem = strangenessOf(object, owner);
+  if (problem === undefined) return;
+  throw new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
+}
+
+/** Why a root is not the component's, as the end of a sentence; undefined where it is. */
+export function strangenessOf(
   object: KubeObject,
-  { component, target }: RootOwner & { readonly target: Pick<Target, "fieldManager"> },
-): void {
+  { component, target }: Judge,
+): string | undefined {
   const { labels = {}, annotations = {} } = object.metadata;
   const hub = annotations[anchorAnnotations.hubId];
   const uid = annotations[anchorAnnotations.componentUid];
   const name = labels[anchorLabels.componentName];
-  const conflict = (problem: string): FleetError =>
-    new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
-  if (hub !== undefined && hub !== target.hubId) throw conflict("belongs to another hub");
+  if (hub !== undefined && hub !== target.hubId) return "belongs to another hub";
   if (uid !== undefined && uid !== component.metadata.uid) {
-    throw conflict("belongs to another component of this name");
+    return "belongs to another component of this name";
   }
   const isNamed = name === nameLabelOf(component.metadata.name);
-  if (hub !== undefined || uid !== undefined || isNamed) return;
-  if (name === undefined && isWrittenBy(target.fieldManager, object)) return;
-  throw conflict("exists and is not an anchor of this component");
+  if (hub !== undefined || uid !== undefined || isNamed) return undefined;
+  if (name === undefined && isWrittenBy(target.fieldManager, object)) return undefined;
+  return "exists and is not an anchor of this component";
 }
 
 /**
  * Refuses, with `AnchorConflict`, a root as upstream's operator makes it where nothing says that it installed this component: another hub's operator can have left it
  * for a component of the same name. One that we have ever written to is ours.
  */
-export function assertTakenUp(
-  object: KubeObject,
-  { component, target }: RootOwner & { readonly target: Pick<Target, "fieldManager"> },
-): void {
+export function assertTakenUp(object: KubeObject, { component, target }: Judge): void {
   const { annotations = {} } = object.metadata;
   const isClaimed = [anchorAnnotations.hubId, anchorAnnotations.componentUid].some(
     (name) => annotations[name] !== undefined,

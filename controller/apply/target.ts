@@ -6,7 +6,7 @@ export interface Target {
   readonly client: KubeClient;
   /** Absent: the hub itself. */
   readonly profile?: ClusterProfileRef;
-  /** Install namespace: the component's own. */
+  /** Where the component is installed; see installation-namespace.ts. */
   readonly namespace: string;
   /** Field manager of this hub: `knfleet` and a short hub id, at most 128 characters. */
   readonly fieldManager: string;

@@ -19,10 +19,11 @@ export type { Rendered } from "./rendered.ts";
  * ManifestSourceUnavailable.
  */
 export async function render(
-  component: Component,
+  original: Component,
   releases: Releases,
-  { kubernetesVersion, environment = {}, manifestText }: RenderOptions = {},
+  { namespace, kubernetesVersion, environment = {}, manifestText }: RenderOptions = {},
 ): Promise<Rendered> {
+  const component = inNamespace(original, namespace);
   const { kind, spec, status } = component;
   const available = releases.versionsOf(kind);
   const versionOf = isCustom(component) ? customVersion : targetVersion;
@@ -52,6 +53,11 @@ export async function render(
     const { manifests, deletions, paths } = await assemble(component, assembly);
     return deepFrozen({ version, manifests, deletions, paths, hash: hashOf(manifests) });
   });
+}
+
+/** Everything below renders a component into the namespace that it says. */
+function inNamespace(component: Component, namespace = component.metadata.namespace): Component {
+  return { ...component, metadata: { ...component.metadata, namespace } };
 }
 
 /** Both, which are under way; where both fail it is the first that is told, so that a component says the same each time. */

@@ -15,9 +15,15 @@ beforeAll(async () => {
   releases = await openReleases(sample);
 });
 
-const stage = (): Stage => ({ renderCheck: componentProblems({ releases, environment: {} }) });
+const stage = (): Stage => ({
+  renderCheck: componentProblems({ releases, environment: {}, spokeNamespace: "Canonical" }),
+});
 const beside = (): Stage => ({
-  renderCheck: componentProblems({ releases: undefined, environment: {} }),
+  renderCheck: componentProblems({
+    releases: undefined,
+    environment: {},
+    spokeNamespace: "Canonical",
+  }),
 });
 
 describe("versions", () => {
@@ -122,7 +128,11 @@ test.each([
     versionsOf: (kind) => ["1.23.1", ...releases.versionsOf(kind)],
     load: (part) => releases.load(part.replace("1.23.1", "1.23.0")),
   };
-  const renderCheck = componentProblems({ releases: newer, environment: {} });
+  const renderCheck = componentProblems({
+    releases: newer,
+    environment: {},
+    spokeNamespace: "Canonical",
+  });
   const { violations, warnings } = await review(written({ ...kourier, version }), { renderCheck });
   expect(violations).toEqual([]);
   expect(warnings.filter((one) => one.startsWith("spec.version"))).toEqual(wanted);

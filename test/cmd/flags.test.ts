@@ -17,6 +17,7 @@ describe("readControllerFlags", () => {
       auditInterval: 21_600_000,
       anchorProtection: "Auto",
       anchorProtectionCrds: false,
+      spokeNamespace: "Canonical",
       concurrency: 16,
       leaderElection: true,
       disableHa: false,

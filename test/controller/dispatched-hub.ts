@@ -108,6 +108,7 @@ export function hubWithNone({
       onHappening: unexpected,
     }),
     guardsCrds: false,
+    spokeNamespace: "Canonical",
     pollMs: 3_600_000,
   } as const;
   return { memory, clock, told, dispatcher, stored, deps };

@@ -102,6 +102,7 @@ test("a source of manifests that hangs does not hold a controller that stops, wh
     events: { audit, record: audit },
     log: silentLog,
     hubId: "hub",
+    spokeNamespace: "Canonical" as const,
   };
   const stop = new AbortController();
   const telling = tellLeftBehind(

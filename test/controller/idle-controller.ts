@@ -90,6 +90,7 @@ export async function startIdle({
     concurrency: 1,
     anchorProtection: "None",
     anchorProtectionCrds: false,
+    spokeNamespace: "Canonical",
     healthAddress,
   } as const;
   const stop = new AbortController();

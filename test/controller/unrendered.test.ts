@@ -83,6 +83,7 @@ async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "sta
     metrics: metricsOf(),
     guards: new Guards({ ...guarded, onChange: unexpected, onHappening: unexpected }),
     guardsCrds: false,
+    spokeNamespace: "Canonical",
     pollMs: 600_000,
     onChange: unexpected,
   };

@@ -48,6 +48,8 @@ export async function runCase(
     const rendered = await renderComponent(component, {
       releases,
       preparations: new Preparations(),
+      // Upstream's operator of these facts has only this.
+      namespaceOf: async ({ metadata }) => metadata.namespace,
       anchorUid,
       kubernetesVersion: undefined,
       live: live === undefined ? [] : objectsOf(live, "live.yaml"),

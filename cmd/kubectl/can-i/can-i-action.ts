@@ -9,6 +9,7 @@ import { renderJson } from "../print/structured.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
 import { releaseDirOf } from "../render/render-files.ts";
 import { readNames } from "../selection.ts";
+import { namespaceOfHub, rulesOfHub, type SpokeNamespaceFlag } from "../spoke-namespace.ts";
 import { UsageError } from "../usage-error.ts";
 import { canINotes, missingRoleText, permissionTable } from "./can-i-text.ts";
 import { canI, canIExitCode } from "./can-i.ts";
@@ -18,7 +19,7 @@ import { everythingOf } from "./needs.ts";
 import { permissionsFor } from "./permissions.ts";
 
 /** Flags of `can-i` alone. */
-export interface CanIFlags {
+export interface CanIFlags extends SpokeNamespaceFlag {
   readonly version?: string;
   readonly role?: boolean;
   readonly releaseDir?: string;
@@ -36,9 +37,10 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   const releases = await releasesOf(input, signal);
   const { limits, end } = openReading(flags, terminal);
   const { version } = options;
+  const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
   const asked = await canI(
     found,
-    { access, limits, releases, version, now, cliVersion: clientVersion },
+    { access, limits, releases, namespaceOf, version, now, cliVersion: clientVersion },
     signal,
   ).finally(end);
   const report = sortedBy(asked, flags.sortBy);

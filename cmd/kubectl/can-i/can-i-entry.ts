@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
+import { spokeNamespaceFlag } from "../spoke-namespace.ts";
 
 /** `can-i` on the command line. */
 export function canIEntry(): CommandEntry {
@@ -29,6 +30,7 @@ export function canIEntry(): CommandEntry {
       ),
       new Option("--role", "print the complete ClusterRole; no cluster is asked"),
       new Option("--release-dir <folder>", "release files (default: those of the cache)"),
+      spokeNamespaceFlag(),
     ],
     kind: "Permissions",
     formats: ["clusterrole"],

@@ -8,6 +8,7 @@ import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { clusterIdOf, readEach, unreadErrors, type ReadLimits } from "../read-clusters.ts";
 import { notFoundErrors, type Report, type ReportError, reportOf, stampAt } from "../report.ts";
+import type { NamespaceOf } from "../spoke-namespace.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
 import { missingRole } from "./cluster-role.ts";
 import { needsOf, type Needs } from "./needs.ts";
@@ -50,6 +51,7 @@ interface CanIDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly releases: Releases;
+  readonly namespaceOf: NamespaceOf;
   /** Absent: each component's own. */
   readonly version: string | undefined;
   readonly now: () => Date;
@@ -104,7 +106,7 @@ interface Known {
 
 async function needsOfAll(
   components: readonly Component[],
-  { releases, version }: CanIDeps,
+  { releases, version, namespaceOf }: CanIDeps,
 ): Promise<{ readonly known: readonly Known[]; readonly errors: readonly ReportError[] }> {
   const known: Known[] = [];
   const errors: ReportError[] = [];
@@ -114,7 +116,7 @@ async function needsOfAll(
     const about = { cluster: cluster === "" ? null : cluster };
     try {
       // oxlint-disable-next-line no-await-in-loop -- equal ones are rendered once
-      const needs = await needsOf(component, { releases, version });
+      const needs = await needsOf(component, { releases, version, namespaceOf });
       known.push({ component, needs });
       errors.push(...unseenErrors(component, needs).map((error) => ({ ...error, ...about })));
     } catch (error) {

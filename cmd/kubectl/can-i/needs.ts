@@ -6,6 +6,7 @@ import { partsOf } from "../../../controller/render/parts.ts";
 import type { Releases } from "../../../controller/render/release.ts";
 import { render } from "../../../controller/render/render.ts";
 import { targetVersion } from "../../../controller/render/version.ts";
+import type { NamespaceOf } from "../spoke-namespace.ts";
 import { bareComponent } from "./bare-component.ts";
 
 /** What an installation consists of at a version. */
@@ -16,19 +17,26 @@ export interface Needs {
   readonly unseen: readonly string[];
 }
 
+interface NeedsOptions {
+  readonly releases: Releases;
+  readonly version: string | undefined;
+  readonly namespaceOf: NamespaceOf;
+}
+
 /**
  * The objects of a component at a version (absent: that of its spec), and of the version that is installed, which an upgrade removes.
  * Throws FleetError as `render` does.
  */
 export async function needsOf(
   component: Component,
-  { releases, version }: { readonly releases: Releases; readonly version: string | undefined },
+  { releases, version, namespaceOf }: NeedsOptions,
 ): Promise<Needs> {
   const { status, spec } = component;
-  const wanted = await render(at(component, version ?? spec?.version), releases);
+  const where = { namespace: await namespaceOf(component) };
+  const wanted = await render(at(component, version ?? spec?.version), releases, where);
   const installed = status?.version ?? "";
   const before = releases.versionsOf(component.kind).includes(installed)
-    ? (await render(at(component, installed), releases)).manifests
+    ? (await render(at(component, installed), releases, where)).manifests
     : [];
   const urls = [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])];
   return {

@@ -28,7 +28,8 @@ export async function checkDocument(
   const base = { subject, cluster };
   const answer = await askHub(component, access.hub, signal);
   const { action, message } = answer;
-  const made = await comparableOf(answer.component, settings, versions.get(targetIdOf(component)));
+  const kubernetesVersion = versions.get(targetIdOf(component));
+  const made = await comparableOf(answer.component, settings, { kubernetesVersion });
   const stored = action === "none" ? "is there already" : "would be stored";
   return [
     checkItem({

@@ -8,6 +8,8 @@ import type { RenderSettings } from "../render/render-component.ts";
 
 /** What the controller of this version makes of a component. */
 export interface Comparable {
+  /** Where it is installed, or would be. */
+  readonly namespace: string;
   readonly version: string;
   readonly manifests: readonly Manifest[];
   readonly desired: Desired;
@@ -29,21 +31,42 @@ export async function fetchManifests(
   await mapLimited(bringing, atOnce, (one) => comparableOf(one, settings));
 }
 
+interface Circumstances {
+  readonly kubernetesVersion?: string | undefined;
+  /** Absent: as far as the hub knows. */
+  readonly namespace?: string;
+}
+
 /** What is installed for a component, or the reason why this version would install nothing. Throws only what is a bug. */
 export async function comparableOf(
   component: Component,
-  { releases, preparations, manifestText }: RenderSettings,
-  kubernetesVersion?: string,
+  settings: RenderSettings,
+  { kubernetesVersion, namespace: known }: Circumstances = {},
 ): Promise<Comparable | FleetError> {
+  const { releases, preparations, manifestText } = settings;
+  const namespace = known ?? (await settings.namespaceOf(component));
   try {
     const rendered = await render(component, releases, {
+      namespace,
       ...(manifestText === undefined ? {} : { manifestText }),
       ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
     });
     const { version, manifests } = rendered;
-    return { version, manifests, desired: preparations.of(rendered) };
+    return { version, namespace, manifests, desired: preparations.of(rendered) };
   } catch (error) {
     if (error instanceof FleetError) return error;
     throw error;
   }
+}
+
+/** The same in another namespace, where the cluster has the installation there. Throws FleetError as `render` does. */
+export async function comparableIn(
+  namespace: string,
+  made: Comparable,
+  { component, settings }: { readonly component: Component; readonly settings: RenderSettings },
+): Promise<Comparable> {
+  if (made.namespace === namespace) return made;
+  const other = await comparableOf(component, settings, { namespace });
+  if (other instanceof FleetError) throw other;
+  return other;
 }

@@ -8,10 +8,9 @@ import {
 } from "../../../access/manifest-url.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { clientVersion } from "../client-version.ts";
-import type { ClusterAccess } from "../cluster-access.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { UsageError } from "../usage-error.ts";
-import { manifestRules, type ManifestRules } from "./manifest-rules.ts";
+import type { ControllerRules, ManifestRules } from "./controller-rules.ts";
 
 /** Reads the texts behind URLs of manifests as the controller does. */
 export interface ManifestReader extends AsyncDisposable {
@@ -24,7 +23,8 @@ interface ReaderOptions {
   readonly manifestSource: readonly string[] | undefined;
   /** Files of the workstation; undefined: none. */
   readonly files: RenderSettings["manifestText"];
-  readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+  /** What the controller on the hub was started with, or half a sentence that says why it is not known. */
+  readonly rules: () => Promise<ControllerRules | string>;
 }
 
 /**
@@ -32,17 +32,20 @@ interface ReaderOptions {
  * about that when the first URL comes, and every URL is asked for once, also one that fails. Throws UsageError for a source that is none.
  */
 export function openManifestReader(
-  { manifestSource, files, access }: ReaderOptions,
+  { manifestSource, files, rules }: ReaderOptions,
   signal: AbortSignal,
 ): ManifestReader {
   const named = manifestSource === undefined ? undefined : namedRules(manifestSource);
   const opened = new AsyncDisposableStack();
   let source: Promise<ManifestSource | string> | undefined;
   const sourceOf = async (): Promise<ManifestSource | string> => {
-    const rules = named ?? (await manifestRules(access.hub, access.hubTimeoutMs, signal));
-    if (typeof rules === "string") return rules;
+    const found = named === undefined ? await rules() : { manifests: named };
+    if (typeof found === "string") return found;
     const userAgent = `kubectl-knfleet/${clientVersion}`;
-    return opened.use(new ManifestSource({ ...rules, userAgent, now: () => performance.now() }));
+    const { manifests } = found;
+    return opened.use(
+      new ManifestSource({ ...manifests, userAgent, now: () => performance.now() }),
+    );
   };
   const fetched = new Map<string, Promise<string>>();
   const read = async (url: string): Promise<string> => {

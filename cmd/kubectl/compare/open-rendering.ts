@@ -3,11 +3,13 @@ import type { ClusterAccess } from "../cluster-access.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { renderSettings } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
+import { namespaceOfHub, rulesOfHub } from "../spoke-namespace.ts";
 import { openManifestReader } from "./manifest-reader.ts";
 import type { RenderingFlags } from "./rendering-options.ts";
 
 /**
- * What the commands render with that compare clusters with what the controller would make of them: manifests by URL are fetched as the controller does.
+ * What the commands render with that compare clusters with what the controller would make of them: manifests by URL are fetched as the controller does, and
+ * components are where the controller has them.
  * Throws UsageError, or FleetError when there are no releases.
  */
 export async function openRendering(
@@ -17,6 +19,8 @@ export async function openRendering(
 ): Promise<RenderSettings & AsyncDisposable> {
   const settings = await usageInstead(renderSettings(input, signal));
   const { manifestSource } = input.options;
-  const options = { manifestSource, files: settings.manifestText, access };
-  return { ...settings, ...openManifestReader(options, signal) };
+  const rules = rulesOfHub(access, signal);
+  const options = { manifestSource, files: settings.manifestText, rules };
+  const namespaceOf = namespaceOfHub(input.options, rules);
+  return { ...settings, namespaceOf, ...openManifestReader(options, signal) };
 }

@@ -7,8 +7,9 @@ import { readRoot, type Root } from "../../../controller/apply/anchor.ts";
 import { rootKeyOf } from "../../../controller/apply/root-object.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import { twinKeyOf } from "../../../controller/guard/twin.ts";
-import { fieldManagerOf } from "../../../controller/resolve.ts";
+import { fieldManagerOf, foundNamespaces } from "../../../controller/resolve.ts";
 import { ifDenied } from "../if-denied.ts";
+import type { NamespaceOf } from "../spoke-namespace.ts";
 
 /** Where an installation is or would be, as its controller sees it. */
 export interface Place {
@@ -27,6 +28,7 @@ export interface PlaceAccess {
   readonly client: KubeClient;
   /** Uid of `kube-system` on the hub; undefined when it may not be read, and then the anchor is believed. */
   readonly hubId: string | undefined;
+  readonly namespaceOf: NamespaceOf;
 }
 
 /**
@@ -35,12 +37,13 @@ export interface PlaceAccess {
  */
 export async function readPlace(
   component: Component,
-  { client, hubId }: PlaceAccess,
+  { client, hubId, namespaceOf }: PlaceAccess,
   signal: AbortSignal,
 ): Promise<Place> {
   const { clusterProfileRef: profile } = component.spec ?? {};
-  const { namespace } = component.metadata;
-  const id = hubId ?? (await hubIdOfAnchor(component, client, signal)) ?? "";
+  const found = await foundNamespaces(component, { client, hubId }, signal);
+  const namespace = await namespaceOf(component, found);
+  const id = hubId ?? (await hubIdOfAnchor(component, { client, namespace }, signal)) ?? "";
   const target: Target = {
     client,
     namespace,
@@ -59,10 +62,9 @@ export async function readPlace(
 
 async function hubIdOfAnchor(
   component: Component,
-  client: KubeClient,
+  { client, namespace }: Pick<Target, "client" | "namespace">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { namespace } = component.metadata;
   const { name } = rootKeyOf({ component, target: { namespace, hubId: "" } });
   const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name };
   const anchor = await client.get(ref, { metadataOnly: true }, signal);

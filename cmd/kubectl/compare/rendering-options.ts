@@ -1,9 +1,10 @@
 import { Option } from "commander";
 
 import { several } from "../several.ts";
+import { spokeNamespaceFlag, type SpokeNamespaceFlag } from "../spoke-namespace.ts";
 
 /** Flags of the commands that render what the controller would, as they come from the command line. */
-export interface RenderingFlags {
+export interface RenderingFlags extends SpokeNamespaceFlag {
   readonly releaseDir?: string;
   readonly manifestsFrom?: string;
   readonly manifestSource?: readonly string[];
@@ -21,5 +22,6 @@ export function renderingOptions(): readonly Option[] {
       "--manifest-source <url>",
       "https prefix from which manifests of the spec are fetched; can be repeated (default: those of the hub's controller)",
     ).argParser(several),
+    spokeNamespaceFlag(),
   ];
 }

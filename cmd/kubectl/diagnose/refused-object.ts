@@ -3,6 +3,7 @@ import type { KubeClient } from "../../../access/kube-client.ts";
 import { scrubbed } from "../../../access/scrubbed.ts";
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { defaultSpokeNamespace } from "../../../api/installation-namespace.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { Preparations } from "../../../controller/apply/prepare.ts";
 import { scaledAmong } from "../../../controller/apply/stripped.ts";
@@ -12,6 +13,7 @@ import { comparableOf } from "../compare/comparable.ts";
 import { dryRun } from "../compare/dry-run.ts";
 import { readPlace } from "../compare/place.ts";
 import type { RenderSettings } from "../render/render-component.ts";
+import { namespaceOfBy } from "../spoke-namespace.ts";
 
 /** What renders an object as the controller would, to ask what refuses it. */
 export type Rendering = Pick<RenderSettings, "releases" | "preparations">;
@@ -68,19 +70,22 @@ async function serverSays(
   { component, message, rendering, client }: Refused,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const made = await comparableOf(component, {
+  const namespaceOf = namespaceOfBy(async () => defaultSpokeNamespace);
+  const place = await readPlace(component, { client, hubId: undefined, namespaceOf }, signal);
+  const settings = {
     ...rendering,
+    namespaceOf,
     live: [],
     environment: {},
     anchorUid: undefined,
     kubernetesVersion: undefined,
     manifestText: undefined,
-  });
+  };
+  const made = await comparableOf(component, settings, { namespace: place.target.namespace });
   if (made instanceof FleetError) return undefined;
   const { desired, manifests } = made;
   const object = desired.objects.find(({ key }) => message.startsWith(`${describe(key)}: `));
   if (object === undefined) return undefined;
-  const place = await readPlace(component, { client, hubId: undefined }, signal);
   const live = await client.get({ ...object.key, resource: object.resource }, {}, signal);
   const deps = { place, isScaled: scaledAmong(manifests) };
   const result = await dryRun(object, live, { deps, signal });

@@ -30,7 +30,7 @@ export async function diffBetween(
     [...wanted].flatMap(([uid, one]) => (one instanceof FleetError ? [] : [[uid, one] as const])),
   );
   const sound = components.filter(({ metadata }) => made.has(metadata.uid));
-  const read = readLiveObjects(sound, made);
+  const read = readLiveObjects(sound, made, settings);
   const readings = await readEach(sound, { access, limits, read }, signal);
   const found = new Map(
     [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),

@@ -2,7 +2,12 @@ import { type Component, componentKeyOf } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
-import { comparableOf, fetchManifests, type Comparable } from "../compare/comparable.ts";
+import {
+  comparableIn,
+  comparableOf,
+  fetchManifests,
+  type Comparable,
+} from "../compare/comparable.ts";
 import { compare, type Comparison } from "../compare/compare.ts";
 import { hubIdOf } from "../compare/hub-id.ts";
 import { readPlace } from "../compare/place.ts";
@@ -43,7 +48,7 @@ export async function diff(
   const sound = components.filter(
     ({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError),
   );
-  const read = compareOn(sound, wanted, hubId);
+  const read = compareOn(sound, wanted, { hubId, settings });
   const readings = await readEach(sound, { access, limits, read }, signal);
   const found = [...readings.values()].flatMap((reading) =>
     reading.kind === "read" ? reading.facts : [],
@@ -104,7 +109,7 @@ interface Found {
 function compareOn(
   components: readonly Component[],
   wanted: Wanted,
-  hubId: string | undefined,
+  { hubId, settings }: Pick<DiffDeps, "settings"> & { readonly hubId: string | undefined },
 ): ReadOne<readonly Found[]> {
   return async ({ id, client }, signal) => {
     const here = components.filter((component) => clusterIdOf(component) === id);
@@ -115,8 +120,11 @@ function compareOn(
           throw new Error("Unreachable: left out by the caller");
         }
         try {
-          const place = await readPlace(component, { client, hubId }, signal);
-          const comparison = await compare({ place, ...made, asksForNew: false }, signal);
+          const { namespaceOf } = settings;
+          const place = await readPlace(component, { client, hubId, namespaceOf }, signal);
+          const { namespace } = place.target;
+          const there = await comparableIn(namespace, made, { component, settings });
+          const comparison = await compare({ place, ...there, asksForNew: false }, signal);
           const errors = comparison.denied.map(({ key, message }) =>
             installationError(component, {
               reason: "Forbidden",

@@ -1,13 +1,16 @@
+import type { KubeClient } from "../../../access/kube-client.ts";
 import { componentKinds, type Component } from "../../../api/component.ts";
 import { isRecord, isSameJson } from "../../../api/fields.ts";
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { isJob } from "../../../controller/observe/job.ts";
-import type { Comparable } from "../compare/comparable.ts";
+import { foundNamespaces } from "../../../controller/resolve.ts";
+import { comparableIn, type Comparable } from "../compare/comparable.ts";
 import type { ObjectChange } from "../compare/compare.ts";
 import { masked, neat, withoutMarks, type Sides } from "../compare/neat.ts";
 import { projected } from "../compare/projected.ts";
 import { mapLimited } from "../concurrency.ts";
 import { clusterIdOf, type ReadOne } from "../read-clusters.ts";
+import type { RenderSettings } from "../render/render-component.ts";
 
 /** What a cluster has of the objects of one installation, and what is rendered for it; both by identity. */
 export interface LiveObjects {
@@ -21,41 +24,64 @@ const atOnce = 8;
 export function readLiveObjects(
   components: readonly Component[],
   made: ReadonlyMap<string, Comparable>,
+  settings: RenderSettings,
 ): ReadOne<readonly (readonly [uid: string, objects: LiveObjects])[]> {
   return async ({ id, client }, signal) => {
     const here = components.filter((component) => clusterIdOf(component) === id);
     return Promise.all(
       here.map(async (component) => {
-        const objects = made.get(component.metadata.uid)?.desired.objects ?? [];
+        const { desired, namespace } = await madeOn(component, { made, client, settings }, signal);
+        const { objects } = desired;
+        const entryOf = entriesIn(namespace, componentKinds[component.kind].label);
         const found = await mapLimited(objects, atOnce, async ({ key, resource }) => {
           const live = await client.get({ ...key, resource }, {}, signal);
           if (live === undefined) return [];
           const { apiVersion, kind } = key;
-          return [entryOf({ ...live, apiVersion, kind }, component)];
+          return [entryOf({ ...live, apiVersion, kind })];
         });
         const live = new Map(found.flat());
-        const shapes = new Map(objects.map(({ manifest }) => entryOf(manifest, component)));
+        const shapes = new Map(objects.map(({ manifest }) => entryOf(manifest)));
         return [component.metadata.uid, { live, shapes }] as const;
       }),
     );
   };
 }
 
-function entryOf(
-  object: Manifest,
-  { kind, metadata: { namespace } }: Component,
-): readonly [id: string, object: Manifest] {
-  const { apiVersion, kind: own, metadata, ...rest } = withoutMarks(neat(object));
-  const place = (value: unknown): unknown =>
-    inUsualPlace(value, namespace, componentKinds[kind].label);
-  const [fields, placed] = [place(rest), place(metadata)];
-  const manifest = {
-    ...(isRecord(fields) ? fields : {}),
-    apiVersion,
-    kind: own,
-    metadata: isRecord(placed) ? placed : metadata,
+/** What is rendered for a component where its cluster has it. */
+async function madeOn(
+  component: Component,
+  { made, client, settings }: Rendering,
+  signal: AbortSignal,
+): Promise<Comparable> {
+  const expected = made.get(component.metadata.uid);
+  if (expected === undefined) throw new Error("Unreachable: left out by the caller");
+  const found = await foundNamespaces(component, { client, hubId: undefined }, signal);
+  const namespace = await settings.namespaceOf(component, found);
+  return comparableIn(namespace, expected, { component, settings });
+}
+
+interface Rendering {
+  readonly made: ReadonlyMap<string, Comparable>;
+  readonly client: KubeClient;
+  readonly settings: RenderSettings;
+}
+
+function entriesIn(
+  namespace: string,
+  usual: string,
+): (object: Manifest) => readonly [id: string, object: Manifest] {
+  const place = (value: unknown): unknown => inUsualPlace(value, namespace, usual);
+  return (object) => {
+    const { apiVersion, kind, metadata, ...rest } = withoutMarks(neat(object));
+    const [fields, placed] = [place(rest), place(metadata)];
+    const manifest = {
+      ...(isRecord(fields) ? fields : {}),
+      apiVersion,
+      kind,
+      metadata: isRecord(placed) ? placed : metadata,
+    };
+    return [identityOf(keyOf(manifest)), manifest];
   };
-  return [identityOf(keyOf(manifest)), manifest];
 }
 
 /** A value with another namespace, also where texts have it in host names. */

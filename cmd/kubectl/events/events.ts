@@ -15,6 +15,7 @@ import {
 } from "../read-clusters.ts";
 import { notFoundErrors, type Report, reportOf, stampAt } from "../report.ts";
 import { missingNames, type Selection } from "../selection.ts";
+import { namespacesOf } from "../spoke-namespace.ts";
 
 /** One Event of the hub or of a spoke. */
 export interface EventItem extends EventFact {
@@ -131,9 +132,7 @@ function placesOnHub({ metadata, spec }: Component): readonly string[] {
 
 /** The namespaces of a cluster, by its id, in which the components may be installed. */
 export function placesOnSpoke(components: readonly Component[], id: string): readonly string[] {
-  const own = components.filter((component) => clusterIdOf(component) === id);
-  // The component's own namespace is the rule; a newer upstream operator uses fixed ones.
-  return [...new Set(own.flatMap(({ kind, metadata }) => [metadata.namespace, fixedPlaces[kind]]))];
+  return namespacesOf(components.filter((component) => clusterIdOf(component) === id));
 }
 
 const workloads = [
@@ -157,11 +156,6 @@ function spokeEvents(components: readonly Component[]): ReadOne<readonly EventFa
     return lists.flat().map(eventFactOf);
   };
 }
-
-const fixedPlaces = {
-  KnativeServing: "knative-serving",
-  KnativeEventing: "knative-eventing",
-} as const;
 
 async function eventsIn(
   client: Pick<KubeClient, "list">,

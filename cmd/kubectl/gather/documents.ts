@@ -141,8 +141,9 @@ async function diffsOf(
   }
   const { diff } = await import("../diff/diff.ts");
   const { openRendering } = await import("../compare/open-rendering.ts");
-  const { releaseDir, manifestsFrom, manifestSource } = input.options;
-  const rendering = { ...input, options: { releaseDir, manifestsFrom, manifestSource } };
+  const { releaseDir, manifestsFrom, manifestSource, spokeNamespace } = input.options;
+  const named = { releaseDir, manifestsFrom, manifestSource, spokeNamespace };
+  const rendering = { ...input, options: named };
   await using settings = await openRendering(rendering, access, signal);
   const deps = { access, limits, settings, now, cliVersion };
   return { [diffFile]: asRecorded(await diff(selection, deps, signal)) };

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { Component } from "../../../api/component.ts";
-import { componentKeyOf, componentKinds } from "../../../api/component.ts";
+import { componentKeyOf } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { isNarrowed } from "../action.ts";
 import type { RecordedCluster, RecordedTable } from "../bundle/bundle.ts";
@@ -14,6 +14,7 @@ import { listInstallations } from "../installations.ts";
 import { selectedProfiles } from "../profiles.ts";
 import { clusterIdOf, readEach, type ReadLimits } from "../read-clusters.ts";
 import { allKinds, missingNames, type Selection } from "../selection.ts";
+import { namespacesOf } from "../spoke-namespace.ts";
 import type { Reading } from "../spoke-reading.ts";
 import { standIn } from "../stand-in.ts";
 import { gatherCluster, type ClusterFacts, type ClusterPlan } from "./gather-cluster.ts";
@@ -128,12 +129,7 @@ async function hubPlan(
 
 function spokePlan(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {
   const own = components.filter((component) => clusterIdOf(component) === id);
-  // The component's own namespace is the rule; a newer upstream operator uses fixed ones.
-  const places = own.flatMap(({ kind, metadata }) => [
-    metadata.namespace,
-    componentKinds[kind].label,
-  ]);
-  return { namespaces: [...new Set(places)] };
+  return { namespaces: namespacesOf(own) };
 }
 
 function recorded(

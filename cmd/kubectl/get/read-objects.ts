@@ -1,9 +1,10 @@
 import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
-import { componentKinds, type Component } from "../../../api/component.ts";
+import type { Component } from "../../../api/component.ts";
 import { stringAt } from "../fields.ts";
 import { clusterIdOf, type ReadOne } from "../read-clusters.ts";
 import type { ReportError } from "../report.ts";
+import { namespacesOf } from "../spoke-namespace.ts";
 import { kindsNamed, servedKinds, type ServedKind } from "./discovery.ts";
 import { listTable, type ListOptions, type ObjectRow, type ObjectTable } from "./object-table.ts";
 
@@ -106,12 +107,5 @@ function placesOf(
   components: readonly Component[],
   { namespace }: Wanted,
 ): readonly ListOptions["namespace"][] {
-  if (namespace !== undefined) return [namespace ?? undefined];
-  // A newer upstream operator installs into fixed namespaces.
-  const places = components.flatMap(({ kind, metadata, spec }) =>
-    spec?.clusterProfileRef === undefined
-      ? [metadata.namespace]
-      : [metadata.namespace, componentKinds[kind].label],
-  );
-  return [...new Set(places)];
+  return namespace === undefined ? namespacesOf(components) : [namespace ?? undefined];
 }

@@ -6,11 +6,16 @@ import {
   guardLabels,
 } from "../../../api/anchor.ts";
 import {
-  componentKinds,
   type ClusterProfileRef,
   type Component,
   type ComponentKind,
 } from "../../../api/component.ts";
+import {
+  anchoredNamespaces,
+  defaultSpokeNamespace,
+  installationNamespace,
+  possibleNamespaces,
+} from "../../../api/installation-namespace.ts";
 import { describe, identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { decodeInventory, mayBeGone } from "../../../controller/apply/inventory.ts";
 import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
@@ -162,7 +167,7 @@ function problemOf(
   return `the hub has no ${what} for this cluster${uid === null ? "" : ` (uid ${uid})`}`;
 }
 
-/** Upstream 2349 moved installations to fixed namespaces: the other one is the old one. Spec: cli.md D12. */
+/** Upstream's operator 1.24 installs into canonical namespaces, and leaves what it had elsewhere: that is the old one. Spec: cli.md D12. */
 function isOldPlace(
   anchor: KubeObject,
   owner: Component,
@@ -171,18 +176,26 @@ function isOldPlace(
     components,
   }: { readonly anchors: Traces["anchors"]; readonly components: readonly Component[] },
 ): boolean {
-  const { uid, namespace } = owner.metadata;
+  const { uid } = owner.metadata;
+  const possible = possibleNamespaces(owner);
   const same = anchors.filter((other) => {
     const theirs = belongingOf(other);
     return (
       theirs.kind === owner.kind &&
-      (theirs.uid ?? uid) === uid &&
+      // One that says only a name is another component's where this one cannot be.
+      (theirs.uid === null
+        ? possible.includes(other.metadata.namespace ?? "")
+        : theirs.uid === uid) &&
       theirs.name === owner.metadata.name
     );
   });
-  const { label } = componentKinds[owner.kind];
-  const isPresent = (other: KubeObject): boolean =>
-    other.metadata.namespace === (belongingOf(other).uid === null ? label : namespace);
+  const places = same.map((other) => ({
+    namespace: other.metadata.namespace ?? "",
+    componentUid: belongingOf(other).uid,
+  }));
+  const found = anchoredNamespaces(places);
+  const present = installationNamespace(owner, defaultSpokeNamespace, found);
+  const isPresent = ({ metadata }: KubeObject): boolean => metadata.namespace === present;
   // Upstream's say only a name: each of several components of that name may have its own.
   return same.length > components.length && !isPresent(anchor) && same.some(isPresent);
 }
@@ -242,7 +255,8 @@ function guardedFinding(namespace: KubeObject, known: Known): readonly OrphanIte
   if (known.hubId === undefined || labels[guardLabels.namespace] !== known.hubId) return [];
   const isUsed = known.components.some(
     (one) =>
-      !isElsewhere(one, known) && (one.metadata.uid === uid || one.metadata.namespace === name),
+      !isElsewhere(one, known) &&
+      (one.metadata.uid === uid || possibleNamespaces(one).includes(name)),
   );
   if (isUsed) return [];
   return [

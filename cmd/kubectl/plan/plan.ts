@@ -3,7 +3,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
-import { comparableOf, fetchManifests } from "../compare/comparable.ts";
+import { comparableIn, comparableOf, fetchManifests } from "../compare/comparable.ts";
 import { compare } from "../compare/compare.ts";
 import { hubIdOf } from "../compare/hub-id.ts";
 import { readPlace } from "../compare/place.ts";
@@ -110,14 +110,18 @@ function lookAt(
     const here = components.filter((component) => clusterIdOf(component) === id);
     return Promise.all(
       here.map(async (component) => {
-        const made = await comparableOf(component, deps.settings, gitVersion);
+        const { settings, hubId } = deps;
+        const { namespaceOf } = settings;
+        const made = await comparableOf(component, settings, { kubernetesVersion: gitVersion });
         if (made instanceof FleetError) {
           const look = isUnseen(made) ? unseen(component, made) : blockedBy(made);
           return [keyOf(component), look] as const;
         }
         try {
-          const place = await readPlace(component, { client, hubId: deps.hubId }, signal);
-          const { changes, denied } = await compare({ place, ...made, asksForNew: true }, signal);
+          const place = await readPlace(component, { client, hubId, namespaceOf }, signal);
+          const { namespace } = place.target;
+          const there = await comparableIn(namespace, made, { component, settings });
+          const { changes, denied } = await compare({ place, ...there, asksForNew: true }, signal);
           const errors = denied.map(({ key, message }) =>
             installationError(component, {
               reason: "Forbidden",

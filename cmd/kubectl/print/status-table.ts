@@ -19,7 +19,15 @@ const headers = [
   "REASON",
   "SINCE",
 ] as const;
-const wideHeaders = ["CODE", "AGE", "SERVER", "PROVIDER", "KUBERNETES", "MESSAGE"] as const;
+const wideHeaders = [
+  "CODE",
+  "AGE",
+  "INSTALLED IN",
+  "SERVER",
+  "PROVIDER",
+  "KUBERNETES",
+  "MESSAGE",
+] as const;
 
 /** The fleet table, one row an installation; `wide` adds where the cluster is and what was said. */
 export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText): Table {
@@ -63,12 +71,13 @@ function wasText(item: StatusItem | undefined): string {
 }
 
 function wideCells(
-  { code, createdAt, live, message }: StatusItem,
+  { code, createdAt, targetNamespace, live, message }: StatusItem,
   ages: TimeText,
 ): readonly Cell[] {
   return [
     orNone(code),
     ages(createdAt),
+    orNone(targetNamespace),
     orNone(live.server),
     orNone(live.provider),
     orNone(live.kubernetesVersion),

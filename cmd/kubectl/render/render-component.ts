@@ -5,6 +5,7 @@ import type { Preparations } from "../../../controller/apply/prepare.ts";
 import { owned } from "../../../controller/render/owner.ts";
 import type { Releases } from "../../../controller/render/release.ts";
 import { render } from "../../../controller/render/render.ts";
+import type { NamespaceOf } from "../spoke-namespace.ts";
 import { inApplyOrder } from "./apply-order.ts";
 import { withLiveFields } from "./live-fields.ts";
 
@@ -13,6 +14,7 @@ export interface RenderSettings {
   readonly releases: Releases;
   /** Shared by all components that are rendered equal. */
   readonly preparations: Preparations;
+  readonly namespaceOf: NamespaceOf;
   /** uid of the anchor of a component on a spoke. */
   readonly anchorUid: string | undefined;
   /** Version of the cluster's API server. */
@@ -41,16 +43,16 @@ export async function renderComponent(
   settings: RenderSettings,
 ): Promise<RenderedComponent> {
   const { releases, environment, kubernetesVersion, manifestText } = settings;
+  const namespace = await settings.namespaceOf(component);
   const rendered = await render(component, releases, {
     environment,
+    namespace,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
     ...(manifestText === undefined ? {} : { manifestText }),
   });
   const owner = ownerOf(component, settings.anchorUid);
   const withOwner =
-    owner === undefined
-      ? (manifest: Manifest) => manifest
-      : owned(owner, component.metadata.namespace);
+    owner === undefined ? (manifest: Manifest) => manifest : owned(owner, namespace);
   const objects = inApplyOrder(rendered, settings.preparations)
     .map(withLiveFields(settings.live))
     .map(withOwner);
@@ -59,7 +61,7 @@ export async function renderComponent(
 }
 
 /**
- * Owner of what is installed in the component's namespace: the component itself or, on a spoke, its anchor. Undefined while its uid is not
+ * Owner of what is installed in the namespace of the installation: the component itself or, on a spoke, its anchor. Undefined while its uid is not
  * known, because an owner that does not exist makes the garbage collector delete everything. Spec: knative-operator.md 3.13.
  */
 function ownerOf(component: Component, anchorUid: string | undefined): OwnerReference | undefined {

@@ -34,6 +34,10 @@ function options(): readonly Option[] {
       "--diff-with <file|version>",
       "print how it differs from another file or version, as a unified diff; code 1 when it does",
     ),
+    new Option(
+      "--spoke-namespace <mode>",
+      "namespace of new installations on spokes: Component|Canonical (default Canonical)",
+    ),
     new Option("--anchor-uid <uid>", "uid of the anchor, which owns what is on a spoke"),
     new Option("--kubernetes-version <version>", "version of the cluster, to check the minimum"),
     new Option("--live <file>", "objects that the cluster has already"),

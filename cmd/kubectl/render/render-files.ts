@@ -1,10 +1,12 @@
 import { stat } from "node:fs/promises";
 
 import type { Component } from "../../../api/component.ts";
+import { defaultSpokeNamespace } from "../../../api/installation-namespace.ts";
 import { Preparations } from "../../../controller/apply/prepare.ts";
 import { openReleases } from "../../../controller/render/release.ts";
 import { ensureReleases } from "../../release-files.ts";
 import type { ActionInput } from "../action.ts";
+import { namedMode, namespaceOfBy } from "../spoke-namespace.ts";
 import { type ComponentDocument, componentDocuments } from "./component-documents.ts";
 import { componentCheck } from "./component-schema.ts";
 import { InputError } from "./input-error.ts";
@@ -66,11 +68,13 @@ export async function renderSettings(
   if (manifestsFrom !== undefined && !(await isFolder(manifestsFrom))) {
     throw new InputError([`--manifests-from ${manifestsFrom}: is not a folder`]);
   }
+  const mode = namedMode(options) ?? defaultSpokeNamespace;
   return {
     live: live === undefined ? [] : objectsOf(await file(live, "--live"), live),
     environment:
       envFile === undefined ? {} : environmentOf(await file(envFile, "--env-file"), envFile),
     preparations: new Preparations(),
+    namespaceOf: namespaceOfBy(async () => mode),
     releases: await openReleases(await releaseDirOf(options, terminal.env, signal)),
     anchorUid,
     kubernetesVersion,

@@ -1,10 +1,11 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../api/resources.ts";
 import type { Flags } from "../flags.ts";
+import type { SpokeNamespaceFlag } from "../spoke-namespace.ts";
 import { UsageError } from "../usage-error.ts";
 
 /** Flags of `render` alone, as they come from the command line. */
-export interface RenderFlags {
+export interface RenderFlags extends SpokeNamespaceFlag {
   readonly filename?: readonly string[];
   readonly releaseDir?: string;
   readonly anchorUid?: string;

@@ -9,7 +9,7 @@ import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../own-ob
 import { codedReason } from "../print/coded-reason.ts";
 import { clusterIdOf } from "../read-clusters.ts";
 import type { Reading, UnreadSpoke } from "../spoke-reading.ts";
-import { placesOf, type SpokeObjects } from "./spoke-objects.ts";
+import type { SpokeObjects } from "./spoke-objects.ts";
 import type { TreeNode } from "./tree-node.ts";
 
 /** The cluster of a component with what is installed there; one that could not be read says why, and has nothing below it. */
@@ -37,7 +37,7 @@ export function unreadText(
 
 /** The namespaces of an installation, with the anchor, the Deployments and the pods in them. */
 export function installedNodes(component: Component, objects: SpokeObjects): readonly TreeNode[] {
-  const [home, ...others] = placesOf(component, objects.facts);
+  const [home, ...others] = objects.places.get(component.metadata.uid) ?? [];
   if (home === undefined) return [];
   const cluster = isRemote(component) ? clusterIdOf(component) : null;
   const nodesIn = (namespace: string) =>

@@ -11,6 +11,7 @@ import { inAscii, wantsAscii } from "../print/characters.ts";
 import { painter, wantsColour } from "../print/colour.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { askedSelection } from "../selection-file.ts";
+import { namespaceOfHub, rulesOfHub, type SpokeNamespaceFlag } from "../spoke-namespace.ts";
 import type { Terminal } from "../terminal.ts";
 import { dotOf, mermaidOf } from "./graph.ts";
 import { collapsed, type TreeNode } from "./tree-node.ts";
@@ -19,7 +20,7 @@ import { tree, treeExitCode, type TreeReport } from "./tree.ts";
 import type { WayDeps } from "./way-nodes.ts";
 
 /** Flags of `tree` alone. */
-export interface TreeFlags extends FilenameFlag {
+export interface TreeFlags extends FilenameFlag, SpokeNamespaceFlag {
   readonly all?: boolean;
 }
 
@@ -34,9 +35,10 @@ export async function runTree(
   const selection = await askedSelection(input, access, signal);
   const way = await wayDeps(access, { flags, env }, signal);
   const { limits, end } = openReading(flags, terminal);
+  const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
   const report = await tree(
     selection,
-    { access, way, limits, now, cliVersion: clientVersion },
+    { access, way, limits, namespaceOf, now, cliVersion: clientVersion },
     signal,
   ).finally(end);
   const items = options.all === true ? report.items : report.items.map(collapsed);

@@ -2,6 +2,7 @@ import { Option } from "commander";
 
 import type { CommandEntry } from "../command-entry.ts";
 import { filenameOption } from "../filename-option.ts";
+import { spokeNamespaceFlag } from "../spoke-namespace.ts";
 
 /** `tree` on the command line. */
 export function treeEntry(): CommandEntry {
@@ -19,6 +20,7 @@ export function treeEntry(): CommandEntry {
     options: [
       new Option("--all", "healthy Deployments and pods one by one, too"),
       filenameOption(),
+      spokeNamespaceFlag(),
     ],
     kind: "Tree",
     readsBundles: true,

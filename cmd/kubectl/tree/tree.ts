@@ -14,6 +14,7 @@ import {
 } from "../read-clusters.ts";
 import { notFoundErrors, type Report, reportOf, stampAt } from "../report.ts";
 import { missingNames, type Selection } from "../selection.ts";
+import type { NamespaceOf } from "../spoke-namespace.ts";
 import type { Reading } from "../spoke-reading.ts";
 import { clusterNode, installedNodes, unreadText } from "./spoke-nodes.ts";
 import { readSpokeObjects, type SpokeObjects } from "./spoke-objects.ts";
@@ -36,6 +37,7 @@ interface TreeDeps {
   /** Asked when there are references to follow. */
   readonly way: () => Promise<WayDeps>;
   readonly limits: ReadLimits;
+  readonly namespaceOf: NamespaceOf;
   readonly now: () => Date;
   readonly cliVersion: string;
 }
@@ -43,14 +45,14 @@ interface TreeDeps {
 /** The way of each selected installation from the hub to its pods. Throws only when the hub cannot be read. */
 export async function tree(
   selection: Selection,
-  { access, way, limits, now, cliVersion }: TreeDeps,
+  { access, way, limits, namespaceOf, now, cliVersion }: TreeDeps,
   signal: AbortSignal,
 ): Promise<TreeReport> {
   const listed = await listInstallations(access, selection, signal);
   const components = inTrouble(listed, selection).toSorted(byName);
   const read: ReadOne<SpokeObjects> = ({ id, client, provider }, deadline) => {
     const own = components.filter((component) => clusterIdOf(component) === id);
-    return readSpokeObjects(own, { client, provider }, deadline);
+    return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
   };
   const [ways, readings] = await Promise.all([
     waysOf(components, { access, way, limits }, signal),

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { anchorLabels, anchorNameOf, managedByValue } from "../../../api/anchor.ts";
 import { componentKinds, operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
+import { spokeNamespaceAnnotation } from "../../../api/installation-namespace.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
 import type { Cluster, Fleet } from "../../fleet/fleet.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
@@ -19,6 +20,8 @@ interface InstallationPlan {
   readonly reason?: string;
   readonly finalizers?: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
+  /** Whether a controller of ours says where it is installed: in the namespace of its own name. Default true. */
+  readonly recorded?: boolean;
 }
 
 /** Writes a component on the hub as a controller would leave it: hand-written status, Ready=True unless said otherwise. */
@@ -32,6 +35,9 @@ export async function createComponent(hub: Cluster, plan: InstallationPlan): Pro
     metadata: {
       ...named.metadata,
       labels: plan.labels ?? {},
+      ...(profile === undefined || plan.recorded === false
+        ? {}
+        : { annotations: { [spokeNamespaceAnnotation]: namespace } }),
       ...(plan.finalizers === undefined ? {} : { finalizers: plan.finalizers }),
     },
     spec: profile === undefined ? {} : { clusterProfileRef: { namespace: "fleet", name: profile } },

@@ -45,7 +45,7 @@ export async function setUpstreamScene(fleet: Fleet): Promise<void> {
   const { hub } = fleet;
   const [first, second] = [fleet.spoke("spoke-1"), fleet.spoke("spoke-2")];
   const labels = { run: "upstream" };
-  const serving = { kind: "KnativeServing", labels } as const;
+  const serving = { kind: "KnativeServing", labels, recorded: false } as const;
   const name = componentKinds.KnativeServing.label;
   await fleet.addProfile(second, { plugin: "secretreader", name: "no-word", healthy: "missing" });
   await fleet.addProfile(second, {

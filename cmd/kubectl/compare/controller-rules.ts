@@ -2,8 +2,19 @@ import { ApiError, ConnectionError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { allowedSourceOf, type AllowedSource } from "../../../access/manifest-url.ts";
 import { isShared, referenceModes } from "../../../access/reference-policy.ts";
+import {
+  defaultSpokeNamespace,
+  spokeNamespaceModes,
+  type SpokeNamespaceMode,
+} from "../../../api/installation-namespace.ts";
 import { controllerDeployments, flagOf, flagValuesOf } from "../diagnose/find-controller.ts";
 import { installedNamespaces } from "../installed-namespaces.ts";
+
+/** What the controller on the hub was started with, as far as a rendering depends on it. */
+export interface ControllerRules {
+  readonly manifests: ManifestRules;
+  readonly spokeNamespace: SpokeNamespaceMode;
+}
 
 /** Which manifests a controller fetches. */
 export interface ManifestRules {
@@ -13,14 +24,14 @@ export interface ManifestRules {
 }
 
 /**
- * The rules that the controller on the hub was started with, by its Deployment in a namespace in which knfleet is installed, or why they are not known,
+ * The flags that the controller on the hub was started with, by its Deployment in a namespace in which knfleet is installed, or why they are not known,
  * as half a sentence. Throws only when aborted, and what is a bug.
  */
-export async function manifestRules(
+export async function controllerRules(
   hub: Pick<KubeClient, "list">,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<ManifestRules | string> {
+): Promise<ControllerRules | string> {
   try {
     const late = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const [all, homes] = await Promise.all([
@@ -33,12 +44,15 @@ export async function manifestRules(
     if (controller === undefined) return "the hub has no controller of knfleet that says so";
     if (more.length > 0) return "the hub has several controllers of knfleet";
     const wanted = flagOf(controller, "--reference-mode") ?? "Any";
-    return {
+    const manifests = {
       sources: flagValuesOf(controller, "--manifest-source").flatMap(
         (text) => allowedSourceOf(text) ?? [],
       ),
       isPinned: referenceModes.some((mode) => mode === wanted && isShared({ mode })),
     };
+    const mode = flagOf(controller, "--spoke-namespace");
+    const spokeNamespace = spokeNamespaceModes.find((one) => one === mode) ?? defaultSpokeNamespace;
+    return { manifests, spokeNamespace };
   } catch (error) {
     signal.throwIfAborted();
     return whyNot(error);
