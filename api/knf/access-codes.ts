@@ -147,4 +147,10 @@ export const accessCodes = {
     meaning: "The credential works and expires soon, and nobody may renew it before.",
     next: "See that the credential is renewed before it ends.",
   },
+  KNF3021: {
+    name: "StoredCredentialEnds",
+    meaning:
+      "The credential is stored in a Secret and ends soon. It is not renewed unless something else writes a new one into the Secret.",
+    next: "Write a new credential into the Secret before it ends, or store a token that does not end; docs/access.md says how.",
+  },
 } as const;

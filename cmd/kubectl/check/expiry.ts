@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { goDurationMs } from "../../../api/go-duration.ts";
+import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Hop } from "../diagnose/hop.ts";
 import { stringAt } from "../fields.ts";
 import { UsageError } from "../usage-error.ts";
@@ -45,14 +46,18 @@ export function expiryItems(
     const hop = hops.find((one) => one.id === id);
     return [hop?.message ?? "", ...(hop?.evidence ?? [])].join("\n");
   };
-  const isRead = /secretreader/.test(textOf("plugin"));
+  // Both official plugins, and the readers that stand for them, hand out what a Secret holds.
+  const isStored = /secretreader/.test(textOf("plugin"));
   const credential = /\b(?:ends|ended:.* ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("credential"))?.[1];
+  const about = { cluster, radar };
   const server = /(?:to|ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("tls"))?.[1];
   return [
-    ...itemFor("the credential", credential, { cluster, radar, renewed: !isRead }),
-    ...itemFor("the server's certificate", server, { cluster, radar, renewed: false }),
+    ...(isStored
+      ? itemFor("the stored credential", credential, { ...about, soon: "KNF3021", over: "KNF3014" })
+      : itemFor("the credential", credential, { ...about, soon: "KNF3020", over: "KNF3014" })),
+    ...itemFor("the server's certificate", server, { ...about, soon: "KNF4013", over: "KNF4011" }),
     ...authorityEnds(profile).flatMap((end) =>
-      itemFor("the authority in the ClusterProfile", end, { cluster, radar, renewed: false }),
+      itemFor("the authority in the ClusterProfile", end, about),
     ),
   ];
 }
@@ -60,27 +65,35 @@ export function expiryItems(
 interface About {
   readonly cluster: ClusterProfileRef;
   readonly radar: Radar;
-  /** Whether it may be one that is made anew all the time. */
-  readonly renewed: boolean;
+  /** What is said when it ends within the time of the radar, and when it has ended. */
+  readonly soon?: KnfCode;
+  readonly over?: KnfCode;
 }
 
 function itemFor(
   what: string,
   end: string | undefined,
-  { cluster, radar: { nowMs, withinMs, isStrict }, renewed }: About,
+  { cluster, radar: { nowMs, withinMs, isStrict }, soon, over }: About,
 ): readonly CheckItem[] {
   if (end === undefined) return [];
   const leftMs = Date.parse(end) - nowMs;
   const text = `${what} ends ${end}, in ${leftText(leftMs)}`;
   const item = { check: "expiry", cluster };
-  if (leftMs <= 0) return [checkItem({ ...item, state: "FAIL", message: `${what} ended ${end}` })];
-  if (leftMs > withinMs) return [checkItem({ ...item, state: "OK", message: text })];
-  if (renewed && leftMs < dayMs) {
-    const message = `${text}; it may be made anew by its plugin in time`;
-    return [checkItem({ ...item, state: isStrict ? "WARN" : "OK", message })];
+  if (leftMs <= 0) {
+    const code = over ?? null;
+    return [checkItem({ ...item, state: "FAIL", code, message: `${what} ended ${end}` })];
   }
-  const next = [`renew it before ${end}`];
-  return [checkItem({ ...item, state: isStrict ? "FAIL" : "WARN", message: text, next })];
+  if (leftMs > withinMs) return [checkItem({ ...item, state: "OK", message: text })];
+  // What a plugin makes may be of a short life all the time.
+  if (soon === "KNF3020" && leftMs < dayMs) {
+    const message = `${text}; it may be made anew by its plugin in time`;
+    return isStrict
+      ? [checkItem({ ...item, state: "WARN", code: soon, message })]
+      : [checkItem({ ...item, state: "OK", message })];
+  }
+  const next = [soon === "KNF3021" ? knfCodes[soon].next : `Renew it before ${end}.`];
+  const state = isStrict ? "FAIL" : "WARN";
+  return [checkItem({ ...item, state, code: soon ?? null, message: text, next })];
 }
 
 function leftText(leftMs: number): string {

@@ -242,7 +242,7 @@ describe("check", () => {
       has("reachable", "OK", /^as system:serviceaccount:knfleet:knfleet-hub/);
       has("Kubernetes", "OK", /^v1\.36\./);
       has("rights", "OK", /rights are there$/);
-      has("expiry", "FAIL", /^the credential ends /);
+      has("expiry", "FAIL", /^the stored credential ends /);
       has("expiry", "FAIL", /^the server's certificate ends /);
       has("expiry", "FAIL", /^the authority in the ClusterProfile ends /);
     }
