@@ -1,5 +1,6 @@
 import { timeText, type TimeText } from "./age.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
+import { commandsOf } from "./commands.ts";
 import type { Flags } from "./flags.ts";
 import { inAscii, wantsAscii } from "./print/characters.ts";
 import { painter, wantsColour } from "./print/colour.ts";
@@ -52,15 +53,10 @@ function namespaceOf(
 }
 
 /** What the notes below a table need to write commands that work when pasted. */
-export function askedOf(selection: Selection, { hub, bundle }: Flags): Asked {
-  const flags = [
-    ...(bundle === undefined ? [] : [`--bundle ${bundle}`]),
-    ...(hub.kubeconfig === undefined ? [] : [`--kubeconfig ${hub.kubeconfig}`]),
-    ...(hub.context === undefined ? [] : [`--context ${hub.context}`]),
-  ];
+export function askedOf(selection: Selection, flags: Flags): Asked {
   return {
-    command: ["kubectl knfleet", ...flags].join(" "),
-    recorded: bundle !== undefined,
+    commands: commandsOf(flags),
+    recorded: flags.bundle !== undefined,
     ...(selection.namespace === undefined ? {} : { namespace: selection.namespace }),
     narrowed: isNarrowed(selection),
   };

@@ -8,20 +8,20 @@ interface Agreement {
   readonly yes: boolean;
   /** False: `--no-input` was given. */
   readonly input: boolean;
-  /** What to type where nobody can be asked. */
-  readonly command: string;
 }
 
 /** Asks before something is changed. Throws UsageError when nobody is there to answer, or when the answer is not yes. */
 export async function agreed(
   question: string,
-  { yes, input, command }: Agreement,
+  { yes, input }: Agreement,
   { stdin, stderr, env }: Terminal,
 ): Promise<void> {
   if (yes) return;
   const isInteractive = input && stderr.isTTY === true && (env["CI"] ?? "") === "";
   if (!isInteractive || stdin === undefined) {
-    throw new UsageError(`${question} Nobody is there to agree`, [command]);
+    throw new UsageError(`${question} Nobody is there to agree`, [
+      "Agree with --yes, in the same command.",
+    ]);
   }
   stderr.write(`${question} Go on? [y/N] `);
   const lines = createInterface({ input: stdin });

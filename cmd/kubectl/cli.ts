@@ -100,13 +100,18 @@ async function explain(
   const { failureOf, failureReason } = await import("./failure.ts");
   const { renderFailure } = await import("./print/failure.ts");
   const { helpLine } = await import("./help-line.ts");
-  const failure = failureOf(error, helpLine(terminal.args));
+  const { commandsOf, withHubSteps } = await import("./commands.ts");
+  const said = failureOf(error, helpLine(terminal.args));
+  const failure =
+    chosen === undefined
+      ? said
+      : withHubSteps(said, commandsOf({ ...chosen.input.flags, bundle: undefined }));
   terminal.stderr.write(renderFailure(failure));
   const { kind } = chosen?.entry ?? {};
   if (chosen !== undefined && kind !== undefined && !isPrinted(error)) {
     const { printFailedReport } = await import("./print/failed-report.ts");
-    const said = { kind, reason: failureReason(error), message: failure.error };
-    await printFailedReport(said, chosen.input);
+    const report = { kind, reason: failureReason(error), message: failure.error };
+    await printFailedReport(report, chosen.input);
   }
   return exitCodes.failed;
 }

@@ -40,7 +40,7 @@ export function failureOf(error: unknown, help = "kubectl knfleet --help"): Fail
     return {
       error: "The hub did not answer in time",
       causes: [],
-      next: ["kubectl cluster-info", "give it more time with --request-timeout or --timeout"],
+      next: ["kubectl cluster-info", "Give it more time with --request-timeout or --timeout."],
     };
   }
   return { error: `Internal error: ${messageOf(error)}`, causes: causesOf(error), next: [] };
@@ -84,9 +84,9 @@ function usageFailure({ message }: CommanderError, help: string): Failure {
 
 const listProfiles = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
 const installCrds =
-  "install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context";
+  "Install the CRDs of knfleet or of the Knative Operator on the hub, or choose the hub with --context.";
 const installInventory =
-  "install the CRDs of the Cluster Inventory API on the hub, or choose the hub with --context";
+  "Install the CRDs of the Cluster Inventory API on the hub, or choose the hub with --context.";
 
 /** The resource that the hub does not serve at all: its 404 is no Status then. */
 function unservedResource({ status, isStatus, request }: ApiError): string | undefined {
@@ -108,7 +108,8 @@ function answerFailure(error: ApiError): Failure {
       error: `Forbidden: ${message}`,
       causes: [],
       next: [
-        "kubectl auth can-i --list shows what you may do; -n NAMESPACE may need fewer rights than -A",
+        "One namespace (-n) may need fewer rights than all of them (-A). This shows what you may do:",
+        "kubectl auth can-i --list",
       ],
     };
   }

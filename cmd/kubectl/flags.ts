@@ -3,7 +3,13 @@ import { isAbsolute } from "node:path";
 import type { RequestObserver } from "../../access/request-record.ts";
 import type { RecordedFleet } from "./bundle/bundle.ts";
 import { parseDurationMs, parseTimeoutMs } from "./duration.ts";
-import { hubOverrides, type HubFlags, type RawHubFlags } from "./hub-flags.ts";
+import {
+  type GivenFlags,
+  givenHubFlags,
+  hubOverrides,
+  type HubFlags,
+  type RawHubFlags,
+} from "./hub-flags.ts";
 import { outputOf, type ExtraFormat, type OutputFormat } from "./output-format.ts";
 import type { ColourMode } from "./print/colour.ts";
 import { UsageError } from "./usage-error.ts";
@@ -34,9 +40,6 @@ export interface RawFlags extends RawHubFlags {
   readonly spokeTimeout?: string;
   readonly chunkSize?: string;
   readonly timeout?: string;
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly requestTimeout?: string;
   readonly bundle?: string;
 }
 
@@ -88,6 +91,8 @@ export interface Flags {
   /** `--timeout 0`, which tells `wait` to look once. */
   readonly timeoutZero?: boolean;
   readonly hub: HubFlags;
+  /** The flags that commands need which a person pastes. */
+  readonly given: GivenFlags;
   /** Path of a bundle to read in place of the fleet. */
   readonly bundle: string | undefined;
   /** The fleet of that bundle, once it is read. */
@@ -161,6 +166,15 @@ export function readFlags(
       context: nonEmpty(raw.context),
       overrides: hubOverrides(raw),
       requestTimeoutMs: timeoutOf(raw.requestTimeout, "--request-timeout", 10_000),
+    },
+    given: {
+      hub: givenHubFlags(raw),
+      hasToken: nonEmpty(raw.token) !== undefined,
+      way: [
+        ["--clusterprofile-provider-file", nonEmpty(raw.clusterprofileProviderFile)],
+        ["--plugin-namespace", nonEmpty(raw.pluginNamespace)],
+        ...(raw.pluginRoot ?? []).map((folder) => ["--plugin-root", folder]),
+      ].flatMap(([flag = "", value]) => (value === undefined ? [] : [[flag, value]])),
     },
   };
 }

@@ -10,8 +10,11 @@ export interface HubFlags {
   readonly requestTimeoutMs: number;
 }
 
-/** kubectl's flags that set parts of a kubeconfig, as they come from the command line. */
+/** kubectl's flags that say how the hub is reached, as they come from the command line. */
 export interface RawHubFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly requestTimeout?: string;
   readonly hubCluster?: string;
   readonly user?: string;
   readonly server?: string;
@@ -25,6 +28,15 @@ export interface RawHubFlags {
   readonly clientKey?: string;
   readonly insecureSkipTlsVerify?: boolean;
   readonly tlsServerName?: string;
+}
+
+/** Flags that a pasted command needs again, as words: the flag, and its value where it has one. */
+export interface GivenFlags {
+  /** How the hub is reached. A token is never among them. */
+  readonly hub: readonly (readonly string[])[];
+  readonly hasToken: boolean;
+  /** How clusters are reached. */
+  readonly way: readonly (readonly string[])[];
 }
 
 /** What the flags change in the kubeconfig; undefined when none was given. Throws UsageError. */
@@ -50,6 +62,30 @@ export function hubOverrides(raw: RawHubFlags): HubOverrides | undefined {
     ...(Object.keys(userFields).length > 0 ? { userFields } : {}),
   };
   return Object.keys(overrides).length > 0 ? overrides : undefined;
+}
+
+/** The flags that were given, as words: the flag, and its value where it has one. A token is left out, because it must not be shown. */
+export function givenHubFlags(raw: RawHubFlags): readonly (readonly string[])[] {
+  const single: readonly (readonly [flag: string, value: string | undefined])[] = [
+    ["--kubeconfig", raw.kubeconfig],
+    ["--context", raw.context],
+    ["--hub-cluster", raw.hubCluster],
+    ["--user", raw.user],
+    ["--server", raw.server],
+    ["--as", raw.as],
+    ["--as-uid", raw.asUid],
+    ["--certificate-authority", raw.certificateAuthority],
+    ["--client-certificate", raw.clientCertificate],
+    ["--client-key", raw.clientKey],
+    ["--tls-server-name", raw.tlsServerName],
+    ["--request-timeout", raw.requestTimeout],
+  ];
+  return [
+    ...single.flatMap(([flag, value = ""]) => (value === "" ? [] : [[flag, value]])),
+    ...(raw.asGroup ?? []).map((group) => ["--as-group", group]),
+    ...(raw.asUserExtra ?? []).map((extra) => ["--as-user-extra", extra]),
+    ...(raw.insecureSkipTlsVerify === true ? [["--insecure-skip-tls-verify"]] : []),
+  ];
 }
 
 function given(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -59,7 +59,7 @@ function unknownFormat(text: string, extra: readonly ExtraFormat[]): UsageError 
   const [name] = text.split("=");
   if (/^(?:go-?template|template)/.test(text)) {
     return new UsageError(`-o ${name} is not supported by kubectl knfleet`, [
-      "-o jsonpath=... or -o json with jq",
+      "Use -o jsonpath=TEMPLATE, or -o json with jq.",
     ]);
   }
   const wanted = [...outputText.split("|"), ...extra].join(", ");

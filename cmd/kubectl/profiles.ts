@@ -68,7 +68,7 @@ export async function profileAnywhere(
   if (found === undefined || more.length === 0) return found;
   const names = [found, ...more].map(profileId);
   throw new UsageError(`Several ClusterProfiles are named "${name}": ${names.join(", ")}`, [
-    "write NAMESPACE/NAME, or choose the namespace with -n",
+    "Write NAMESPACE/NAME, or choose the namespace with -n.",
   ]);
 }
 

@@ -49,7 +49,7 @@ export function readNames(args: readonly string[]): Pick<Selection, "kinds" | "n
   const slashed = rest.find((name) => name.includes("/"));
   if (slashed !== undefined) {
     throw new UsageError(`There is no need to name a type twice: "${first} ${slashed}"`, [
-      `kubectl knfleet status ${slashed}`,
+      `Write ${slashed} alone.`,
     ]);
   }
   return { kinds, names: rest.flatMap((name) => kinds.map((kind) => ({ kind, name }))) };
@@ -61,7 +61,9 @@ function wantedName(arg: string): WantedName {
   const kind = kindOf(type ?? "");
   if (kind === undefined) throw unknownType(type ?? "");
   if (name === "" || more.length > 0) {
-    throw new UsageError(`"${arg}" is not TYPE/NAME`, ["kubectl knfleet status ks/NAME"]);
+    throw new UsageError(`"${arg}" is not TYPE/NAME`, [
+      "Write TYPE/NAME, such as ks/knative-serving.",
+    ]);
   }
   return { kind, name };
 }
@@ -69,7 +71,7 @@ function wantedName(arg: string): WantedName {
 function unknownType(type: string): UsageError {
   return new UsageError(
     `There is no type "${type}": use KnativeServing (ks) or KnativeEventing (ke)`,
-    ["kubectl knfleet status ks/NAME"],
+    ["Write TYPE/NAME, such as ks/knative-serving."],
   );
 }
 

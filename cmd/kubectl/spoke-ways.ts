@@ -1,4 +1,5 @@
 import type { ClusterAccess, SpokeWays } from "./cluster-access.ts";
+import { providerFileHint } from "./print/notes.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The ways to spokes of a command that can do nothing without them. Throws UsageError when there is no provider file. */
@@ -7,6 +8,6 @@ export async function waysOf({ spokes }: Pick<ClusterAccess, "spokes">): Promise
   if (ways !== undefined) return ways;
   const why = missing === undefined ? "" : `: ${missing}`;
   throw new UsageError(`No provider file was named, so no cluster can be reached${why}`, [
-    "name it with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE",
+    providerFileHint,
   ]);
 }

@@ -2,6 +2,7 @@ import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
 import { humanDuration } from "../age.ts";
 import type { CommandEntry } from "../command-entry.ts";
+import { words } from "../commands.ts";
 import { UsageError } from "../usage-error.ts";
 import { readBundle } from "./read-bundle.ts";
 
@@ -17,8 +18,8 @@ export async function onBundle<Options>(
   if (readsBundles !== true) {
     const why = needsFleet ?? "it asks no cluster";
     throw new UsageError(`${name} does not work on a bundle: ${why}`, [
-      "the same command without --bundle",
-      `kubectl knfleet status -A --bundle ${path}`,
+      "Give the same command without --bundle.",
+      words("kubectl", "knfleet", "status", "-A", "--bundle", path),
     ]);
   }
   const { flags, options, terminal } = input;

@@ -45,7 +45,7 @@ export async function recordedCheck(
 }
 
 function onlyLive(why: string): UsageError {
-  return new UsageError(why, ["the same command without --bundle"]);
+  return new UsageError(why, ["Give the same command without --bundle."]);
 }
 
 function isReport(value: unknown): value is CheckReport {

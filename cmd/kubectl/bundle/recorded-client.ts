@@ -50,7 +50,7 @@ async function read<Answer>(answer: () => Answer, signal: AbortSignal): Promise<
 }
 
 function refused(what: string): UsageError {
-  return new UsageError(`A bundle cannot be ${what}`, ["the same command without --bundle"]);
+  return new UsageError(`A bundle cannot be ${what}`, ["Give the same command without --bundle."]);
 }
 
 function getOne(cluster: RecordedCluster, { resource, namespace, name }: ObjectRef) {

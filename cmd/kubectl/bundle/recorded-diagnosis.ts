@@ -20,7 +20,7 @@ export async function recordedDiagnosis(
   const report = recorded?.documents.get(diagnosisFile);
   if (recorded === undefined || !isReport(report)) {
     throw new UsageError("The bundle holds no walks: gather could not make any", [
-      "kubectl knfleet status --bundle FILE",
+      "Read the bundle with status and tree.",
     ]);
   }
   const looking = { hub: recordedClient(recorded.hub), namespace: recorded.namespace };

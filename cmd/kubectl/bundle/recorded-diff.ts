@@ -45,7 +45,7 @@ export async function recordedDiff(
   const { recorded } = flags;
   if (options.between !== undefined) {
     throw new UsageError("--between asks both clusters for their objects, which a bundle has not", [
-      "the same command without --bundle",
+      "Give the same command without --bundle.",
     ]);
   }
   const report = recorded?.documents.get(diffFile);

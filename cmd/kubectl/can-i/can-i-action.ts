@@ -44,8 +44,8 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
     signal,
   ).finally(end);
   const report = sortedBy(asked, flags.sortBy);
-  const { command } = askedOf(selectionOf([], flags, access), flags);
-  const notes = canINotes(report, { command, args, version });
+  const { commands } = askedOf(selectionOf([], flags, access), flags);
+  const notes = canINotes(report, { commands, args, version });
   if (flags.output === "clusterrole") {
     stdout.write(missingRoleText(report.items));
     if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
@@ -70,7 +70,7 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   if (names.length > 0) {
     throw new UsageError(`--role is about versions, not about ${args.join(" ")}`, [
       "kubectl knfleet can-i --role",
-      "kubectl knfleet can-i NAME -o clusterrole",
+      "For what one cluster lacks, leave --role out and give -o clusterrole.",
     ]);
   }
   const format = flags.outputGiven ? flags.output : "yaml";

@@ -1,6 +1,8 @@
+import { type Commands, words } from "../commands.ts";
 import { clusterNames } from "../print/cluster-name.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { plainText } from "../print/plain-text.ts";
+import { stepLine } from "../print/step-lines.ts";
 import type { Cell, Table } from "../print/table.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
 import type { PermissionItem, PermissionReport } from "./can-i.ts";
@@ -57,29 +59,31 @@ function verbsOf({ allowed, missing }: Row): readonly string[] {
 export function canINotes(
   { items, errors, summary }: PermissionReport,
   asked: {
-    readonly command: string;
+    readonly commands: Commands;
     readonly args: readonly string[];
     readonly version: string | undefined;
   },
 ): readonly string[] {
   const lacking = items.filter(({ missing }) => missing > 0);
-  const flags = asked.version === undefined ? [] : [`--version ${asked.version}`];
+  const flags = asked.version === undefined ? [] : ["--version", asked.version];
   const [only] = lacking.length === 1 ? lacking : [];
   const named = only?.cluster ?? null;
   const isHub = only?.cluster === null;
   const who = named === null ? asked.args : [`${named.namespace}/${named.name}`];
-  const line = [asked.command, "can-i", ...who, ...flags, "-o clusterrole"].join(" ");
+  const { knfleet, kubectl } = asked.commands;
+  const line = `${knfleet} ${words("can-i", ...who, ...flags, "-o", "clusterrole")}`;
+  // Who grants something on a cluster is known on that cluster alone.
+  const step = isHub
+    ? `${line} | ${kubectl} apply -f -`
+    : `To grant it, with a context of the cluster's administrator in place of SPOKE: ${line} | kubectl --context SPOKE apply -f -`;
   return [
     ...(items.length + errors.length === 0 ? ["There is no cluster to ask."] : []),
     ...items.map(itemLine),
-    ...(lacking.length === 0 ? [] : [`next: ${line} | ${isHub ? hubKubectl : spokeKubectl}`]),
+    ...(lacking.length === 0 ? [] : [stepLine(step)]),
     ...hubNotes(items),
     ...unreadNotes(errors, { unread: summary.unread, clusters: summary.clusters }),
   ];
 }
-
-const spokeKubectl = "kubectl --context SPOKE apply -f -";
-const hubKubectl = "kubectl apply -f -";
 
 /** The hub knows us as ourselves; what counts there is what the controller may do. */
 function hubNotes(items: readonly PermissionItem[]): readonly string[] {

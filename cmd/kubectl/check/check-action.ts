@@ -1,5 +1,6 @@
 import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { commandsOf, withHubSteps } from "../commands.ts";
 import { openRendering } from "../compare/open-rendering.ts";
 import { contextOf } from "../diagnose/diagnose-action.ts";
 import { openVantage } from "../diagnose/open-vantage.ts";
@@ -7,8 +8,8 @@ import type { ExitCode } from "../exit-codes.ts";
 import { oneOf } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openReading } from "../open-reading.ts";
-import { plainText } from "../print/plain-text.ts";
 import { sortedBy } from "../print/sorted.ts";
+import { stepLine } from "../print/step-lines.ts";
 import { componentReader } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
 import type { CheckFlags } from "./check-flags.ts";
@@ -28,7 +29,8 @@ export async function runCheck(
     flags.recorded === undefined
       ? await liveCheck(input, signal)
       : await (await import("../bundle/recorded-check.ts")).recordedCheck(input, signal);
-  const document = sortedBy(report, flags.sortBy);
+  const commands = commandsOf({ ...flags, bundle: undefined });
+  const document = withHubSteps(sortedBy(report, flags.sortBy), commands);
   if (flags.output === "short") terminal.stdout.write(shortText(document));
   else if (flags.output === "junit") terminal.stdout.write(junitText(document));
   else {
@@ -72,12 +74,16 @@ const shownSteps = 5;
 
 function notesOf({ items, summary }: CheckReport): readonly string[] {
   const { ok, warnings, errors, skipped } = summary;
-  const wrong = items.filter(({ state, next }) => state === "FAIL" && next.length > 0);
-  const steps = wrong
+  const wrong = [
+    ...items.filter(({ state }) => state === "FAIL"),
+    ...items.filter(({ state }) => state === "WARN"),
+  ].filter(({ next }) => next.length > 0);
+  const all = wrong.map(({ check: id, next }) =>
+    next.slice(0, 2).map((step) => stepLine(step, id)),
+  );
+  const steps = [...new Map(all.map((lines) => [lines.join("\n"), lines])).values()]
     .slice(0, shownSteps)
-    .flatMap(({ check: id, next }) =>
-      next.slice(0, 2).map((step) => `next (${id}): ${plainText(step)}`),
-    );
+    .flat();
   return [
     `${ok} OK, ${warnings} WARN, ${errors} FAIL, ${skipped} SKIPPED. Nothing was changed.`,
     ...steps,

@@ -31,7 +31,7 @@ export async function checkHubVersion(hub: KubeClient, signal: AbortSignal): Pro
     state: "WARN",
     message: `${version} has no image volumes by default (1.35 has)`,
     next: [
-      "let the chart copy the plugins into the pod in place of image volumes, or turn the feature gate ImageVolume on",
+      "Let the chart copy the plugins into the pod in place of image volumes, or turn the feature gate ImageVolume on.",
     ],
   });
 }
@@ -55,7 +55,7 @@ export async function checkProfileKind(hub: KubeClient, signal: AbortSignal): Pr
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     const message = "The hub does not serve ClusterProfiles";
     const next = [
-      "install the CRD of cluster-inventory-api, and a cluster manager that writes ClusterProfiles",
+      "Install the CRD of cluster-inventory-api, and a cluster manager that writes ClusterProfiles.",
     ];
     return checkItem({ check, subject, state: "FAIL", code: "KNF2001", message, next });
   }

@@ -44,7 +44,7 @@ async function install({ env }: Terminal, replace: boolean): Promise<string> {
   const plugin = plugins.find((_, at) => found[at] === true);
   if (plugin === undefined) {
     throw new UsageError("kubectl-knfleet is in no folder of the PATH", [
-      `kubectl knfleet completion kubectl > FOLDER/${fileName}`,
+      `Write it by hand into a folder of the PATH: kubectl knfleet completion kubectl > FOLDER/${fileName}`,
     ]);
   }
   const path = join(dirname(plugin), fileName);

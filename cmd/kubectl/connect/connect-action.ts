@@ -2,6 +2,7 @@ import { isatty } from "node:tty";
 
 import { isHealthy } from "../../../access/select-provider.ts";
 import type { ActionInput } from "../action.ts";
+import { words } from "../commands.ts";
 import { execUserOf, runningProgram } from "../kubeconfig/exec-user.ts";
 import { kubeconfigOf, spokeEntry } from "../kubeconfig/spoke-entries.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
@@ -49,11 +50,14 @@ function wantedOf({ args, terminal }: ActionInput<object>): Wanted {
   // What the parser hands on has no dashes any more.
   const [name, ...others] = args.slice(0, args.length - command.length);
   if (name === undefined || (end >= 0 && others.length > 0)) {
-    throw new UsageError("Name one ClusterProfile", ["kubectl knfleet connect NAMESPACE/NAME"]);
+    throw new UsageError("Name one ClusterProfile", [
+      "Write NAMESPACE/NAME of a ClusterProfile. This lists them:",
+      "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
+    ]);
   }
   if (others.length === 0 && (end < 0 || command.length > 0)) return { name, command };
   throw new UsageError(end < 0 ? "A command stands after --" : "There is no command after --", [
-    `kubectl knfleet connect ${name} -- kubectl get pods`,
+    `${words("kubectl", "knfleet", "connect", name)} -- kubectl get pods`,
   ]);
 }
 

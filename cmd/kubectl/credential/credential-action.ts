@@ -1,4 +1,5 @@
 import type { ActionInput } from "../action.ts";
+import { words } from "../commands.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { profileId, profileNamed } from "../profiles.ts";
@@ -14,13 +15,16 @@ export async function runCredential(
 ): Promise<ExitCode> {
   const [name, ...more] = args;
   if (name === undefined || more.length > 0) {
-    throw new UsageError("Name one ClusterProfile", ["kubectl knfleet credential NAMESPACE/NAME"]);
+    throw new UsageError("Name one ClusterProfile", [
+      "Write NAMESPACE/NAME of a ClusterProfile. This lists them:",
+      "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
+    ]);
   }
   const { env, stdout } = terminal;
   if (stdout.isTTY === true) {
     throw new UsageError("A credential is not printed on a terminal: programs read it", [
-      `kubectl knfleet connect ${name}`,
-      `kubectl knfleet kubeconfig ${name}`,
+      words("kubectl", "knfleet", "connect", name),
+      words("kubectl", "knfleet", "kubeconfig", name),
     ]);
   }
   const request = execRequestOf(env["KUBERNETES_EXEC_INFO"]);

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../access/endpoint.ts";
 import { isRecord } from "../../../api/fields.ts";
+import { words } from "../commands.ts";
 import { UsageError } from "../usage-error.ts";
 
 const versions = [
@@ -46,7 +47,7 @@ export function checkServer(
   endpoint: Endpoint,
   id: string,
 ): void {
-  const next = [`kubectl knfleet kubeconfig ${id} --merge`];
+  const next = [words("kubectl", "knfleet", "kubeconfig", id, "--merge")];
   if (!isSameServer(cluster["server"], endpoint.server)) {
     throw new UsageError(
       `The kubeconfig has another server than ClusterProfile ${id}: it gets no credential`,

@@ -11,6 +11,7 @@ import { describe } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { olderTwinOf, targetIdOf } from "../../../controller/duplicate.ts";
 import { asComponent } from "../../../controller/stored-component.ts";
+import { words } from "../commands.ts";
 import { upstreamWayOut } from "../explain/upstream-notes.ts";
 import {
   failed,
@@ -27,7 +28,7 @@ import type { WalkContext } from "./walk-context.ts";
 /** Reads the component and says whether its controller has looked at it. */
 export async function readComponent(
   key: ComponentKey,
-  { hub, command, now }: WalkContext,
+  { hub, now }: WalkContext,
   signal: AbortSignal,
 ): Promise<HopResult<Component>> {
   const { kind, namespace, name } = key;
@@ -36,7 +37,7 @@ export async function readComponent(
   const component = asComponent(object);
   if (component === undefined) {
     return failed("KNF1010", `${describe(key)} does not exist`, {
-      next: [`${command} status -A`],
+      next: ["kubectl knfleet status -A"],
     });
   }
   const generation = component.metadata.generation ?? 0;
@@ -69,7 +70,7 @@ const patienceMs = 60_000;
 /** How far a deletion has got. */
 export function checkDeletion(
   component: Component,
-  { kubectl, now }: Pick<WalkContext, "kubectl" | "now">,
+  { now }: Pick<WalkContext, "now">,
 ): HopResult<true> {
   const { deletionTimestamp = "", finalizers = [], uid, name, namespace } = component.metadata;
   const ageMs = Math.max(0, now().getTime() - Date.parse(deletionTimestamp));
@@ -80,16 +81,17 @@ export function checkDeletion(
   const said = conditions
     .filter(({ status, message = "" }) => status !== "True" && message !== "")
     .map(({ type, reason = "", message = "" }) => `${type}: ${reason}: ${message}`);
-  const key = `${componentKinds[component.kind].plural} ${name} -n ${namespace}`;
+  const key = [componentKinds[component.kind].plural, name, "-n", namespace];
   return passedWith(true, text, {
     findings: [
       finding("error", "KNF1012", {
         message: `${describe(componentKeyOf(component))}: ${text}`,
         evidence: said.slice(0, 3),
         next: [
-          "remove the cause that the walk found; the deletion then goes on by itself",
+          "Remove the cause that the walk found; the deletion then goes on by itself.",
           ...(isForgotten ? [upstreamWayOut] : []),
-          `or give the cluster up, which leaves everything on it: ${kubectl} annotate ${key} knfleet.dev/force-orphan=${uid}`,
+          "Or give the cluster up, which leaves everything on it:",
+          words("kubectl", "annotate", ...key, `knfleet.dev/force-orphan=${uid}`),
         ],
       }),
     ],
@@ -99,7 +101,7 @@ export function checkDeletion(
 /** Whether other components of the kind are for the same cluster. */
 export async function checkTwins(
   component: Component,
-  { hub, kubectl }: WalkContext,
+  { hub }: WalkContext,
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   const all = await componentsOf(component.kind, hub, signal);
@@ -123,8 +125,9 @@ export async function checkTwins(
       finding(older === undefined ? "warning" : "error", "KNF1013", {
         message,
         next: [
-          `delete the one that is not meant: ${kubectl} delete ${key} ${own.name} -n ${own.namespace}`,
-          `or: ${kubectl} delete ${key} ${name} -n ${namespace}`,
+          "Delete the one of the two that is not meant:",
+          words("kubectl", "delete", key, own.name, "-n", own.namespace),
+          words("kubectl", "delete", key, name, "-n", namespace),
         ],
       }),
     ],

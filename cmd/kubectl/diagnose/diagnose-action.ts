@@ -1,8 +1,9 @@
 import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { commandsOf, withHubSteps } from "../commands.ts";
 import { parseDurationMs } from "../duration.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { oneOf, type Flags } from "../flags.ts";
+import { oneOf } from "../flags.ts";
 import { diagnosisRendering } from "../print/diagnosis-rendering.ts";
 import { openProgress } from "../print/progress.ts";
 import { askedTargets } from "./asked-targets.ts";
@@ -27,8 +28,8 @@ export async function runDiagnose(input: Input, signal: AbortSignal): Promise<Ex
     const { writeShortReport } = await import("./short-report.ts");
     await writeShortReport(options.reportFile, report);
   }
-  const { command } = commandsOf(flags);
-  await print(diagnosisRendering(report, { command, flags, terminal }), flags, terminal);
+  const shown = withHubSteps(report, commandsOf({ ...flags, bundle: undefined }));
+  await print(diagnosisRendering(shown, { flags, terminal }), flags, terminal);
   return diagnosisExitCode(report, failOn);
 }
 
@@ -104,22 +105,5 @@ export function contextOf(
       const { renderingOf } = await import("./refused-object.ts");
       return renderingOf(options.releaseDir, terminal.env);
     },
-    ...commandsOf(flags),
-  };
-}
-
-/** kubectl and this program with the flags that name the hub, to be pasted. */
-function commandsOf({ hub, bundle }: Flags): Pick<WalkContext, "kubectl" | "command"> {
-  const named = [
-    ...(hub.kubeconfig === undefined ? [] : [`--kubeconfig ${hub.kubeconfig}`]),
-    ...(hub.context === undefined ? [] : [`--context ${hub.context}`]),
-  ];
-  return {
-    kubectl: ["kubectl", ...named].join(" "),
-    command: [
-      "kubectl knfleet",
-      ...(bundle === undefined ? [] : [`--bundle ${bundle}`]),
-      ...named,
-    ].join(" "),
   };
 }

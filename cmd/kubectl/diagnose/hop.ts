@@ -11,7 +11,7 @@ export interface Finding {
   readonly message: string;
   /** What was seen, a line each. */
   readonly evidence: readonly string[];
-  /** What to do, in order: commands to paste, or sentences. */
+  /** What to do, in order: commands to paste, without the flags that name the hub, or sentences. */
   readonly next: readonly string[];
 }
 

@@ -4,6 +4,7 @@ import { operatorApiVersion } from "../../../api/component.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { whoAmI } from "../../../controller/guard/whoami.ts";
 import { humanDuration } from "../age.ts";
+import { words } from "../commands.ts";
 import {
   findControllers,
   type ControllerDeployment,
@@ -74,8 +75,9 @@ export async function servedKinds(hub: KubeClient, signal: AbortSignal): Promise
     return failed("KNF1004", `The hub does not serve ${operatorApiVersion}`, {
       evidence: [`the hub that was asked is ${hub.server}`],
       next: [
-        "choose the hub with --context; kubectl config get-contexts lists them",
-        "or, if it is the hub: kubectl apply -f charts/knfleet/crds",
+        "Choose the hub with --context, one of these:",
+        "kubectl config get-contexts",
+        "Or, if it is the hub, install the CRDs of the chart; docs/install.md says how.",
       ],
     });
   }
@@ -163,10 +165,10 @@ function leaseText(
 }
 
 function restartSteps(deployment: ControllerDeployment | undefined): readonly string[] {
-  if (deployment === undefined) return ["start knfleet-controller, and look at its log"];
+  if (deployment === undefined) return ["Start knfleet-controller, and look at its log."];
   const { namespace, name } = deployment;
   return [
-    `kubectl describe deployment ${name} -n ${namespace}`,
-    `kubectl logs deployment/${name} -n ${namespace} --tail=50`,
+    words("kubectl", "describe", "deployment", name, "-n", namespace),
+    words("kubectl", "logs", `deployment/${name}`, "-n", namespace, "--tail=50"),
   ];
 }

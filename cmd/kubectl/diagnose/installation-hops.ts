@@ -5,6 +5,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { decodeInventory, type Inventory } from "../../../controller/apply/inventory.ts";
 import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
 import { assertKubernetesVersion } from "../../../controller/render/kubernetes-version.ts";
+import { kubectlOn, words } from "../commands.ts";
 import { anchorOf, conflictingAnchor, deploymentsOf, missingDeployments } from "../own-objects.ts";
 import { readSpokeFacts, type SpokeFacts } from "../spoke-facts.ts";
 import { driftOf, type Drift } from "./drift.ts";
@@ -18,7 +19,6 @@ import {
   unseen,
 } from "./hop.ts";
 import type { SpokeSession } from "./spoke-session.ts";
-import type { WalkContext } from "./walk-context.ts";
 
 /** Whether Knative runs on this version of Kubernetes; `least` is KUBERNETES_MIN_VERSION of the controller. */
 export function checkVersion(
@@ -41,7 +41,7 @@ export interface Installed {
 export async function findAnchor(
   component: Component,
   { client }: Pick<SpokeSession, "client">,
-  { signal, kubectl }: Pick<WalkContext, "kubectl"> & { readonly signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<HopResult<Installed>> {
   const facts = await readSpokeFacts(client, null, signal);
   if (component.spec?.clusterProfileRef === undefined) {
@@ -52,21 +52,21 @@ export async function findAnchor(
     return failed("KNF5002", message);
   }
   const fact = anchorOf(component, facts);
-  if (fact === undefined) return withoutAnchor(component, facts, kubectl);
+  if (fact === undefined) return withoutAnchor(component, facts);
   const { namespace, name } = fact;
   const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name };
   const anchor = await client.get(ref, {}, signal);
   const text = `ConfigMap ${namespace}/${name}`;
-  const findings = [...(await terminating(namespace, client, signal)), ...held(anchor, text)];
+  const findings = [
+    ...(await terminating(component, { namespace, client }, signal)),
+    ...held(anchor, text),
+  ];
   return passedWith({ facts, anchor }, text, { findings });
 }
 
-function withoutAnchor(
-  component: Component,
-  facts: SpokeFacts,
-  kubectl: string,
-): HopResult<Installed> {
+function withoutAnchor(component: Component, facts: SpokeFacts): HopResult<Installed> {
   const { deletionTimestamp, name, namespace } = component.metadata;
+  const kubectl = kubectlOn(component.spec?.clusterProfileRef);
   if (deletionTimestamp !== undefined) {
     return passed({ facts, anchor: undefined }, "is gone, as the deletion wants");
   }
@@ -74,12 +74,13 @@ function withoutAnchor(
   if (other !== undefined) {
     const text = `ConfigMap ${other.namespace}/${other.name} belongs to the component with uid ${other.componentUid ?? "(none)"}`;
     return failed("KNF6003", text, {
-      next: [`kubectl --context SPOKE describe configmap ${other.name} -n ${other.namespace}`],
+      next: [`${kubectl} ${words("describe", "configmap", other.name, "-n", other.namespace)}`],
     });
   }
   const wasInstalled = (component.status?.version ?? "") !== "";
   const left = deploymentsOf(component, facts).length;
-  const see = `${kubectl} get ${component.kind.toLowerCase()} ${name} -n ${namespace} -o yaml`;
+  const type = component.kind.toLowerCase();
+  const see = words("kubectl", "get", type, name, "-n", namespace, "-o", "yaml");
   if (wasInstalled) {
     const message = `The hub says that ${component.status?.version ?? ""} is installed, and the spoke has no anchor of it`;
     return failed("KNF6002", message, { evidence: [`${left} Deployments are left`] });
@@ -95,15 +96,16 @@ function held(anchor: KubeObject | undefined, text: string): readonly Finding[] 
 }
 
 async function terminating(
-  namespace: string,
-  client: SpokeSession["client"],
+  component: Component,
+  { namespace, client }: Pick<SpokeSession, "client"> & { readonly namespace: string },
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const ref = { resource: knownResource("v1", "Namespace"), name: namespace };
   const object = await client.get(ref, {}, signal);
   if (object?.metadata.deletionTimestamp === undefined) return [];
   const message = `Namespace ${namespace} is being deleted since ${object.metadata.deletionTimestamp}`;
-  const next = [`kubectl --context SPOKE get namespace ${namespace} -o yaml`];
+  const kubectl = kubectlOn(component.spec?.clusterProfileRef);
+  const next = [`${kubectl} ${words("get", "namespace", namespace, "-o", "yaml")}`];
   return [finding("error", "KNF6011", { message, next })];
 }
 
@@ -178,11 +180,12 @@ export function checkDeployments(
     return passedWith([], none, { findings: [finding("error", "KNF6009", { message: none })] });
   }
   if (message === "") return passed([], `${own.length} available`);
+  const kubectl = kubectlOn(component.spec?.clusterProfileRef);
   const next = [...waiting, ...missing.map(pairOf)]
     .slice(0, 3)
     .map(
       ({ namespace, name }) =>
-        `kubectl --context SPOKE describe deployment ${name} -n ${namespace}`,
+        `${kubectl} ${words("describe", "deployment", name, "-n", namespace)}`,
     );
   const evidence = waiting.flatMap(({ name, message: said }) =>
     said === null ? [] : [`${name}: ${said}`],

@@ -7,6 +7,7 @@ import { pluginEnvironment } from "../../../access/plugin-environment.ts";
 import type { ResolvedAccess } from "../../../access/resolved-access.ts";
 import { scrubbed } from "../../../access/scrubbed.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { words } from "../commands.ts";
 import { fleetFinding } from "./explain-error.ts";
 import { finding, passedWith, type Finding, type HopResult } from "./hop.ts";
 import { readerRefusal, refusalOf } from "./plugin-permit.ts";
@@ -77,7 +78,7 @@ async function explained(
   const general = fleetFinding(error);
   const byHand = handStep(plan);
   if (error.code === "PluginNotFound" && error.message.includes("EACCES")) {
-    return { ...general, code: "KNF3007", next: [`chmod 755 ${plan.command}`] };
+    return { ...general, code: "KNF3007", next: [words("chmod", "755", plan.command)] };
   }
   if (error.code === "PluginOutputInvalid" && error.message.endsWith("has expired already")) {
     const expired = finding("error", "KNF3014", { message: error.sentence });
@@ -113,11 +114,13 @@ function quote(text: string): string {
 function handStep(plan: ExecPlan): string {
   const names = plan.env.map(({ name }) => name).filter((name) => name !== "KUBECONFIG");
   const kubeconfig = plan.env.find(({ name }) => name === "KUBECONFIG")?.value;
+  const isWhole = names.length === 0 && plan.args.every((arg) => scrubbed(arg) === arg);
   return [
+    ...(isWhole ? [] : ["By hand, with what is not shown in place of …:"]),
     ...names.map((name) => `${name}=…`),
     ...(kubeconfig === undefined ? [] : [`KUBECONFIG=${quote(kubeconfig)}`]),
     `KUBERNETES_EXEC_INFO=${quote(withoutLogins(execInfo(plan).trim()))}`,
-    plan.command,
+    words(plan.command),
     ...plan.args.map((arg) => quote(scrubbed(arg))),
     ">/dev/null",
   ].join(" ");

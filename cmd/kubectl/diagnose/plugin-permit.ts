@@ -32,7 +32,7 @@ export async function refusalOf(
   const isListed = allowed.includes(command) || (path !== undefined && allowed.includes(path));
   if (policy === "DenyAll" || (policy === "Allowlist" && !isListed)) {
     const message = `plugin ${JSON.stringify(command)} not allowed: policy set to ${JSON.stringify(policy)}`;
-    const next = ["change credentialPluginPolicy or credentialPluginAllowlist in kuberc"];
+    const next = ["Change credentialPluginPolicy or credentialPluginAllowlist in kuberc."];
     return finding("error", "KNF3008", { message, next });
   }
   const isOnList = policy === "Allowlist" || context.pluginRoots.length > 0;
@@ -40,8 +40,8 @@ export async function refusalOf(
   return finding("warning", "KNF3013", {
     message: `The command came from the cluster and was not run: ${[command, ...args.map(scrubbed)].join(" ")}`,
     next: [
-      `${context.command} diagnose --exec --plugin-root FOLDER, where FOLDER holds the plugin on this machine`,
-      "or name a provider file of this machine with --clusterprofile-provider-file",
+      "Walk again with --exec and --plugin-root FOLDER, where FOLDER holds the plugin on this machine.",
+      "Or name a provider file of this machine with --clusterprofile-provider-file.",
     ],
   });
 }
@@ -61,11 +61,11 @@ export function readerRefusal(
       ? `The reader ${command} came from a file of the hub that no ClusterRoleBinding of the chart vouches for, and was not used`
       : readers.refusal(access);
   if (message === undefined) return undefined;
-  const next = ["name a provider file of this machine with --clusterprofile-provider-file"];
+  const next = ["Name a provider file of this machine with --clusterprofile-provider-file."];
   return finding("warning", "KNF3013", { message, next });
 }
 
-type Permitting = Pick<WalkContext, "environment" | "exec" | "pluginRoots" | "command">;
+type Permitting = Pick<WalkContext, "environment" | "exec" | "pluginRoots">;
 
 async function kubercPolicy(environment: WalkContext["environment"]): Promise<PluginPolicy> {
   const named = environment["KUBERC"] ?? "";

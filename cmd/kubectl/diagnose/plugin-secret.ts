@@ -6,6 +6,7 @@ import { pluginEnvironment } from "../../../access/plugin-environment.ts";
 import { secretNamespace } from "../../../access/secret-namespace.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { words } from "../commands.ts";
 import { stringAt } from "../fields.ts";
 import { finding, type Finding } from "./hop.ts";
 import type { WalkContext } from "./walk-context.ts";
@@ -24,7 +25,7 @@ const secrets = knownResource("v1", "Secret");
  */
 export async function secretFinding(
   plan: ExecPlan,
-  { hub, environment, kubectl }: Pick<WalkContext, "hub" | "environment" | "kubectl">,
+  { hub, environment }: Pick<WalkContext, "hub" | "environment">,
   signal: AbortSignal,
 ): Promise<Finding | undefined> {
   const wanted = await wantedSecret(plan, environment);
@@ -33,7 +34,7 @@ export async function secretFinding(
   const title = `Secret ${namespace}/${name}`;
   try {
     const secret = await hub.get({ resource: secrets, namespace, name }, {}, signal);
-    if (secret === undefined) return await absent(wanted, { hub, kubectl }, signal);
+    if (secret === undefined) return await absent(wanted, hub, signal);
     const data = secret["data"];
     if (isRecord(data) && typeof data[key] === "string" && data[key] !== "") return undefined;
     const keys = Object.keys(isRecord(data) ? data : {});
@@ -49,7 +50,7 @@ export async function secretFinding(
 
 async function absent(
   { namespace, name, key }: Wanted,
-  { hub, kubectl }: Pick<WalkContext, "hub" | "kubectl">,
+  hub: WalkContext["hub"],
   signal: AbortSignal,
 ): Promise<Finding> {
   const message = `Secret ${namespace}/${name} does not exist`;
@@ -57,14 +58,26 @@ async function absent(
   if (others.length === 0) {
     return finding("error", "KNF3015", {
       message,
-      next: [`${kubectl} create secret generic ${name} -n ${namespace} --from-file=${key}=FILE`],
+      next: [
+        `With the credential in a file named ${key}, as docs/access.md says:`,
+        words(
+          "kubectl",
+          "create",
+          "secret",
+          "generic",
+          name,
+          "-n",
+          namespace,
+          `--from-file=${key}`,
+        ),
+      ],
     });
   }
   const places = others.map((other) => `${other}/${name}`).join(", ");
   return finding("error", "KNF3018", {
     message: `${message}, but there is ${places}`,
     next: [
-      `--plugin-namespace ${others[0] ?? ""}, or the same in the environment of the controller`,
+      `Give --plugin-namespace ${others[0] ?? ""} here, and the same namespace to the controller.`,
     ],
   });
 }

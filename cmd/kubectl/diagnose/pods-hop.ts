@@ -4,6 +4,7 @@ import { recordAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { causeOfPods, causeOfRefusal, conditionOf } from "../../../controller/observe/pod-cause.ts";
+import { words } from "../commands.ts";
 import { mapLimited } from "../concurrency.ts";
 import { numberAt, stringAt } from "../fields.ts";
 import { finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
@@ -13,17 +14,25 @@ interface Waiting {
   readonly name: string;
 }
 
+interface Cluster {
+  readonly client: KubeClient;
+  /** How kubectl is called for it; see commands.ts. */
+  readonly kubectl: string;
+}
+
 const looks = 10;
 
 /** Why the pods of Deployments that are not available do not start. */
 export async function checkPods(
   waiting: readonly Waiting[],
-  client: KubeClient,
+  cluster: Cluster,
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   if (waiting.length === 0)
     return passed(true, "those of available Deployments were not looked at");
-  const found = await mapLimited(waiting.slice(0, looks), 4, (one) => causeOf(one, client, signal));
+  const found = await mapLimited(waiting.slice(0, looks), 4, (one) =>
+    causeOf(one, cluster, signal),
+  );
   const causes = found.filter((one) => one !== undefined);
   if (causes.length === 0) return passed(true, "no pod says what it waits for");
   const first = causes[0]?.message ?? "";
@@ -44,7 +53,7 @@ export async function checkPods(
 const unobserved =
   "its cluster's kube-controller-manager has not looked at its latest change: it does not run, or is behind";
 const managerStep =
-  "kubectl --context SPOKE get pods -n kube-system -l component=kube-controller-manager";
+  "On that cluster, as its administrator: kubectl get pods -n kube-system -l component=kube-controller-manager";
 
 /** Whether no controller of the cluster has taken note of what the Deployment is to be. */
 function isUnobserved(deployment: KubeObject): boolean {
@@ -54,7 +63,7 @@ function isUnobserved(deployment: KubeObject): boolean {
 
 async function causeOf(
   { namespace, name }: Waiting,
-  client: KubeClient,
+  { client, kubectl }: Cluster,
   signal: AbortSignal,
 ): Promise<Pick<Finding, "message" | "next"> | undefined> {
   try {
@@ -74,7 +83,7 @@ async function causeOf(
     if (cause === undefined) return undefined;
     return {
       message: `Deployment ${namespace}/${name}: ${cause}`,
-      next: [`kubectl --context SPOKE get pods -n ${namespace} -l ${labelSelector}`],
+      next: [`${kubectl} ${words("get", "pods", "-n", namespace, "-l", labelSelector)}`],
     };
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return undefined;

@@ -4,6 +4,7 @@ import type { ClusterProfileRef } from "../../../api/component.ts";
 import { recordAt } from "../../../api/fields.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { words } from "../commands.ts";
 import { stringAt } from "../fields.ts";
 import { isProfile } from "../profiles.ts";
 import type { ControllerDeployment } from "./find-controller.ts";
@@ -14,11 +15,11 @@ import type { WalkContext } from "./walk-context.ts";
 /** Reads the ClusterProfile of a target. */
 export async function readProfile(
   ref: ClusterProfileRef,
-  { hub, kubectl }: WalkContext,
+  { hub }: WalkContext,
   signal: AbortSignal,
 ): Promise<HopResult<ClusterProfile>> {
   const title = describe({ kind: "ClusterProfile", ...ref });
-  const list = `${kubectl} get clusterprofiles.multicluster.x-k8s.io -A`;
+  const list = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
   try {
     const found = await storedProfile(ref, hub, signal);
     if (found !== undefined && isProfile(found)) {
@@ -48,17 +49,16 @@ async function isServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<b
   }
 }
 
+const profilesType = "clusterprofiles.multicluster.x-k8s.io";
+
 /** What the cluster manager says of the cluster. The walk goes on in any case: the spoke may know better. */
-export function checkHealth(
-  profile: ClusterProfile,
-  { kubectl }: Pick<WalkContext, "kubectl">,
-): HopResult<ClusterProfile> {
+export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> {
   const condition = profile.status?.conditions?.find(({ type }) => type === "ControlPlaneHealthy");
   const { namespace, name } = profile.metadata;
   const title = describe({ kind: "ClusterProfile", namespace, name });
   const next = [
-    `${kubectl} get clusterprofiles.multicluster.x-k8s.io ${name} -n ${namespace} -o yaml`,
-    `ask ${managerOf(profile)} why`,
+    words("kubectl", "get", profilesType, name, "-n", namespace, "-o", "yaml"),
+    `Ask ${managerOf(profile)} why.`,
   ];
   if (condition === undefined) {
     const message = `${title} has no condition ControlPlaneHealthy`;
@@ -88,7 +88,7 @@ function managerOf({ spec }: ClusterProfile): string {
 export async function checkUpstream(
   profile: ClusterProfile,
   operator: ControllerDeployment,
-  { hub, kubectl, signal }: WalkContext & { readonly signal: AbortSignal },
+  { hub, signal }: WalkContext & { readonly signal: AbortSignal },
 ): Promise<HopResult<true>> {
   const { namespace, name } = operator;
   const labels = recordAt(operator.object, "spec", "selector", "matchLabels");
@@ -111,7 +111,7 @@ export async function checkUpstream(
     findings: [
       finding("warning", "KNF1014", {
         message,
-        next: [`${kubectl} rollout restart deployment/${name} -n ${namespace}`],
+        next: [words("kubectl", "rollout", "restart", `deployment/${name}`, "-n", namespace)],
       }),
     ],
   });

@@ -51,7 +51,7 @@ export async function readProviderFile(
     return fileResult({ file: found.file, from: "cluster", ...readers }, found.place);
   }
   const message = "No provider file was named, and no controller on the hub names one";
-  const next = [`${context.command} diagnose ${flag} FILE`, "or set KNFLEET_PROVIDER_FILE"];
+  const next = [`Name a provider file with ${flag}, or set KNFLEET_PROVIDER_FILE.`];
   // That is about this command; what the controller has is told by its conditions.
   return {
     value: undefined,

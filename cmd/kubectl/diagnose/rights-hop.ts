@@ -1,4 +1,5 @@
 import { grantedRules, isAllowed, type Right } from "../can-i/access-review.ts";
+import { words } from "../commands.ts";
 import { mapLimited } from "../concurrency.ts";
 import { finding, passed, passedWith, type HopResult } from "./hop.ts";
 import { spokeRights, type SpokeRight } from "./spoke-rights.ts";
@@ -29,8 +30,8 @@ export async function checkRights(
   const who = user?.username ?? "the identity";
   const message = `Missing is ${texts[0] ?? ""}${texts.length > 1 ? `, and ${texts.length - 1} more` : ""}`;
   const next = [
-    "kubectl --context SPOKE apply -f docs/spoke-role.yaml",
-    `kubectl --context SPOKE create clusterrolebinding knfleet-hub --clusterrole=knfleet-spoke ${subjectOf(who)}`,
+    "On that cluster, as its administrator: kubectl apply -f docs/spoke-role.yaml",
+    `Then bind it there: kubectl create clusterrolebinding knfleet-hub --clusterrole=knfleet-spoke ${words(subjectOf(who))}`,
   ];
   const evidence = [`as ${who}`, ...texts.slice(0, shown)];
   return passedWith(true, message, {

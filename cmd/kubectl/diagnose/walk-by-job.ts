@@ -4,6 +4,7 @@ import { recordAt } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { agreed } from "../agreed.ts";
+import { words } from "../commands.ts";
 import { itemsAt, stringAt } from "../fields.ts";
 import { UsageError } from "../usage-error.ts";
 import { diagnosisOf } from "./diagnose.ts";
@@ -33,7 +34,6 @@ export async function walkByJob(
     {
       yes: input.options.yes === true,
       input: input.flags.input,
-      command: "kubectl knfleet diagnose --from controller --yes",
     },
     input.terminal,
   );
@@ -44,7 +44,7 @@ export async function walkByJob(
     const walks = readShortReport(text, targets);
     if (walks === undefined) {
       throw new UsageError(`The Job ${namespace}/${ref.name} ended without a report`, [
-        `kubectl logs job/${ref.name} -n ${namespace}`,
+        words("kubectl", "logs", `job/${ref.name}`, "-n", namespace),
       ]);
     }
     return walks.map(({ target, hops }) => diagnosisOf(target, "controller", hops));

@@ -26,10 +26,6 @@ export interface WalkContext {
   readonly exec: boolean;
   readonly execTimeoutMs: number;
   readonly onRequest?: RequestObserver;
-  /** `kubectl` with the flags that name the hub. */
-  readonly kubectl: string;
-  /** `kubectl knfleet` with the flags that name the hub. */
-  readonly command: string;
   /** What objects are rendered with that the cluster refuses; absent, or undefined: nobody can ask why. */
   readonly rendering?: () => Promise<Rendering | undefined>;
   /** Called with every credential that is obtained, for who has to keep it out of what he writes. */

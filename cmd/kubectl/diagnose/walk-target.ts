@@ -3,6 +3,7 @@ import type { ResolvedAccess } from "../../../access/resolved-access.ts";
 import { guardOf } from "../../../access/spoke-connection.ts";
 import type { ClusterProfileRef, Component, ComponentKey } from "../../../api/component.ts";
 import type { NamespacedName } from "../../../api/kubernetes.ts";
+import { kubectlOn, words } from "../commands.ts";
 import { checkDeletion, checkTwins, readComponent } from "./component-hops.ts";
 import { checkConditions, type HearRefusal } from "./conditions-hop.ts";
 import type { Target } from "./diagnosis.ts";
@@ -139,7 +140,7 @@ async function walkProfile(
   { walk, hub, context }: Way,
 ): Promise<readonly [Had<ResolvedAccess>, Had<Credential>]> {
   const profile = await walk.take("profile", [ref], ([at], late) => readProfile(at, context, late));
-  await walk.take("health", [profile], ([one]) => Promise.resolve(checkHealth(one, context)));
+  await walk.take("health", [profile], ([one]) => Promise.resolve(checkHealth(one)));
   const controllers: Controllers | undefined = hub.controllers.ok
     ? hub.controllers.value
     : undefined;
@@ -215,7 +216,7 @@ async function walkInstallation(
   const least = (ours && variableOf(ours, name)) ?? context.environment[name];
   await walk.take("version", [session], ([one]) => Promise.resolve(checkVersion(one, least)));
   const installed = await walk.take("anchor", [component, session], ([one, at], signal) =>
-    findAnchor(one, at, { ...context, signal }),
+    findAnchor(one, at, signal),
   );
   const anchor = installed.ok ? installed.value.anchor : undefined;
   if (anchor !== undefined) {
@@ -229,12 +230,13 @@ async function walkInstallation(
   const waiting = await walk.take("deployments", [component, installed], ([one, found]) =>
     Promise.resolve(checkDeployments(one, found)),
   );
-  await walk.take("pods", [waiting, session], ([some, { client }], late) =>
-    checkPods(some, client, late),
+  await walk.take("pods", [waiting, session, component], ([some, { client }, one], late) =>
+    checkPods(some, { client, kubectl: kubectlOn(one.spec?.clusterProfileRef) }, late),
   );
   await walk.take("conditions", [component], ([one], signal) => {
     const { kind, metadata } = one;
-    const compare = `${context.command} diff ${kind.toLowerCase()}/${metadata.name} -n ${metadata.namespace}`;
+    const target = `${kind.toLowerCase()}/${metadata.name}`;
+    const compare = words("kubectl", "knfleet", "diff", target, "-n", metadata.namespace);
     return checkConditions(one, { compare, hear: hearingOf(one, session, { ...context, signal }) });
   });
 }

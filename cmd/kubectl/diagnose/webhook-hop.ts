@@ -2,6 +2,7 @@ import { ApiError } from "../../../access/api-error.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { words } from "../commands.ts";
 import { finding, passed, passedWith, unseen, type Finding, type HopResult } from "./hop.ts";
 
 const group = "operator.knative.dev";
@@ -78,7 +79,7 @@ async function problemOf(
     evidence: [
       `failurePolicy ${ignoresFailure ? "Ignore" : "Fail: changes of components are refused"}`,
     ],
-    next: [`kubectl get ${plural} ${configuration} -o yaml`],
+    next: [words("kubectl", "get", plural, configuration, "-o", "yaml")],
   });
 }
 

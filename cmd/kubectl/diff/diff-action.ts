@@ -1,6 +1,7 @@
 import { describe } from "../../../api/kubernetes.ts";
 import { askedOf, print, selectionOf, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { type Commands, words } from "../commands.ts";
 import { openRendering } from "../compare/open-rendering.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Flags } from "../flags.ts";
@@ -12,6 +13,7 @@ import { unreadNotes } from "../print/notes.ts";
 import { objectLine } from "../print/object-line.ts";
 import { plainText } from "../print/plain-text.ts";
 import { sortedBy } from "../print/sorted.ts";
+import { stepLine } from "../print/step-lines.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { clusterIdOf } from "../read-clusters.ts";
 import type { Terminal } from "../terminal.ts";
@@ -35,14 +37,14 @@ export async function runDiff(
       : await (await import("../bundle/recorded-diff.ts")).recordedDiff(input, signal);
   const list = sortedBy(found.list, flags.sortBy);
   const text = await textOf(found, input, signal);
-  const { command } = askedOf({ kinds: [], names: [] }, { ...flags, bundle: undefined });
+  const { commands } = askedOf({ kinds: [], names: [] }, { ...flags, bundle: undefined });
   await print(
     {
       document: list,
       heading: text ?? "",
       table: (wide) => (text === undefined ? diffTable(list, wide) : emptyTable),
       names: list.items.map(({ cluster, object }) => objectLine(cluster, object)),
-      notes: notesOf(list, command),
+      notes: notesOf(list, commands),
     },
     flags,
     terminal,
@@ -78,7 +80,7 @@ function endsOf({ args, options: { between } }: ActionInput<DiffFlags>): {
   const [left, right, ...others] = between.flatMap((word) => word.split(","));
   if (left === undefined || right === undefined || left === "" || right === "") {
     throw new UsageError("--between needs two clusters", [
-      "kubectl knfleet diff --between eu-1 eu-2",
+      "Write the names of two ClusterProfiles behind it, such as --between eu-1 eu-2.",
     ]);
   }
   return { ends: [left, right], args: [...others, ...args] };
@@ -143,7 +145,7 @@ function diffTable({ items }: DiffList, wide: boolean): Table {
   };
 }
 
-function notesOf({ items, errors, summary }: DiffList, command: string): readonly string[] {
+function notesOf({ items, errors, summary }: DiffList, commands: Commands): readonly string[] {
   const { compared, changed, missing, extra, installations } = summary;
   const [left, right] = summary.sides;
   const counts =
@@ -158,12 +160,14 @@ function notesOf({ items, errors, summary }: DiffList, command: string): readonl
       : `${compared} objects of ${installations} installation${installations === 1 ? "" : "s"}, ${left} against ${right}: ${counts}.`,
     ...refused.slice(0, 10).map((message) => `  refused: ${message}`),
     ...unreadNotes(errors, summary),
-    ...(first === undefined || left !== "live" ? [] : [`next: ${repairStep(first, command)}`]),
+    ...(first === undefined || left !== "live"
+      ? []
+      : ["To see why the controller has not repaired it:", stepLine(walkOf(first, commands))]),
   ];
 }
 
-function repairStep({ installation }: DiffItem, command: string): string {
+function walkOf({ installation }: DiffItem, { knfleet }: Commands): string {
   const type = installation.kind === "KnativeServing" ? "ks" : "ke";
   const { namespace, name } = installation;
-  return `${command} diagnose ${type}/${name} -n ${namespace} tells why the controller has not repaired it`;
+  return `${knfleet} ${words("diagnose", `${type}/${name}`, "-n", namespace)}`;
 }

@@ -10,6 +10,7 @@ import { openClusterAccess } from "../open-cluster-access.ts";
 import { openReading } from "../open-reading.ts";
 import { unreadNotes } from "../print/notes.ts";
 import { sortedBy } from "../print/sorted.ts";
+import { stepLine } from "../print/step-lines.ts";
 import { jsonLine } from "../print/structured.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { askedSelection } from "../selection-file.ts";
@@ -182,7 +183,7 @@ function notesOf(list: EventList, asked: ReturnType<typeof askedOf>): readonly s
       ? []
       : [
           `${hidden.length} × InternalError: a step failed of which no condition speaks.`,
-          `next: ${asked.command} explain InternalError`,
+          stepLine("kubectl knfleet explain InternalError"),
         ]),
     ...unreadNotes(list.errors, list.summary, asked),
   ];

@@ -9,6 +9,12 @@ const retries = {
   poll: "Looked at again at a fixed pace.",
 } as const;
 
+const blanks = " (put names of yours in place of NAME, NAMESPACE and TYPE)";
+
+function hasBlanks(causes: Explanation["causes"]): boolean {
+  return causes.some(({ command }) => /\b(?:NAME|NAMESPACE|TYPE)\b/.test(command));
+}
+
 /** An explanation for people. */
 export function explanationText(one: Explanation): string {
   const {
@@ -33,9 +39,9 @@ export function explanationText(one: Explanation): string {
     ...(code === null ? [] : [`  Number: ${code} ${knfCodes[code].name}`]),
     ...(reasons.length === 0 ? [] : [`  Reasons with this number: ${reasons.join(", ")}`]),
     ...(retry === null ? [] : [`  Retry: ${retries[retry]}`]),
-    ...(causes.length === 0 ? [] : ["  Likely causes:"]),
+    ...(causes.length === 0 ? [] : [`  Likely causes${hasBlanks(causes) ? blanks : ""}:`]),
     ...causes.flatMap(({ cause, command }, at) => [`    ${at + 1}. ${cause}`, `       ${command}`]),
-    ...(next === null ? [] : [`  Next: ${next}`]),
+    ...(next === null ? [] : [`  What to do: ${next}`]),
     ...(upstream === null
       ? []
       : [

@@ -10,7 +10,7 @@ export interface UpstreamNote {
 
 /** What lets a deletion go on that the upstream operator holds since it was restarted. Spec: cli.md D5. */
 export const upstreamWayOut =
-  "with the upstream operator: create another component for the same ClusterProfile, which makes it look at the cluster again";
+  "With the upstream operator: create another component for the same ClusterProfile, which makes it look at the cluster again";
 
 const since = "code of 2026-08";
 

@@ -1,7 +1,9 @@
 import { posix } from "node:path";
 
 import type { Bundle } from "../bundle/bundle.ts";
+import { words } from "../commands.ts";
 import { unreadNotes } from "../print/notes.ts";
+import { stepLine } from "../print/step-lines.ts";
 import { orNone, type Table } from "../print/table.ts";
 
 /** A row for each cluster of a bundle, or for each of its files. */
@@ -41,7 +43,7 @@ export function bundleNotes({ summary, errors }: Bundle): readonly string[] {
       ? ["Nothing was written (--dry-run)."]
       : [
           `Written: ${file}, ${Math.ceil(bytes / 1_024)} KiB, for your eyes only. No credential of this run is in it.`,
-          `next: kubectl knfleet status -A --bundle ${file}`,
+          stepLine(words("kubectl", "knfleet", "status", "-A", "--bundle", file)),
         ]),
   ];
 }

@@ -14,7 +14,7 @@ export function checkFiles(files: readonly ArchiveFile[], secrets: SecretFinder)
   if (leaking.length === 0) return;
   const names = leaking.map(({ path }) => (secrets.isIn(path) ? "[redacted]" : path)).join(", ");
   throw new UsageError(`Nothing was written: a credential of this run is in ${names}`, [
-    "report it as a fault of kubectl knfleet gather; the bundle is of no use to anybody",
+    "Report it as a fault of this program; the bundle is of no use to anybody.",
   ]);
 }
 
@@ -29,7 +29,7 @@ export async function writeBundle(
   const archive = await promisify(gzip)(tarOf(inside, modified));
   const file = await open(path, "wx", 0o600).catch((error: unknown) => {
     throw new UsageError(`The file ${path} cannot be written: ${messageOf(error)}`, [
-      "name another one with -o",
+      "Name another one with -o.",
     ]);
   });
   try {

@@ -74,7 +74,8 @@ function checkLine({ args, flags, options }: ActionInput<KubeconfigFlags>): void
   if (args.length > 0 && all) throw new UsageError("Name clusters, or give --all, not both");
   if (args.length === 0 && !all) {
     throw new UsageError("Name a ClusterProfile, or give --all", [
-      "kubectl knfleet kubeconfig NAMESPACE/NAME",
+      "Write NAMESPACE/NAME of a ClusterProfile. This lists them:",
+      "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
     ]);
   }
   checkOutput(flags.output, options);
@@ -187,7 +188,7 @@ async function write(
 function checkReplace(path: string, { merge = false, yes = false }: KubeconfigFlags): void {
   if (merge || yes) return;
   throw new UsageError(`${path} is there: nothing was written`, [
-    "add to it with --merge, or replace it with --yes",
+    "Add to it with --merge, or replace it with --yes.",
   ]);
 }
 
@@ -201,8 +202,7 @@ async function askFor(
     return count === 0 ? [] : [`${count} ${change}`];
   });
   const question = `Contexts in ${path}: ${counts.join(", ")}.`;
-  const command = "the same command with --yes, or with --dry-run to see the names";
-  await agreed(question, { yes: options.yes === true, input, command }, terminal);
+  await agreed(question, { yes: options.yes === true, input }, terminal);
 }
 
 function changesText(changes: readonly ContextChange[], flags: Flags, terminal: Terminal): string {

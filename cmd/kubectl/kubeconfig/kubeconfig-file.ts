@@ -1,6 +1,7 @@
 import { open, mkdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
+import { words } from "../commands.ts";
 import { UsageError } from "../usage-error.ts";
 
 /** A file that only its owner reads. */
@@ -43,7 +44,7 @@ async function lock(file: string): Promise<AsyncDisposable> {
   const handle = await explained(path, () => open(path, "wx", ownMode)).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !error.message.includes("EEXIST")) throw error;
     throw new UsageError(`${file} is being changed by somebody else: ${path} is there`, [
-      `when nobody is: rm ${path}`,
+      `When nobody is, remove ${path}.`,
     ]);
   });
   await handle.close();
@@ -58,7 +59,7 @@ async function checkPrivate(file: string): Promise<void> {
   if (process.platform === "win32" || (found.mode & 0o077) === 0) return;
   const mode = (found.mode & 0o777).toString(8).padStart(4, "0");
   throw new UsageError(`${file} is open to others (mode ${mode}): nothing was written`, [
-    `chmod 600 ${file}`,
+    words("chmod", "600", file),
   ]);
 }
 

@@ -1,5 +1,6 @@
 import { isMap, isSeq, parseDocument, YAMLSeq, type Document } from "yaml";
 
+import { words } from "../commands.ts";
 import { UsageError } from "../usage-error.ts";
 import { isOurUser } from "./exec-user.ts";
 import type { SpokeEntry } from "./spoke-entries.ts";
@@ -38,7 +39,10 @@ export function mergedKubeconfig(
     if (before.some((one) => one !== undefined) && !isOurUser(before[2]?.["user"])) {
       throw new UsageError(
         `${file} has something else of the name ${entry.name}: nothing was written`,
-        [`kubectl config delete-context ${entry.name}, or choose another file with -o FILE`],
+        [
+          "Choose another file with -o, or delete that context:",
+          words("kubectl", "config", "delete-context", entry.name, "--kubeconfig", file),
+        ],
       );
     }
     for (const list of lists) put(document, all[list], parts[list]);

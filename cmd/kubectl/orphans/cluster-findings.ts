@@ -20,15 +20,8 @@ import { describe, identityOf, keyOf, type KubeObject } from "../../../api/kuber
 import { decodeInventory, mayBeGone } from "../../../controller/apply/inventory.ts";
 import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
 import { targetIdOf } from "../../../controller/duplicate.ts";
-import {
-  argumentsOf,
-  isStuck,
-  kubectlOn,
-  objectOf,
-  shellWord,
-  type Commands,
-  type OrphanItem,
-} from "./orphan.ts";
+import { kubectlOn, shellWord, words } from "../commands.ts";
+import { argumentsOf, isStuck, objectOf, type OrphanItem } from "./orphan.ts";
 import type { Traces } from "./traces.ts";
 
 /** What is known besides the cluster's own word. */
@@ -43,7 +36,6 @@ export interface Known {
   readonly components: readonly Component[];
   /** Undefined when it may not be read: then no anchor is taken for another hub's. */
   readonly hubId: string | undefined;
-  readonly commands: Commands;
   readonly nowMs: number;
 }
 
@@ -86,7 +78,7 @@ function anchorFinding(anchor: KubeObject, traces: Traces, known: Known): readon
   const base = { ...baseOf(anchor, known), component: belonging, objects: countOf(anchor, traces) };
   if (hub !== undefined && known.hubId !== undefined && hub !== known.hubId) {
     const message = `belongs to the hub ${hub.slice(0, 8)}, which is not this one`;
-    const next = [`${knfleetOn(known)} get -o yaml ${argumentsOf(base.object)}`];
+    const next = [`${kubectlOn(known.cluster)} get -o yaml ${argumentsOf(base.object)}`];
     return [{ ...base, finding: "AnotherHub", message, next }];
   }
   const owner = ownerAmong(known, belonging);
@@ -140,8 +132,9 @@ function doubtful(
   return {
     message: `${nameOf(owner)} is for ${place}, which was not read and may be this same cluster`,
     next: [
-      `look at it: ${knfleetOn(known)} get -o yaml ${argumentsOf(object)}`,
-      `do not delete it before you know that ${place} is another cluster: ${known.commands.knfleet} orphans`,
+      "Look at it:",
+      `${kubectlOn(known.cluster)} get -o yaml ${argumentsOf(object)}`,
+      `Do not delete it before you know that ${place} is another cluster.`,
     ],
   };
 }
@@ -205,14 +198,16 @@ function removalSteps(
   { object }: Pick<OrphanItem, "object">,
   known: Known,
 ): readonly string[] {
-  const kubectl = knfleetOn(known);
+  const kubectl = kubectlOn(known.cluster);
   const key = argumentsOf(object);
   return [
-    `look at it: ${kubectl} get -o yaml ${key}`,
-    "to keep what it owns, create its component again on the hub; knfleet takes over an anchor that says the same name and no uid",
+    "Look at it:",
+    `${kubectl} get -o yaml ${key}`,
+    "To keep what it owns, create its component again on the hub; knfleet takes over an anchor that says the same name and no uid.",
     // Spec: anchor-guard.md 2.
-    `to remove it with all that it owns: ${kubectl} annotate ${key} ${guardAnnotations.confirmDeletion}=${shellWord(metadata.uid)}`,
-    `and then: ${kubectl} delete ${key}`,
+    "To remove it with all that it owns:",
+    `${kubectl} annotate ${key} ${words(`${guardAnnotations.confirmDeletion}=${metadata.uid}`)}`,
+    `${kubectl} delete ${key}`,
   ];
 }
 
@@ -230,7 +225,7 @@ function unanchored({ anchors, marked }: Traces, known: Known): readonly OrphanI
     if (first === undefined) return [];
     const kinds = Map.groupBy(objects, ({ kind }) => kind);
     const counts = [...kinds].map(([kind, all]) => `${all.length} ${kind}`).join(", ");
-    const kubectl = knfleetOn(known);
+    const kubectl = kubectlOn(known.cluster);
     const types = [...kinds.keys()].map((kind) => kind.toLowerCase()).join(",");
     const label = `${componentUidLabel}=${shellWord(uid)}`;
     return [
@@ -241,8 +236,10 @@ function unanchored({ anchors, marked }: Traces, known: Known): readonly OrphanI
         objects: objects.length,
         message: `${counts} of component ${uid}, which is not on the hub and has no anchor here`,
         next: [
-          `look at them: ${kubectl} get ${types} -A -l ${label}`,
-          `to remove them: ${kubectl} delete ${types} -A -l ${label}`,
+          "Look at them:",
+          `${kubectl} get ${types} -A -l ${label}`,
+          "To remove them:",
+          `${kubectl} delete ${types} -A -l ${label}`,
         ],
       },
     ];
@@ -267,7 +264,8 @@ function guardedFinding(namespace: KubeObject, known: Known): readonly OrphanIte
       objects: 0,
       message: "still guarded, though the hub has no component that is installed there",
       next: [
-        `let it go: ${knfleetOn(known)} label namespace ${shellWord(name)} ${guardLabels.namespace}-`,
+        "Let it go:",
+        `${kubectlOn(known.cluster)} ${words("label", "namespace", name, `${guardLabels.namespace}-`)}`,
       ],
     },
   ];
@@ -283,8 +281,9 @@ function heldFinding(object: KubeObject, known: Known): OrphanItem {
     objects: 0,
     message: `deleted at ${deletionTimestamp}, held by ${finalizers.join(", ")}`,
     next: [
-      `find out who has to act: ${knfleetOn(known)} get -o yaml ${argumentsOf(base.object)}`,
-      "a finalizer whose controller is gone for good has to be taken out by hand",
+      "Find out who has to act:",
+      `${kubectlOn(known.cluster)} get -o yaml ${argumentsOf(base.object)}`,
+      "Take a finalizer out by hand only when its controller is gone for good.",
     ],
   };
 }
@@ -302,10 +301,6 @@ function countOf(anchor: KubeObject, { marked, denied }: Traces): number {
   }
   const uid = anchor.metadata.annotations?.[anchorAnnotations.componentUid];
   return marked.filter(({ metadata }) => metadata.labels?.[componentUidLabel] === uid).length;
-}
-
-function knfleetOn({ cluster, commands }: Known): string {
-  return kubectlOn(cluster, commands);
 }
 
 function nameOf({ kind, metadata: { namespace, name } }: Component): string {

@@ -1,6 +1,6 @@
 import type { ClusterProfileRef, ComponentKind } from "../../../api/component.ts";
 import type { ObjectKey } from "../../../api/kubernetes.ts";
-import { plainText } from "../print/plain-text.ts";
+import { words } from "../commands.ts";
 import type { Report } from "../report.ts";
 
 /** What can be left over, and what each means; docs/cli.md is held to this list by a test. */
@@ -51,23 +51,6 @@ export interface OrphanSummary {
 
 export type OrphanList = Report<"OrphanList", OrphanSummary, OrphanItem>;
 
-/** How commands are written that a person pastes. */
-export interface Commands {
-  /** `kubectl` with the flags that name the hub. */
-  readonly kubectl: string;
-  /** `kubectl knfleet` with the flags that name the hub. */
-  readonly knfleet: string;
-}
-
-/** kubectl on a cluster, to be pasted. */
-export function kubectlOn(
-  cluster: ClusterProfileRef | null,
-  { kubectl, knfleet }: Commands,
-): string {
-  if (cluster === null) return kubectl;
-  return `${knfleet} connect ${cluster.namespace}/${cluster.name} -- kubectl`;
-}
-
 /** A key as the document has it. */
 export function objectOf({
   apiVersion,
@@ -80,13 +63,7 @@ export function objectOf({
 
 /** An object as kubectl's arguments name it. */
 export function argumentsOf({ kind, namespace, name }: OrphanItem["object"]): string {
-  return `${shellWord(kind.toLowerCase())} ${shellWord(name)}${namespace === null ? "" : ` -n ${shellWord(namespace)}`}`;
-}
-
-/** A word that a cluster chose, so that a shell takes it for one word and nothing else. */
-export function shellWord(text: string): string {
-  const plain = plainText(text);
-  return /^[\w.:-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", String.raw`'\''`)}'`;
+  return words(kind.toLowerCase(), name, ...(namespace === null ? [] : ["-n", namespace]));
 }
 
 const patienceMs = 60_000;

@@ -1,5 +1,6 @@
-import { askedOf, print, type ActionInput } from "../action.ts";
+import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { commandsOf, withHubSteps } from "../commands.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openReading } from "../open-reading.ts";
@@ -8,6 +9,7 @@ import { unreadNotes } from "../print/notes.ts";
 import { objectLine } from "../print/object-line.ts";
 import { plainText } from "../print/plain-text.ts";
 import { sortedBy } from "../print/sorted.ts";
+import { numberedSteps } from "../print/step-lines.ts";
 import { orNone, type Table } from "../print/table.ts";
 import { UsageError } from "../usage-error.ts";
 import type { OrphanList } from "./orphan.ts";
@@ -29,10 +31,10 @@ export async function runOrphans(
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const { limits, end } = openReading(flags, terminal);
   // What is to be done is to be done on the clusters, also when a bundle has told of it.
-  const { command: knfleet } = askedOf({ kinds: [], names: [] }, { ...flags, bundle: undefined });
-  const commands = { knfleet, kubectl: knfleet.replace("kubectl knfleet", "kubectl") };
-  const deps = { access, limits, flags, commands, live, now, cliVersion: clientVersion };
-  const list = sortedBy(await orphans(deps, signal).finally(end), flags.sortBy);
+  const commands = commandsOf({ ...flags, bundle: undefined });
+  const deps = { access, limits, flags, live, now, cliVersion: clientVersion };
+  const found = await orphans(deps, signal).finally(end);
+  const list = sortedBy(withHubSteps(found, commands), flags.sortBy);
   await print(
     {
       document: list,
@@ -84,7 +86,7 @@ function notesOf({ items, errors, summary }: OrphanList): readonly string[] {
     .slice(0, shownSteps)
     .flatMap(({ finding, object, next }) => [
       `${finding} ${object.kind} ${plainText(object.name)}:`,
-      ...next.map((step, at) => `  ${at + 1}. ${plainText(step)}`),
+      ...numberedSteps(next),
     ]);
   const rest = items.length - shownSteps;
   return [

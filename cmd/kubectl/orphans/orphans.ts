@@ -11,7 +11,7 @@ import { type ReportError, reportOf, stampAt } from "../report.ts";
 import { standIn } from "../stand-in.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";
-import type { Commands, OrphanItem, OrphanList } from "./orphan.ts";
+import type { OrphanItem, OrphanList } from "./orphan.ts";
 import { sameClusters } from "./same-clusters.ts";
 import { readTraces, type Traces } from "./traces.ts";
 
@@ -19,7 +19,6 @@ export interface OrphansDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly flags: Pick<Flags, "cluster" | "on">;
-  readonly commands: Commands;
   /** False: only what the hub knows. */
   readonly live: boolean;
   readonly now: () => Date;
@@ -31,7 +30,7 @@ export interface OrphansDeps {
  * cluster that cannot be read is in `errors`. Changes nothing.
  */
 export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<OrphanList> {
-  const { access, limits, flags, commands, live, now, cliVersion } = deps;
+  const { access, limits, flags, live, now, cliVersion } = deps;
   const kinds = ["KnativeServing", "KnativeEventing"] as const;
   const everywhere = { kinds, names: [], namespace: undefined };
   const components = await listInstallations(access, everywhere, signal);
@@ -48,11 +47,11 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   const found = sameClusters(seen).flatMap(([names, traces]) => {
     const targets = new Set(components.map(targetIdOf));
     const [first = ""] = [...names.intersection(targets), ...names];
-    const known = { cluster: clusterOf(first), names, read, components, hubId, commands, nowMs };
+    const known = { cluster: clusterOf(first), names, read, components, hubId, nowMs };
     return clusterFindings(traces, known);
   });
   const isWhole = flags.cluster === undefined && flags.on === undefined;
-  const ofHub = isWhole ? hubFindings(components, commands, nowMs) : [];
+  const ofHub = isWhole ? hubFindings(components, nowMs) : [];
   const items = [...ofHub, ...found].toSorted(byPlace);
   const unread = unreadErrors(readings);
   const denied = [...readings].flatMap(([id, reading]) =>

@@ -34,7 +34,7 @@ export async function runPlan(
   const { filename = [] } = options;
   if (filename.length === 0) {
     throw new UsageError("There is nothing to plan: name a file with -f, or - for standard input", [
-      "kubectl knfleet plan -f serving.yaml",
+      "Write -f FILE, such as -f serving.yaml.",
     ]);
   }
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);

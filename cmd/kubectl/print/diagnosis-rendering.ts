@@ -1,4 +1,5 @@
 import type { Rendering } from "../action.ts";
+import { commandsOf } from "../commands.ts";
 import type { DiagnosisReport } from "../diagnose/diagnosis.ts";
 import type { Flags } from "../flags.ts";
 import type { Terminal } from "../terminal.ts";
@@ -6,8 +7,6 @@ import { painter, wantsColour } from "./colour.ts";
 import { diagnosisNotes, diagnosisTable, diagnosisText } from "./diagnosis-text.ts";
 
 interface Looking {
-  /** `kubectl knfleet` with the flags that name the hub. */
-  readonly command: string;
   readonly flags: Flags;
   readonly terminal: Pick<Terminal, "env" | "stdout">;
 }
@@ -15,7 +14,7 @@ interface Looking {
 /** How walks look: one as a list of its steps, several as a table. */
 export function diagnosisRendering(
   report: DiagnosisReport,
-  { command, flags, terminal: { env, stdout } }: Looking,
+  { flags, terminal: { env, stdout } }: Looking,
 ): Rendering {
   const { items } = report;
   const [first, ...others] = items;
@@ -26,7 +25,7 @@ export function diagnosisRendering(
     ...(only === undefined ? {} : { heading: diagnosisText(only, paint, flags.output === "wide") }),
     table: () => (only === undefined ? diagnosisTable(report) : { headers: [], rows: [] }),
     names: items.map(({ target }) => nameOf(target)),
-    notes: diagnosisNotes(report, command),
+    notes: diagnosisNotes(report, commandsOf(flags)),
   };
 }
 

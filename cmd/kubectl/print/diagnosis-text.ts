@@ -1,6 +1,8 @@
+import { type Commands, words as shellWords } from "../commands.ts";
 import type { Diagnosis, DiagnosisReport } from "../diagnose/diagnosis.ts";
 import type { Hop, HopState } from "../diagnose/hop.ts";
 import { plainText } from "./plain-text.ts";
+import { numberedSteps, stepLine } from "./step-lines.ts";
 import type { Table, Tone } from "./table.ts";
 
 type Paint = (text: string, tone: Tone) => string;
@@ -70,7 +72,7 @@ function rootCauseLines({ rootCause, finished }: Diagnosis, paint: Paint): reado
     `${paint("root cause", tone)}: ${code} ${name}: ${plainText(message)}`,
     ...(because === null ? [] : [`  held by: ${because}`]),
     ...evidence.map((line) => `  evidence: ${plainText(line)}`),
-    ...next.map((step, at) => `  ${at + 1}. ${plainText(step)}`),
+    ...numberedSteps(next),
     `  more: kubectl knfleet explain ${code}`,
   ];
 }
@@ -98,24 +100,27 @@ const words = {
 } as const;
 
 /** The lines below many walks: counts, causes, and how to see one of them whole. */
-export function diagnosisNotes(report: DiagnosisReport, command: string): readonly string[] {
+export function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly string[] {
   const { summary, items, errors } = report;
   const missing = errors.map(({ message }) => `error: ${plainText(message)}`);
   if (items.length === 0) {
     return missing.length > 0
       ? missing
-      : ["Nothing to diagnose was found.", `next: ${command} diagnose -A`];
+      : ["Nothing to diagnose was found.", stepLine(`${commands.knfleet} diagnose -A`)];
   }
   if (items.length === 1) return missing;
   const causes = summary.causes.map(({ code, name, count }) => `${count} × ${code} ${name}`);
   const worst = items.find(({ severity }) => severity !== "ok")?.target;
-  const type = worst?.kind.toLowerCase();
   return [
     ...missing,
     `${summary.total} walked: ${summary.healthy} well, ${summary.warnings} with warnings, ${summary.errors} failed.`,
     ...(causes.length === 0 ? [] : [`causes: ${causes.join(", ")}`]),
     ...(worst === undefined
       ? []
-      : [`next: ${command} diagnose ${type}/${worst.name} -n ${worst.namespace}`]),
+      : [stepLine(`${commands.knfleet} diagnose ${argumentsOf(worst)}`)]),
   ];
+}
+
+function argumentsOf({ kind, namespace, name }: Diagnosis["target"]): string {
+  return shellWords(`${kind.toLowerCase()}/${name}`, "-n", namespace);
 }

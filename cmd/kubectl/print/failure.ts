@@ -1,4 +1,5 @@
 import { plainText } from "./plain-text.ts";
+import { stepLine } from "./step-lines.ts";
 
 /** A failure as the user sees it. */
 export interface Failure {
@@ -10,12 +11,12 @@ export interface Failure {
   readonly next: readonly string[];
 }
 
-/** `error:`, `cause:` and `next:` lines, without anything that a terminal would act on. */
+/** `error:`, `cause:`, `next:` and `hint:` lines, without anything that a terminal would act on. */
 export function renderFailure({ error, causes, next }: Failure): string {
   return [
     `error: ${plainText(error)}`,
     ...causes.map((cause) => `cause: ${plainText(cause)}`),
-    ...next.map((step) => `next: ${plainText(step)}`),
+    ...next.map((step) => stepLine(step)),
   ]
     .map((line) => `${line}\n`)
     .join("");

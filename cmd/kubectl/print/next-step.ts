@@ -1,16 +1,15 @@
 import { reasons } from "../../../api/reasons.ts";
+import { words } from "../commands.ts";
 import type { StatusItem } from "../status-item.ts";
 
 const shortNames = { KnativeServing: "ks", KnativeEventing: "ke" } as const;
 
-/** One sentence or command that helps most with an unhealthy installation. `command` is `kubectl knfleet` with hub flags. */
-export function nextStep(item: StatusItem, command: string): string {
-  return (
-    (item.hub.state === "Ready" ? liveStep(item, command) : undefined) ?? hubStep(item, command)
-  );
+/** One sentence or command that helps most with an unhealthy installation; a command is without the flags that name the hub. */
+export function nextStep(item: StatusItem): string {
+  return (item.hub.state === "Ready" ? liveStep(item) : undefined) ?? hubStep(item);
 }
 
-function liveStep(item: StatusItem, command: string): string | undefined {
+function liveStep(item: StatusItem): string | undefined {
   const { reason, state } = item.live;
   if (state === "Unreachable") return reasons.RemoteClientCreationFailed.next;
   if (state === "Denied" && reason === "Forbidden") {
@@ -18,22 +17,23 @@ function liveStep(item: StatusItem, command: string): string | undefined {
   }
   if (state === "Denied") return "Renew the credential that the profile's provider hands out.";
   if (state === "NoAccess") return nextOfReason(reason) ?? reasons.AccessProviderFailed.next;
-  if (state === "NotAvailable") return deploymentsOf(item, command);
+  if (state === "NotAvailable") return deploymentsOf(item);
   return nextOfReason(reason);
 }
 
-function hubStep(item: StatusItem, command: string): string {
+function hubStep(item: StatusItem): string {
   const { kind, namespace, name, hub, live } = item;
   const known = nextOfReason(hub.reason);
   if (known !== undefined) return known;
   // `NotReady` is what upstream calls the reason of DeploymentsAvailable.
-  if (hub.reason === "NotReady" || live.state === "NotAvailable")
-    return deploymentsOf(item, command);
-  return `kubectl describe ${kind.toLowerCase()}.operator.knative.dev ${name} -n ${namespace}`;
+  if (hub.reason === "NotReady" || live.state === "NotAvailable") return deploymentsOf(item);
+  const type = `${kind.toLowerCase()}.operator.knative.dev`;
+  return words("kubectl", "describe", type, name, "-n", namespace);
 }
 
-function deploymentsOf({ kind, namespace, name }: StatusItem, command: string): string {
-  return `${command} deployments ${shortNames[kind]}/${name} -n ${namespace}`;
+function deploymentsOf({ kind, namespace, name }: StatusItem): string {
+  const target = `${shortNames[kind]}/${name}`;
+  return words("kubectl", "knfleet", "deployments", target, "-n", namespace);
 }
 
 const reasonOfCode: Readonly<Record<string, keyof typeof reasons>> = {

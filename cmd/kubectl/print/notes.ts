@@ -1,3 +1,4 @@
+import { type Commands, withHub, words } from "../commands.ts";
 import type { DeploymentList } from "../deployments.ts";
 import { codedError, type ReportError } from "../report.ts";
 import type { StatusItem } from "../status-item.ts";
@@ -6,11 +7,11 @@ import { isOfCause, type FleetStatus } from "../status.ts";
 import { codedReason } from "./coded-reason.ts";
 import { nextStep } from "./next-step.ts";
 import { plainText } from "./plain-text.ts";
+import { stepLine } from "./step-lines.ts";
 
 /** What the user asked for, to write commands that work when pasted. */
 export interface Asked {
-  /** `kubectl knfleet` with the flags that name the hub. */
-  readonly command: string;
+  readonly commands: Commands;
   /** Whether a bundle was asked instead of the fleet. */
   readonly recorded?: boolean;
   /** Absent: all namespaces. */
@@ -56,13 +57,13 @@ export function goneNotes(before: Before | undefined): readonly string[] {
 const shownCauses = 5;
 
 /** Equal causes in one line each, the most frequent first, with one step that helps against all of them. */
-function causeLines({ items, summary }: FleetStatus, { command }: Asked): readonly string[] {
+function causeLines({ items, summary }: FleetStatus, { commands }: Asked): readonly string[] {
   const lines = summary.causes.slice(0, shownCauses).flatMap((cause) => {
     const example = items.find((item) => isOfCause(item, cause));
     if (example === undefined) return [];
     const { provider, count } = cause;
     const by = provider === null ? "" : `, provider ${provider}`;
-    return [`  ${count} × ${codedReason(cause)}${by}: ${nextStep(example, command)}`];
+    return [`  ${count} × ${codedReason(cause)}${by}: ${withHub(nextStep(example), commands)}`];
   });
   const rest = summary.causes.length - lines.length;
   return ["causes:", ...lines, ...(rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [])];
@@ -88,7 +89,8 @@ function walkStep(errors: readonly ReportError[], asked: Asked | undefined): rea
   const cluster = errors.find(
     (error) => error.cluster !== null && !isMissing(error) && !unwalkable.includes(error.reason),
   )?.cluster;
-  return cluster === undefined ? [] : [`next: ${asked.command} diagnose ${cluster}`];
+  if (cluster === undefined || cluster === null) return [];
+  return [stepLine(`${asked.commands.knfleet} ${words("diagnose", cluster)}`)];
 }
 
 /** The lines about what could not be read or found, and why; `asked` lets them name the command that finds out more. */
@@ -110,14 +112,15 @@ export function unreadNotes(
     ...errorLines(missing),
     ...(isHeaded ? [heading] : []),
     ...errorLines(others),
-    ...(noFile ? [`next: ${providerFileHint}`] : []),
+    ...(noFile ? [stepLine(providerFileHint)] : []),
     ...walkStep(errors, asked),
   ];
 }
 
 /** What to do where nothing says how clusters are reached. */
 export const providerFileHint =
-  "name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE";
+  "Name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE.";
+const liveHint = `To see what the clusters say, n${providerFileHint.slice(1)}`;
 
 function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[] {
   const worst = items.find(({ severity }) => severity === "error");
@@ -129,24 +132,23 @@ function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[
   return [
     ...(worst === undefined ? [] : stepsOf(worst, asked)),
     ...notSeen.flatMap((message) => (message === null ? [] : [plainText(message)])),
-    ...(noFile ? [`next: to see what the clusters say, ${providerFileHint}`] : []),
+    ...(noFile ? [stepLine(liveHint)] : []),
   ];
 }
 
 /** What helps most against the worst finding, and what tells more about it. */
-function stepsOf(worst: StatusItem, { command }: Asked): readonly string[] {
+function stepsOf(worst: StatusItem, { commands }: Asked): readonly string[] {
   const { kind, namespace, name } = worst;
   const type = kind === "KnativeServing" ? "ks" : "ke";
-  return [nextStep(worst, command), `${command} diagnose ${type}/${name} -n ${namespace}`].map(
-    (step) => `next: ${step}`,
-  );
+  const walk = `kubectl knfleet ${words("diagnose", `${type}/${name}`, "-n", namespace)}`;
+  return [nextStep(worst), walk].map((step) => stepLine(withHub(step, commands)));
 }
 
-function emptyNotes({ command, namespace, narrowed }: Asked): readonly string[] {
+function emptyNotes({ commands, namespace, narrowed }: Asked): readonly string[] {
   const where = namespace === undefined ? "in any namespace" : `in ${namespace} namespace`;
   return [
     `No ${narrowed ? "matching " : ""}Knative installations found ${where}.`,
-    ...(namespace === undefined ? [] : [`next: ${command} status -A`]),
+    ...(namespace === undefined ? [] : [stepLine(`${commands.knfleet} status -A`)]),
   ];
 }
 

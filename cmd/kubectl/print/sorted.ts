@@ -14,7 +14,7 @@ export function sortedBy<Document extends { readonly items: readonly unknown[] }
     first === undefined || items.some((item) => valuesAt(item, [first])[0] !== undefined);
   if (items.length === 0 || isKnown) return orderedBy(document, path);
   throw new UsageError(`--sort-by ${path}: no item has such a field`, [
-    "the fields are those of -o json",
+    "The fields are those of -o json.",
   ]);
 }
 

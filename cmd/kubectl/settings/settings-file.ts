@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 
 import { isRecord } from "../../../api/fields.ts";
+import { words } from "../commands.ts";
 import type { RawFlags } from "../flags.ts";
 import { UsageError } from "../usage-error.ts";
 import { settings, type Setting } from "./known-settings.ts";
@@ -25,7 +26,7 @@ export async function settingsFile(
     const setting = Object.hasOwn(settings, name) ? settings[name] : undefined;
     if (setting === undefined) {
       throw refused(path, `knows no ${JSON.stringify(name)}`, [
-        `settings are ${Object.keys(settings).join(", ")}`,
+        `Settings are ${Object.keys(settings).join(", ")}`,
       ]);
     }
     return [setting.flag, valueOf(value, { name, is: setting.is, path, env })];
@@ -38,7 +39,7 @@ async function textOf(path: string): Promise<string | undefined> {
     const { mode, size } = await stat(path);
     if (size > largest) throw refused(path, "is larger than 64 KiB");
     if (process.platform !== "win32" && (mode & othersMayWrite) !== 0) {
-      throw refused(path, "can be written by everybody", [`chmod o-w ${path}`]);
+      throw refused(path, "can be written by everybody", [words("chmod", "o-w", path)]);
     }
     return await readFile(path, "utf8");
   } catch (error) {

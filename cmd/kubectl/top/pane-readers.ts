@@ -2,6 +2,7 @@ import type { ActionInput } from "../action.ts";
 import { timesOf } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
+import { type Commands, isCommand, withHub } from "../commands.ts";
 import { failureOf } from "../failure.ts";
 import type { Flags } from "../flags.ts";
 import { renderFailure } from "../print/failure.ts";
@@ -22,8 +23,7 @@ interface PaneOptions {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly live: boolean;
-  /** `kubectl knfleet` with the flags that name the hub. */
-  readonly command: string;
+  readonly commands: Commands;
 }
 
 /** Reads pages as the commands of the same names print them, each within `--timeout`. */
@@ -42,7 +42,7 @@ export function paneReader(options: PaneOptions): ReadPane {
 
 async function detailOf(
   { kind, namespace, name }: StatusItem,
-  { flags, terminal, access, limits, live, command }: PaneOptions,
+  { flags, terminal, access, limits, live, commands }: PaneOptions,
   signal: AbortSignal,
 ): Promise<string> {
   const selection = { namespace, kinds: [kind], names: [{ kind, name }] };
@@ -61,13 +61,17 @@ async function detailOf(
     ["Age", ages(createdAt)],
     ["Hub", sentence(hub)],
     ["Live", sentence(said)],
-    ...(item.severity === "ok" ? [] : [["Next", nextStep(item, command)] as const]),
+    ...(item.severity === "ok" ? [] : [stepFact(nextStep(item), commands)]),
   ];
   const head = facts.map(([label, text]) => `${`${label}:`.padEnd(12)}${text}\n`).join("");
   return (
     head +
     (item.detail === null ? "" : statusDetailText(item, item.detail, { ages, paint: unpainted }))
   );
+}
+
+function stepFact(step: string, commands: Commands): readonly [string, string] {
+  return [isCommand(step) ? "Next" : "Hint", withHub(step, commands)];
 }
 
 function unpainted(text: string): string {

@@ -115,14 +115,14 @@ function modelOf(
   { flags, options, terminal }: Input,
   { access, selection, feed }: Opened,
 ): TopModel {
-  const { command } = askedOf(selection, flags);
+  const { commands } = askedOf(selection, flags);
   const { env, now } = terminal;
   const limits = limitsOf(flags, undefined);
   const live = options.live ?? true;
   return new TopModel({
     feed,
     now,
-    command,
+    commands,
     scope: scopeOf(selection),
     recordedAt: flags.recorded?.recordedAt,
     absoluteTime: flags.absoluteTime,
@@ -133,7 +133,7 @@ function modelOf(
       access,
       limits,
       live,
-      command,
+      commands,
     }),
   });
 }

@@ -1,8 +1,10 @@
 import { humanDuration, timeText } from "../age.ts";
+import { type Commands, withHub } from "../commands.ts";
 import { nextStep } from "../print/next-step.ts";
 import { providerFileHint, statusNotes } from "../print/notes.ts";
 import { plainText } from "../print/plain-text.ts";
 import { statusTable } from "../print/status-table.ts";
+import { stepLine } from "../print/step-lines.ts";
 import type { Table } from "../print/table.ts";
 import type { StatusItem } from "../status-item.ts";
 import { fitColumns } from "./fit-columns.ts";
@@ -32,7 +34,7 @@ export interface Shown {
   /** What was asked for, and where. */
   readonly scope: string;
   /** `kubectl knfleet` with the flags that name the hub. */
-  readonly command: string;
+  readonly commands: Commands;
   /** The fleet is one that was recorded. */
   readonly recordedAt: Date | undefined;
   readonly now: Date;
@@ -171,12 +173,12 @@ function nothing({ view, fleet }: Shown): string {
 }
 
 function headLines(shown: Shown, { columns }: Size, count: number): readonly Line[] {
-  const { fleet, scope, command } = shown;
+  const { fleet, scope, commands } = shown;
   const left = plainText(`knfleet top: ${scope}`);
   const right = ageText(shown);
   const space = columns - widthOf(left) - widthOf(right);
   const title = space > 1 ? padText(left, columns - widthOf(right)) : `${left}  `;
-  const asked = { command, narrowed: false };
+  const asked = { commands, narrowed: false };
   const notes = statusNotes(fleet.report, asked);
   const counts = notes.find((note) => /^\d+ installations?:/.test(note)) ?? "";
   const missing = fleet.report.errors.filter(({ reason }) => reason === "NotFound");
@@ -232,7 +234,7 @@ function selectedLines(
   const where = cluster === null ? "the hub itself" : `${cluster.namespace}/${cluster.name}`;
   const title = `${kind} ${namespace}/${name} on ${where}${version === null ? "" : `, ${version}`}`;
   const said = [reason, message].filter((text) => text !== null).join(": ");
-  const step = stepOf(item, shown.command);
+  const step = stepOf(item, shown.commands);
   const why = wrapText(plainText(said), columns).slice(0, height - 3);
   // The rest of a long message is on the page of the installation.
   const lines: readonly Line[] = [
@@ -245,9 +247,9 @@ function selectedLines(
   return filled([rule, ...(height < 4 ? lines.slice(1) : lines)].slice(0, height), height);
 }
 
-function stepOf(item: StatusItem, command: string): string {
-  if (item.severity !== "ok") return `next: ${nextStep(item, command)}`;
-  return item.live.reason === "NoProviderFile" ? `next: ${providerFileHint}` : "";
+function stepOf(item: StatusItem, commands: Commands): string {
+  if (item.severity !== "ok") return stepLine(withHub(nextStep(item), commands));
+  return item.live.reason === "NoProviderFile" ? stepLine(providerFileHint) : "";
 }
 
 function toned(severity: StatusItem["severity"]): Pick<Line[number], "tone"> {

@@ -27,7 +27,7 @@ import {
 export type ReadPane = (page: PaneName, item: StatusItem, signal: AbortSignal) => Promise<string>;
 
 /** What does not change while the screen is open. */
-type Setting = Pick<Shown, "scope" | "command" | "recordedAt" | "absoluteTime" | "ascii">;
+type Setting = Pick<Shown, "scope" | "commands" | "recordedAt" | "absoluteTime" | "ascii">;
 
 interface ModelOptions extends Setting {
   readonly feed: FleetFeed;
@@ -105,13 +105,13 @@ export class TopModel implements Disposable {
   }
 
   #open(page: PaneName, item: StatusItem): void {
-    const { readPane, command } = this.#options;
+    const { readPane, commands } = this.#options;
     this.#paneRead.abort();
     const read = new AbortController();
     this.#paneRead = read;
     this.#paneOf = JSON.stringify(item);
     const verb = page === "detail" ? "status" : page;
-    const title = [command, verb, ...argsOf(item)].join(" ");
+    const title = [commands.knfleet, verb, ...argsOf(item)].join(" ");
     const text = this.#pane?.title === title ? this.#pane.text : "Reading …";
     this.#pane = { title, text, isReading: true };
     const show = (found: string): void => {

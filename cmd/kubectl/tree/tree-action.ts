@@ -2,6 +2,7 @@ import { loadProviderFile } from "../../../access/provider-file.ts";
 import { askedOf, print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
+import { type Commands, words } from "../commands.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import type { FilenameFlag } from "../filename-option.ts";
 import type { Flags } from "../flags.ts";
@@ -10,6 +11,7 @@ import { openReading } from "../open-reading.ts";
 import { inAscii, wantsAscii } from "../print/characters.ts";
 import { painter, wantsColour } from "../print/colour.ts";
 import { unreadNotes } from "../print/notes.ts";
+import { stepLine } from "../print/step-lines.ts";
 import { askedSelection } from "../selection-file.ts";
 import { namespaceOfHub, rulesOfHub, type SpokeNamespaceFlag } from "../spoke-namespace.ts";
 import type { Terminal } from "../terminal.ts";
@@ -42,8 +44,8 @@ export async function runTree(
     signal,
   ).finally(end);
   const items = options.all === true ? report.items : report.items.map(collapsed);
-  const { command } = askedOf(selection, flags);
-  const notes = notesOf(report, command);
+  const { commands } = askedOf(selection, flags);
+  const notes = notesOf(report, commands);
   if (flags.output === "dot" || flags.output === "mermaid") {
     terminal.stdout.write(flags.output === "dot" ? dotOf(items) : mermaidOf(items));
     if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
@@ -96,12 +98,12 @@ function textOf(items: readonly TreeNode[], flags: Flags, { stdout, env }: Termi
   return wantsAscii(env) ? inAscii(text) : text;
 }
 
-function notesOf({ items, errors, summary }: TreeReport, command: string): readonly string[] {
+function notesOf({ items, errors, summary }: TreeReport, commands: Commands): readonly string[] {
   const [worst] = items.filter((item) => hasFailed(item));
   return [
     ...(items.length + errors.length === 0 ? ["No Knative installations found."] : []),
     ...unreadNotes(errors, { unread: summary.unread, clusters: summary.clusters }),
-    ...(worst === undefined ? [] : [`next: ${command} diagnose ${argumentOf(worst)}`]),
+    ...(worst === undefined ? [] : [stepLine(`${commands.knfleet} diagnose ${argumentOf(worst)}`)]),
   ];
 }
 
@@ -110,5 +112,5 @@ function hasFailed({ state, children }: TreeNode): boolean {
 }
 
 function argumentOf({ kind, namespace, name }: TreeNode): string {
-  return `${kind === "KnativeServing" ? "ks" : "ke"}/${name} -n ${namespace ?? ""}`;
+  return words(`${kind === "KnativeServing" ? "ks" : "ke"}/${name}`, "-n", namespace ?? "");
 }

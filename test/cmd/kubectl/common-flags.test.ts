@@ -66,11 +66,11 @@ describe("what cannot be understood", () => {
     { args: ["logs", "--tail", "x"], next: "kubectl knfleet logs --help" },
     { args: ["--no-such"], next: "kubectl knfleet --help" },
     { args: ["--version"], next: "kubectl knfleet version --client" },
-    { args: ["statsu"], next: "Did you mean status?" },
-  ])("$args leads to $next", async ({ args, next }) => {
+    { args: ["statsu"], next: "Did you mean status?", label: "hint" },
+  ])("$args leads to $next", async ({ args, next, label = "next" }) => {
     const { exitCode, stderr } = await runText(args, { env: {} });
     expect(stderr).toMatch(/^error: /);
-    expect(stderr).toContain(`\nnext: ${next}\n`);
+    expect(stderr).toContain(`\n${label}: ${next}\n`);
     expect(exitCode).toBe(2);
   });
 });

@@ -34,8 +34,8 @@ describe("the command line", () => {
   );
 
   test.each([
-    { args: ["statsu"], says: /^error: Unknown command 'statsu'\nnext: Did you mean status\?\n$/ },
-    { args: ["status", "--no-liv"], says: /next: Did you mean --no-live\?/ },
+    { args: ["statsu"], says: /^error: Unknown command 'statsu'\nhint: Did you mean status\?\n$/ },
+    { args: ["status", "--no-liv"], says: /hint: Did you mean --no-live\?/ },
     { args: ["status", "-o", "xml"], says: /--output: want table, wide, json, yaml/ },
     { args: ["status", "--fail-on", "x"], says: /--fail-on/ },
     { args: ["status", "pods/a"], says: /There is no type "pods"/ },
@@ -48,7 +48,7 @@ describe("the command line", () => {
     { args: ["status", "--sort-by", "[x"], says: /Invalid JSONPath/ },
     { args: ["version", "extra"], says: /^error: / },
     { args: ["status", "--kubeconfig", "/nowhere"], says: /\/nowhere/ },
-    { args: ["status", "--context", "none"], says: /^error: .*\nnext: / },
+    { args: ["status", "--context", "none"], says: /^error: .*\nhint: / },
     {
       args: ["status", "--clusterprofile-provider-file", "/nowhere"],
       says: /provider file \/nowhere cannot be read/,

@@ -93,10 +93,9 @@ async function printed(
     stderr: { write: (text: string) => (stderr += text) },
     now: () => now,
   };
-  const flags = readFlags(raw, {});
+  const flags = readFlags({ ...raw, context: "hub" }, {});
   const report = diagnosisReport(items, stamp);
-  const command = "kubectl knfleet --context hub";
-  await print(diagnosisRendering(report, { command, flags, terminal }), flags, terminal);
+  await print(diagnosisRendering(report, { flags, terminal }), flags, terminal);
   return stderr === "" ? stdout : `${stdout}--- stderr\n${stderr}`;
 }
 

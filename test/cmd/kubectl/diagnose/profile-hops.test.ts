@@ -2,11 +2,9 @@ import { expect, test } from "vitest";
 
 import { checkHealth } from "../../../../cmd/kubectl/diagnose/profile-hops.ts";
 
-const context = { kubectl: "kubectl --context hub" };
-
 test.each([
-  { name: "fleet-manager", asks: "ask the cluster manager fleet-manager why" },
-  { name: "", asks: "ask whoever writes the status of the ClusterProfile why" },
+  { name: "fleet-manager", asks: "Ask the cluster manager fleet-manager why." },
+  { name: "", asks: "Ask whoever writes the status of the ClusterProfile why." },
 ])("an unhealthy profile of the cluster manager '$name' says: $asks", ({ name, asks }) => {
   const profile = {
     apiVersion: "multicluster.x-k8s.io/v1alpha1",
@@ -15,7 +13,7 @@ test.each([
     spec: { clusterManager: { name } },
     status: {},
   } as const;
-  const { findings = [] } = checkHealth(profile, context);
+  const { findings = [] } = checkHealth(profile);
   expect(findings.map(({ code }) => code)).toEqual(["KNF2004"]);
   expect(findings[0]?.next).toContain(asks);
 });

@@ -143,7 +143,7 @@ describe("a bundle", () => {
   ])("does not serve %j, which says so", async (args, says) => {
     const { exitCode, stderr } = await runText([...args, "--bundle", broken]);
     expect(stderr).toMatch(new RegExp(`^error: ${says}`, "m"));
-    expect(stderr).toMatch(/^next: /m);
+    expect(stderr).toMatch(/^(?:next|hint): /m);
     expect(exitCode).toBe(2);
   });
 

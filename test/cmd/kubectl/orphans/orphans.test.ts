@@ -68,7 +68,6 @@ const known: Known = {
   read: new Set(["", "fleet/eu-1", "fleet/us-1"]),
   components: [remote],
   hubId: "this-hub",
-  commands: { kubectl: "kubectl", knfleet: "kubectl knfleet" },
   nowMs: now.getTime(),
 };
 
@@ -148,10 +147,10 @@ describe("an anchor", () => {
 
   test("is never to be deleted without being looked at and confirmed", () => {
     const [item] = found({ anchors: [anchor()] }, { components: [] });
-    expect(item?.next[0]).toBe(
-      "look at it: kubectl knfleet connect fleet/eu-1 -- kubectl get -o yaml configmap knativeserving-knative-serving-root-owner -n team-a",
+    expect(item?.next[1]).toBe(
+      "kubectl knfleet connect fleet/eu-1 -- kubectl get -o yaml configmap knativeserving-knative-serving-root-owner -n team-a",
     );
-    expect(item?.next[2]).toContain("operator.knative.dev/confirm-deletion=uid-of-anchor");
+    expect(item?.next[4]).toContain("operator.knative.dev/confirm-deletion=uid-of-anchor");
   });
 });
 

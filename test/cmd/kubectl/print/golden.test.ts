@@ -23,7 +23,10 @@ import { sampleComponents, sampleReadings } from "../sample-fleet.ts";
 
 const stamp = { generatedAt: "2026-11-21T12:00:00Z", cliVersion: "1.0.0" };
 const ages = timeText(false, now);
-const asked = { command: "kubectl knfleet --context hub", narrowed: false };
+const asked = {
+  commands: { kubectl: "kubectl --context hub", knfleet: "kubectl knfleet --context hub" },
+  narrowed: false,
+};
 
 /** Both streams of one print, one after the other. */
 async function printed(rendering: Rendering, raw: RawFlags): Promise<string> {

@@ -15,7 +15,7 @@ const unread = (state: UnreadSpoke["state"], reason: LiveReason): SpokeReading =
   reason,
   message: "",
 });
-const list = "knfleet deployments ks/knative-serving -n team-a";
+const list = "kubectl knfleet deployments ks/knative-serving -n team-a";
 const describe = "kubectl describe knativeserving.operator.knative.dev knative-serving -n team-a";
 
 test.each([
@@ -71,5 +71,5 @@ test.each([
   { name: "upstream's NotReady", of: failed("NotReady"), said: undefined, next: list },
   { name: "a reason of somebody else", of: failed("Whatever"), said: undefined, next: describe },
 ])("after $name comes $next", ({ of, said, next }) => {
-  expect(nextStep(statusItemOf(of, said), "knfleet")).toBe(next);
+  expect(nextStep(statusItemOf(of, said))).toBe(next);
 });

@@ -123,7 +123,7 @@ test("a command keeps to the settings, and says what is wrong with them", async 
   const refused = await runText(args, { env: named });
   expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
   expect(refused.stderr).toMatch(
-    /^error: The settings in .+: knows no "token"\nnext: settings are/,
+    /^error: The settings in .+: knows no "token"\nhint: Settings are/,
   );
   expect(refused.stderr).not.toContain("abc");
 });

@@ -42,7 +42,7 @@ function started(options: { readonly colour?: boolean; readonly readPane?: ReadP
     readPane,
     now: () => now,
     scope: "all namespaces",
-    command: "kubectl knfleet",
+    commands: { kubectl: "kubectl", knfleet: "kubectl knfleet" },
     recordedAt: undefined,
     absoluteTime: false,
     ascii: false,

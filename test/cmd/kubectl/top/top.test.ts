@@ -74,7 +74,7 @@ describe("the first screen of a recorded fleet", () => {
       env: { ...hub.env, ...utf8, COLUMNS: "140" },
     });
     expect(stdout).toMatch(/^> .* Ready +<unknown> +NoProviderFile/m);
-    expect(stdout).toContain("next: name the provider file with --clusterprofile-provider-file");
+    expect(stdout).toContain("hint: Name the provider file with --clusterprofile-provider-file");
     expect(exitCode).toBe(3);
   });
 

@@ -1,0 +1,89 @@
+import type { ClusterProfileRef } from "../../api/component.ts";
+import type { GivenFlags } from "./hub-flags.ts";
+import { plainText } from "./print/plain-text.ts";
+
+/** How commands begin that a person pastes. */
+export interface Commands {
+  /** `kubectl` with the flags that name the hub. */
+  readonly kubectl: string;
+  /** `kubectl knfleet` with those, and with the flags that say how clusters are reached. */
+  readonly knfleet: string;
+}
+
+/**
+ * Commands with the flags that were given. A token must not be shown, so with one of the user's no command can be pasted as it is, and each begins with
+ * what is missing.
+ */
+export function commandsOf({
+  given,
+  bundle,
+}: {
+  readonly given: GivenFlags;
+  readonly bundle: string | undefined;
+}): Commands {
+  const missing = given.hasToken ? "with your --token: " : "";
+  const ofKubectl = given.hub.flatMap(([flag = "", ...value]) => [
+    // What it is called by kubectl.
+    flag === "--hub-cluster" ? "--cluster" : flag,
+    ...value,
+  ]);
+  const own = [
+    ...(bundle === undefined ? given.way.flat() : ["--bundle", bundle]),
+    ...given.hub.flat(),
+  ];
+  return {
+    kubectl: `${missing}${words("kubectl", ...ofKubectl)}`,
+    knfleet: `${missing}${words("kubectl", "knfleet", ...own)}`,
+  };
+}
+
+/** Words as a shell takes them for these very words: what is no plain word is quoted. */
+export function words(...parts: readonly string[]): string {
+  return parts.map(shellWord).join(" ");
+}
+
+/** A word that a cluster or a person chose, so that a shell takes it for one word and nothing else. */
+export function shellWord(text: string): string {
+  const plain = plainText(text);
+  return /^[\w.:/@%+,-][\w.:/@%+,=-]*$/.test(plain)
+    ? plain
+    : `'${plain.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** kubectl on a cluster; null for the hub itself. Plain, so that `withHub` adds the flags. */
+export function kubectlOn(cluster: ClusterProfileRef | null | undefined): string {
+  if (cluster === null || cluster === undefined) return "kubectl";
+  return `${words("kubectl", "knfleet", "connect", `${cluster.namespace}/${cluster.name}`)} -- kubectl`;
+}
+
+// What asks no hub, or names all that it needs.
+const asksNoHub =
+  /^kubectl (?:config |knfleet (?:explain|completion|version --client|can-i --role)\b)|--help$| --bundle /;
+
+/** A step with the flags that name the hub, where it is a command without them. */
+export function withHub(step: string, { kubectl, knfleet }: Commands): string {
+  if (!isCommand(step) || asksNoHub.test(step)) return step;
+  const own = "kubectl knfleet ";
+  if (step.startsWith(own)) return `${knfleet} ${step.slice(own.length)}`;
+  return step.replace(/^kubectl /, () => `${kubectl} `);
+}
+
+/** A document in which every step (`next`) can be pasted. */
+export function withHubSteps<Document>(document: Document, commands: Commands): Document;
+export function withHubSteps(document: unknown, commands: Commands): unknown {
+  if (Array.isArray(document)) return document.map((one: unknown) => withHubSteps(one, commands));
+  if (typeof document !== "object" || document === null) return document;
+  const fields = Object.entries(document).map(([name, value]: readonly [string, unknown]) => {
+    const isSteps = name === "next" && Array.isArray(value);
+    const steps = isSteps
+      ? value.map((step: unknown) => (typeof step === "string" ? withHub(step, commands) : step))
+      : withHubSteps(value, commands);
+    return [name, steps] as const;
+  });
+  return Object.fromEntries(fields);
+}
+
+/** Whether a step is a command that can be pasted as it is; everything else is a sentence. */
+export function isCommand(step: string): boolean {
+  return /^(?:kubectl|chmod) |^(?:KUBECONFIG|KUBERNETES_EXEC_INFO)=/.test(step);
+}

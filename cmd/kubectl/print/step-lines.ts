@@ -1,0 +1,23 @@
+import { isCommand } from "../commands.ts";
+import { plainText } from "./plain-text.ts";
+
+/** A line for one step: `next:` stands before a command that can be pasted, `hint:` before what is to be done in words. */
+export function stepLine(step: string, about = ""): string {
+  const label = isCommand(step) ? "next" : "hint";
+  return `${label}${about === "" ? "" : ` (${about})`}: ${plainText(step)}`;
+}
+
+/** A numbered list of steps. A command that belongs to the sentence before it stands below that, so that its line can be pasted. */
+export function numberedSteps(steps: readonly string[]): readonly string[] {
+  let number = 0;
+  return steps.map((step, at) => {
+    const isBelow = isCommand(step) && steps.slice(0, at).findLast(isSentence)?.endsWith(":");
+    if (isBelow === true) return `     ${plainText(step)}`;
+    number += 1;
+    return `  ${number}. ${plainText(step)}`;
+  });
+}
+
+function isSentence(step: string): boolean {
+  return !isCommand(step);
+}
