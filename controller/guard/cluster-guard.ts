@@ -17,7 +17,7 @@ import { PolicyWatch } from "./policy-watch.ts";
 import { Prober } from "./prober.ts";
 import { type AnchorProtection, beginning, enforcedFor, type Protection } from "./protection.ts";
 import { isUnguarded } from "./recheck.ts";
-import { type SelfReview, whoAmI } from "./whoami.ts";
+import { SelfQuestion } from "./whoami.ts";
 
 /** The way to the cluster that is guarded. */
 export interface GuardWay {
@@ -83,7 +83,7 @@ export class ClusterGuard {
   #needsTwin: boolean | undefined;
   #failure: unknown;
   #wasEnforced = false;
-  #self: Promise<SelfReview> | undefined;
+  readonly #self: SelfQuestion;
   #isUnderWay = false;
   /** The cluster was asked for policies before. */
   #hasLooked = false;
@@ -95,6 +95,7 @@ export class ClusterGuard {
     this.#way = way;
     this.#options = options;
     this.#prober = new Prober(way.client, options.hubId);
+    this.#self = new SelfQuestion(way);
     this.#confirmations = new Confirmations({
       ...way,
       ...options,
@@ -117,9 +118,7 @@ export class ClusterGuard {
   /** Asks who the controller is there, so that the policies can be written as soon as there is something to protect. Writes nothing. */
   prepare(): void {
     if (this.isAtWork || this.#options.protection === "TwinOwner") return;
-    this.#self ??= whoAmI(this.#way.client, this.#way.signal);
-    // Told to who needs it.
-    this.#self.catch(() => undefined);
+    this.#self.askAhead();
   }
 
   /** An installation is to be protected from now on; the first one starts the guard. */
@@ -221,7 +220,7 @@ export class ClusterGuard {
     const { hubId, crds, clock, log, users } = this.#options;
     const isFresh = !this.#hasLooked && this.#newest()?.isNew === true;
     this.#hasLooked = true;
-    const self = this.#ownSelf(signal);
+    const self = this.#self.answer(signal);
     const lasting = new Follower(signal);
     const onDisturbed = (): void => lasting.abort(new DOMException("Disturbed", "AbortError"));
     let watch: PolicyWatch | undefined;
@@ -262,13 +261,6 @@ export class ClusterGuard {
       dispose();
       throw error;
     }
-  }
-
-  /** Who the controller is there: as it was asked ahead, once, or asked now. */
-  #ownSelf(signal: AbortSignal): Promise<SelfReview> {
-    const self = this.#self ?? whoAmI(this.#way.client, signal);
-    this.#self = undefined;
-    return self;
   }
 
   /** What had to be put right was not protected meanwhile. */

@@ -26,6 +26,33 @@ export async function whoAmI(
   return { username, groups, serverTimeMs: Number.isNaN(time) ? undefined : time };
 }
 
+/** Who the controller is on a cluster, asked ahead where that is known to be needed soon. */
+export class SelfQuestion {
+  readonly #way: { readonly client: Pick<KubeClient, "request">; readonly signal: AbortSignal };
+  #asked: Promise<SelfReview> | undefined;
+
+  constructor(way: { readonly client: Pick<KubeClient, "request">; readonly signal: AbortSignal }) {
+    this.#way = way;
+  }
+
+  /** What fails is asked again, and told then, when the answer is needed. */
+  askAhead(): void {
+    if (this.#asked !== undefined) return;
+    const asked = whoAmI(this.#way.client, this.#way.signal);
+    this.#asked = asked;
+    asked.catch(() => {
+      if (this.#asked === asked) this.#asked = undefined;
+    });
+  }
+
+  /** The answer that was asked for ahead, once, or a new one. */
+  answer(signal: AbortSignal): Promise<SelfReview> {
+    const asked = this.#asked ?? whoAmI(this.#way.client, signal);
+    this.#asked = undefined;
+    return asked;
+  }
+}
+
 /** Whether a cluster serves validating admission policies, v1. */
 export async function servesPolicies(
   client: Pick<KubeClient, "request">,

@@ -2,8 +2,9 @@ import { createHook } from "node:async_hooks";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import type { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
+import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { Guards } from "../../../controller/guard/guards.ts";
+import { HubUsers } from "../../../controller/guard/hub-users.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing } from "../hand-made-installation.ts";
@@ -50,6 +51,41 @@ function unsettled(): () => number {
   hook.enable();
   return () => waiting.size;
 }
+
+test("what a guard asks ahead in vain is asked again when there is something to protect", async () => {
+  const clock = new FakeClock();
+  const spoke = new MemorySpoke(hubId);
+  const life = new AbortController();
+  onTestFinished(() => life.abort(new Error("The test is over")));
+  let asked = 0;
+  const client = spoke.clientOf("a");
+  const failing = {
+    ...client,
+    request: (...args: Parameters<typeof client.request>) => {
+      const isFirst = args[1].endsWith("/selfsubjectreviews") && (asked += 1) === 1;
+      return isFirst ? Promise.reject(new Error("Not now")) : client.request(...args);
+    },
+  };
+  const said: string[] = [];
+  const guard: ClusterGuard = new ClusterGuard(
+    { client: failing, fieldManager: "knfleet-test", signal: life.signal },
+    {
+      clock,
+      log: silentLog,
+      hubId,
+      users: new HubUsers(),
+      protection: "Policy",
+      crds: false,
+      onChange: () => said.push(guard.protection.reason),
+      onWithdrawn: nothing,
+    },
+  );
+  guard.prepare();
+  await clock.advance(0);
+  guard.enrol({ component: eventing("a"), anchor: { namespace: "a", name: "anchor" } });
+  await clock.advance(minute);
+  expect([asked, ...said]).toEqual([2, "Enforced"]);
+});
 
 test("a proof that is made anew again and again leaves nothing behind that waits", async () => {
   const { clock, spoke, guard } = await enforcing();
