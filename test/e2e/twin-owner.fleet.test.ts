@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { describe, expect, test } from "vitest";
 
 import { anchorNameOf, componentUidLabel } from "../../api/anchor.ts";

@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { waitFor } from "../fleet/wait-for.ts";
