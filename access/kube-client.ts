@@ -53,6 +53,8 @@ export interface WatchOptions {
   readonly metadataOnly?: boolean;
   /** Continue after this version; absent: start with a WatchList (`sendInitialEvents`). */
   readonly resourceVersion?: string;
+  /** When the server is to end the watch; absent: as the server likes. */
+  readonly timeoutSeconds?: number;
 }
 
 /** Which lines of which container. */

@@ -20,6 +20,8 @@ export interface ReflectorHandlers<Item extends Kept = KubeObject> {
   readonly onError?: (error: unknown) => void;
   /** The whole collection is known; called again after every complete relist. */
   readonly onSynced?: (listing: Listing) => void;
+  /** What is known may be out of date until `onSynced` is called again: the watch failed, or ended before its time. */
+  readonly onInterrupted?: () => void;
 }
 
 /** A complete list. */
@@ -47,6 +49,11 @@ type Keeping<Item extends Kept> = ReflectorOptions<Item> &
 
 const minBackoffMs = 800;
 const steadyMs = 1_000;
+// A server counts from a moment after the request was sent, so that a watch that lasted shorter was ended by something else.
+const earlyMs = 1_000;
+// Spread, so that many watches do not end at the same moment.
+const shortestWatchSeconds = 300;
+const longestRefusalMs = 60_000;
 // Bookmarks of a quiet watch come after 120 s at the latest. Spec: engine-facts.md 2.
 const silentMs = 150_000;
 
@@ -60,9 +67,11 @@ export function reflectorKey(metadata: {
 }
 
 /**
- * Keeps of each object of a collection what `keep` makes of it, by list and watch, and never gives up: continues after the last seen version, lists anew
- * after 410, backs off 0.8 to 30 s with jitter after failures. Stops when the signal aborts or it is disposed; no
- * handler is called after that.
+ * Keeps of each object of a collection what `keep` makes of it, by list and watch, and never gives up. A watch that ended in time continues after the last
+ * seen version. After a watch that failed or ended early the collection is listed anew, and the list replaces what was known: behind a server that was
+ * started again there may be an older state, which was restored and of which a watch from a later version tells nothing. Backs off 0.8 to 30 s with jitter after
+ * failures, and never asks before the time that the server asked for (`Retry-After`, a minute at most). Stops when the signal aborts or it is
+ * disposed; no handler is called after that.
  */
 export class KeepingReflector<Item extends Kept> implements Disposable {
   readonly #options: Keeping<Item>;
@@ -76,6 +85,11 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
   #isSynced = false;
   /** Ends the attempt that runs, or the wait for the next one, for a new list. */
   #attempt = new AbortController();
+  #isWaiting = false;
+  /** Known as a whole, and not interrupted since. */
+  #isCurrent = false;
+  /** Before this time, by `performance.now()`, the server wants no request. */
+  #welcomeAt = -Infinity;
   #refreshed: PromiseWithResolvers<void> | undefined;
   #version: string | undefined;
   /** Also while the collection is listed anew. */
@@ -105,6 +119,11 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
 
   get isSynced(): boolean {
     return this.#isSynced;
+  }
+
+  /** Makes the next attempt at once when one is waited for after a failure. */
+  hasten(): void {
+    if (this.#isWaiting) this.#attempt.abort(new DOMException("Tried earlier", "AbortError"));
   }
 
   /**
@@ -155,26 +174,37 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       }
       this.#attempt = new AbortController();
       const { signal } = this.#attempt;
+      const refusedMs = this.#welcomeAt - performance.now();
+      if (refusedMs > 0 && !(await this.#waited(refusedMs, signal))) continue;
       const started = performance.now();
-      let failed = false;
-      let askedMs = 0;
-      try {
-        await this.#follow(signal);
-      } catch (error) {
-        if (signal.aborted) continue;
-        failed = this.#afterFailure(error);
-        if (error instanceof ApiError) askedMs = Math.min(error.retryAfterMs ?? 0, 60_000);
-      }
-      const steady = performance.now() - started >= steadyMs;
-      if (!failed && steady) {
-        failures = 0;
-        continue;
-      }
+      const end = await this.#followed(signal);
+      const lastedMs = performance.now() - started;
       // A watch that worked for minutes and then broke is a first failure, not the next of a row.
-      failures = performance.now() - started >= 60_000 ? 1 : failures + 1;
-      const waitMs = Math.max(askedMs, this.#backoffMs(failures));
-      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+      failures = lastedMs >= 60_000 ? 1 : failures + 1;
+      const isFirst = failures === 1 && lastedMs >= steadyMs;
+      if (end === "inTime") failures = 0;
+      else if (end === "failed" || !isFirst) await this.#waited(this.#backoffMs(failures), signal);
     }
+  }
+
+  /** One attempt: a list where one is needed, and a watch to its end. */
+  async #followed(signal: AbortSignal): Promise<"inTime" | "early" | "failed"> {
+    try {
+      const isInTime = await this.#follow(signal);
+      if (!isInTime) this.#interrupt();
+      return isInTime ? "inTime" : "early";
+    } catch (error) {
+      if (signal.aborted) return "early";
+      return this.#afterFailure(error) ? "failed" : "early";
+    }
+  }
+
+  /** False when the wait was ended. */
+  async #waited(ms: number, signal: AbortSignal): Promise<boolean> {
+    this.#isWaiting = true;
+    await delay(ms, undefined, { signal }).catch(() => undefined);
+    this.#isWaiting = false;
+    return !signal.aborted;
   }
 
   #backoffMs(failures: number): number {
@@ -183,45 +213,53 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     return base * (1 - Math.random() / 2);
   }
 
-  /** False when the next attempt is to be made like after a normal end. */
+  /** False for what is no failure. */
   #afterFailure(error: unknown): boolean {
     this.#seen = undefined;
-    if (error instanceof ApiError && error.status === 410) {
-      const fresh = this.#version === undefined;
-      this.#version = undefined;
+    const isFresh = this.#version === undefined;
+    this.#interrupt();
+    if (error instanceof ApiError) {
+      const askedMs = Math.min(error.retryAfterMs ?? 0, longestRefusalMs);
+      // What was refused at the same moment does not come back at the same moment.
+      this.#welcomeAt = performance.now() + askedMs * (1 + Math.random() / 4);
       // A version that is too old is no failure; a list that fails so is.
-      if (!fresh) return false;
-    }
-    if (error instanceof ApiError && this.#version === undefined && !this.#listsFirst) {
+      if (error.status === 410 && !isFresh) return false;
       // 400 or 422: a server that does not know `sendInitialEvents`.
-      this.#listsFirst = error.status === 400 || error.status === 422;
+      if (isFresh) this.#listsFirst ||= error.status === 400 || error.status === 422;
     }
     this.#handlers.onError?.(error);
     return true;
   }
 
-  async #follow(signal: AbortSignal): Promise<void> {
+  #interrupt(): void {
+    this.#version = undefined;
+    if (!this.#isCurrent) return;
+    this.#isCurrent = false;
+    this.#handlers.onInterrupted?.();
+  }
+
+  /** Whether the watch ended when its time was over, or was ended by ourselves. */
+  async #follow(signal: AbortSignal): Promise<boolean> {
     const { client, ref, metadataOnly = false } = this.#options;
     if (this.#version === undefined && this.#listsFirst) await this.#list(signal);
     if (this.#version === undefined) this.#seen = new Set();
-    const options =
-      this.#version === undefined
-        ? { metadataOnly }
-        : { metadataOnly, resourceVersion: this.#version };
+    const timeoutSeconds = Math.floor(shortestWatchSeconds * (1 + Math.random()));
+    const options = { metadataOnly, timeoutSeconds };
+    const since = this.#version === undefined ? {} : { resourceVersion: this.#version };
     const beganAt = performance.now();
     let isSilent = true;
-    try {
-      for await (const event of client.watch(ref, options, signal)) {
-        if (signal.aborted) return;
-        isSilent = false;
-        this.#take(event);
-      }
-    } finally {
-      // A server of which an older state was restored says nothing before it has come as far as we are.
-      if (isSilent && performance.now() - beganAt >= silentMs) this.#version = undefined;
+    for await (const event of client.watch(ref, { ...options, ...since }, signal)) {
+      if (signal.aborted) return true;
+      isSilent = false;
+      this.#take(event);
     }
+    if (signal.aborted) return true;
     // A list that was cut off before its end begins again from nothing.
     this.#seen = undefined;
+    const lastedMs = performance.now() - beganAt;
+    // A server of which an older state was restored says nothing before it has come as far as we are.
+    const isBehind = isSilent && lastedMs >= silentMs;
+    return !isBehind && lastedMs >= timeoutSeconds * 1_000 - earlyMs;
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -297,6 +335,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       }
     }
     this.#isSynced = true;
+    this.#isCurrent = true;
     this.#synced.resolve();
     this.#refreshed?.resolve();
     this.#refreshed = undefined;

@@ -37,14 +37,13 @@ type Answer = TransportStream & Disposable;
 
 async function openWatch(
   requester: Requester,
-  { ref, metadataOnly, resourceVersion }: WatchRequest,
+  { ref, metadataOnly, resourceVersion, timeoutSeconds }: WatchRequest,
   signal: AbortSignal,
 ): Promise<Answer> {
   const path = collectionPath(ref, {
     watch: true,
     allowWatchBookmarks: true,
-    // Spread, so that many watches do not end at the same moment.
-    timeoutSeconds: 300 + Math.floor(Math.random() * 300),
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     ...(resourceVersion === undefined
       ? { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" }
       : { resourceVersion }),

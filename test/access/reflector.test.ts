@@ -10,7 +10,7 @@ const ref = { resource: knownResource("v1", "ConfigMap"), namespace: "n" };
 
 /** What one watch request does: gives these events and then ends, fails, or stays open. */
 interface Script {
-  /** How long it goes on after its events. Default 2 s: long enough to be no hasty end. */
+  /** How long it goes on after its events. Default: as long as was asked for. */
   readonly lastsMs?: number;
   readonly events?: readonly WatchEvent[];
   readonly end: "ends" | "stays" | Error;
@@ -55,8 +55,13 @@ const bookmark = (resourceVersion: string, initialEventsEnd = false): WatchEvent
 });
 const gone = apiError(410, "Expired");
 
-function apiError(status: number, reason: string): ApiError {
+function settled(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+function apiError(status: number, reason: string, retryAfterMs?: number): ApiError {
   return new ApiError({
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     status,
     reason,
     message: reason,
@@ -73,7 +78,7 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
       watches.push(options.resourceVersion);
       const script = remaining.shift() ?? { end: "stays" };
       yield* script.events ?? [];
-      vi.advanceTimersByTime(script.lastsMs ?? 2_000);
+      vi.advanceTimersByTime(script.lastsMs ?? 1_000 * (options.timeoutSeconds ?? 0));
       if (script.end === "stays") {
         await new Promise((resolve) => {
           if (signal.aborted) resolve(undefined);
@@ -96,6 +101,7 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
       onDelete: ({ metadata }) => told.push(`-${metadata.name}`),
       onError: (error) => errors.push(error),
       onSynced: ({ wentBack }) => void (wentBack && told.push("wentBack")),
+      onInterrupted: () => told.push("interrupted"),
     },
     stop.signal,
   );
@@ -137,10 +143,10 @@ describe("a reflector", () => {
     ]);
     await vi.waitFor(() => expect(errors).toEqual([failure]), 30_000);
     const first = reflector.refresh();
-    await vi.waitFor(() => expect(told).toEqual(["+a", "+old"]), { timeout: 300 });
+    await vi.waitFor(() => expect(told.at(-1)).toBe("+old"), { timeout: 300 });
     await Promise.all([first, reflector.refresh()]);
     expect(watches).toEqual([undefined, undefined, undefined]);
-    expect(told).toEqual(["+a", "+old", "+b", "-a", "-old"]);
+    expect(told).toEqual(["+a", "interrupted", "+old", "+b", "-a", "-old"]);
   });
 
   test("that is refreshed and stopped says so", async () => {
@@ -161,7 +167,8 @@ describe("a reflector", () => {
       { events: [added("b", "4"), added("c", "8"), bookmark("9", true)], end: "stays" },
     ]);
     await watched(2);
-    await vi.waitFor(() => expect(told).toEqual(["+a", "+b", "+c", "-a"]), 30_000);
+    const news = ["+a", "+b", "interrupted", "+c", "-a"];
+    await vi.waitFor(() => expect(told).toEqual(news), 30_000);
     expect(watches).toEqual([undefined, undefined]);
     expect([...reflector.values()].map(({ metadata }) => metadata.name)).toEqual(["b", "c"]);
     expect(errors).toEqual([]);
@@ -172,11 +179,11 @@ describe("a reflector", () => {
       { events: [added("a", "30"), added("b", "40"), bookmark("50", true)], end: "ends" },
       { end: new ConnectionError("timeout", "silence"), lastsMs: 180_000 },
       { events: [added("a", "20"), bookmark("25", true)], end: "ends" },
-      { end: "ends" },
+      { events: [bookmark("26")], end: "ends" },
     ]);
     await watched(5);
-    expect(watches).toEqual([undefined, "50", undefined, "25", "25"]);
-    expect(told).toEqual(["+a", "+b", "~a", "-b", "wentBack"]);
+    expect(watches).toEqual([undefined, "50", undefined, "25", "26"]);
+    expect(told).toEqual(["+a", "+b", "interrupted", "~a", "-b", "wentBack"]);
   });
 
   test("begins again from nothing when the first list is cut off", async () => {
@@ -194,17 +201,75 @@ describe("a reflector", () => {
       { events: [added("a", "3", "one"), bookmark("5", true)], end: gone },
       { events: [added("a", "8", "two"), bookmark("9", true)], end: "stays" },
     ]);
-    await vi.waitFor(() => expect(told).toEqual(["+a", "-a", "+a"]), 30_000);
+    const news = ["+a", "interrupted", "-a", "+a"];
+    await vi.waitFor(() => expect(told).toEqual(news), 30_000);
   });
 
-  test("goes on after an error, from where it was", async () => {
+  test.each([
+    { what: "failed", end: new ConnectionError("reset", "cut"), failures: 1 },
+    { what: "ended before its time", end: "ends" as const, failures: 0 },
+  ])(
+    "lists anew after a watch that $what, and the list replaces what was known",
+    async ({ end, failures }) => {
+      const reflector = reflecting([
+        { events: [added("a", "30"), added("b", "40"), bookmark("50", true)], end, lastsMs: 2_000 },
+        // The server has come further than it was since the older state was restored.
+        { events: [added("a", "20"), added("b", "40"), bookmark("60", true)], end: "stays" },
+      ]);
+      const news = ["+a", "+b", "interrupted", "~a"];
+      await vi.waitFor(() => expect(told).toEqual(news), { timeout: 60_000 });
+      expect(watches).toEqual([undefined, undefined]);
+      expect(reflector.get("n/a")?.metadata.resourceVersion).toBe("20");
+      expect(errors).toHaveLength(failures);
+    },
+  );
+
+  test("says once that it was interrupted, however often it fails before the next list", async () => {
+    const failure = new ConnectionError("refused", "no");
     reflecting([
-      { events: [bookmark("5", true)], end: new ConnectionError("reset", "cut") },
-      { events: [added("a", "6")], end: "stays" },
+      { events: [bookmark("5", true)], end: failure },
+      { end: failure },
+      { events: [added("a", "6")], end: failure },
+      { events: [added("a", "6"), bookmark("7", true)], end: "ends" },
     ]);
-    await vi.waitFor(() => expect(told).toEqual(["+a"]), { timeout: 60_000 });
-    expect(watches).toEqual([undefined, "5"]);
-    expect(errors).toHaveLength(1);
+    await watched(5);
+    expect(told).toEqual(["interrupted", "+a"]);
+    expect(watches).toEqual([undefined, undefined, undefined, undefined, "7"]);
+    expect(errors).toHaveLength(3);
+  });
+
+  test("makes the next attempt at once when it is hastened after a failure", async () => {
+    const failures = Array.from({ length: 5 }, () => new ConnectionError("refused", "no"));
+    const reflector = reflecting(failures.map((end) => ({ end })));
+    for (let count = 1; count <= failures.length; count += 1) {
+      // Without it the fourth and fifth attempt would be made after 4 s and more each.
+      await vi.waitFor(() => expect(errors).toHaveLength(count), { timeout: 3_000, interval: 5 });
+      await settled();
+      reflector.hasten();
+    }
+    await watched(6);
+    reflector.hasten();
+    await settled();
+    expect(watches).toHaveLength(6);
+  });
+
+  test("asks nothing before the time that the server asked for, whoever hastens or refreshes", async () => {
+    const busy = apiError(429, "TooManyRequests", 1_000);
+    const reflector = reflecting([
+      { events: [bookmark("5", true)], end: busy },
+      { events: [bookmark("6", true)], end: "stays" },
+    ]);
+    await vi.waitFor(() => expect(errors).toEqual([busy]), { timeout: 60_000, interval: 5 });
+    reflector.hasten();
+    const refreshing = reflector.refresh();
+    await settled();
+    reflector.hasten();
+    await settled();
+    expect(watches).toEqual([undefined]);
+    // The time of the test stands still until it is told to go on.
+    vi.advanceTimersByTime(1_250);
+    await refreshing;
+    expect(watches).toEqual([undefined, undefined]);
   });
 
   test("lists in pages when the server cannot begin a watch with a list", async () => {
