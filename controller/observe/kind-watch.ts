@@ -25,7 +25,7 @@ export interface KindWatchHandlers {
   readonly onListed: (listing: Listing) => void;
   /** The kind is not served any more: there is nothing of it. */
   readonly onVanished: () => void;
-  /** Something is to be looked at that is told only when asked: a watch that was there keeps failing or is refused, or one that could not be had is there. */
+  /** Something is to be looked at that is told only when asked: the list has not come for some seconds, or one that was missed is there. */
   readonly onTurn: () => void;
   readonly onError: (error: unknown) => void;
 }
@@ -34,6 +34,8 @@ export interface KindWatchHandlers {
 const toleratedFailures = 1;
 // With the pauses between them some seconds.
 const mostFailures = 2;
+// Longer than a server of several takes to be replaced by another one.
+const behindMs = 2_000;
 
 /** The watch of one kind of an installation, and the question whether its first list has arrived. */
 export class KindWatch implements SharedWatchHandlers, Disposable {
@@ -47,6 +49,11 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   #wasListed = false;
   /** The same of the present subscription, which may be a second one. */
   #holdsList = false;
+  /** The watch goes on from that list; see reflector.ts. */
+  #isCurrent = false;
+  /** Runs while the list is awaited. */
+  #patience: NodeJS.Timeout | undefined;
+  #isBehind = false;
   /** Somebody may have found that nothing is to be seen here. */
   #isMissed = false;
 
@@ -54,6 +61,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#options = options;
     this.#handlers = handlers;
     this.#subscription = this.#start();
+    this.#await();
   }
 
   get resource(): ResourceType {
@@ -67,7 +75,12 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
 
   /** What is known is complete and follows the cluster; of a kind that is not served that is nothing. */
   get isLive(): boolean {
-    return !this.#isServed || (this.#holdsList && this.#failures.length === 0);
+    return !this.#isServed || (this.#isCurrent && this.#failures.length === 0);
+  }
+
+  /** The list has not come for some seconds, so that what is known may be out of date. */
+  get isBehind(): boolean {
+    return this.#isBehind && this.#refusal === undefined;
   }
 
   /** Why the kind may not be watched, in words of ours; undefined when it may, as far as that is known. */
@@ -94,23 +107,24 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
    * not be watched. It is tried further.
    */
   giveUp({ status }: Pick<ApiError, "status">): void {
-    if (this.#holdsList) return;
+    if (this.#isCurrent) return;
     if (this.#failures.length < mostFailures && this.#refusal === undefined) return;
+    this.#isMissed = true;
     this.#refusal = `Watching ${this.resource.plural} is not possible: the API server answers with status ${status}`;
     this.#settle();
   }
 
-  /** Lists anew at once when the last attempt failed, instead of waiting for the next one to be due. */
+  /** Lists anew when the last attempt failed, without waiting for its turn, but not before the time that the server asked for. */
   retryIfFailing(): void {
     // Events tell that a watch goes on, not that what was refused before may be listed.
     if (this.#failures.length === 0 && this.#isServed && this.#refusal === undefined) return;
-    const waiting = this.#settled;
-    this.#settled = openVerdict();
-    waiting.resolve(this.#settled.promise);
-    this.#restart();
+    this.#reopen();
+    this.#failures.end();
+    this.#subscription.hasten();
   }
 
   [Symbol.dispose](): void {
+    clearTimeout(this.#patience);
     this.#subscription[Symbol.dispose]();
     this.#settled.reject(new DOMException("The observation was closed", "AbortError"));
   }
@@ -121,6 +135,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#failures.end();
     this.#isServed = true;
     this.#holdsList = false;
+    this.#isCurrent = false;
     this.#subscription = this.#start(version);
   }
 
@@ -138,11 +153,21 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#handlers.onGone(object);
   }
 
+  onInterrupted(): void {
+    this.#isCurrent = false;
+    // Whoever looks from now on waits for the next list.
+    this.#reopen();
+    this.#await();
+  }
+
   onListed(listing: Listing): void {
     this.#failures.end();
+    clearTimeout(this.#patience);
+    this.#isBehind = false;
     this.#isServed = true;
     this.#refusal = undefined;
     this.#holdsList = true;
+    this.#isCurrent = true;
     this.#handlers.onListed(listing);
     this.#wasListed = true;
     this.#settle();
@@ -158,23 +183,31 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
       this.#notServed();
       return;
     }
-    this.#missed();
+    // Whoever waits for the first list sees what comes of it, and does not see when it is there at last.
+    this.#isMissed ||= !this.#wasListed;
     if (error instanceof ApiError && error.status === 403) {
       const right = missingRightIn(error.message);
       const lack = right === undefined ? "" : `: the controller lacks ${right}`;
       this.#refusal = `Watching ${this.resource.plural} is not allowed${lack}`;
+      // Whoever waits for the first list looks now.
+      if (!this.#wasListed) clearTimeout(this.#patience);
       this.#settle();
       return;
     }
     const reason = this.#newsIn(error);
-    if (reason !== undefined) this.#settled.reject(reason);
+    if (reason === undefined) return;
+    this.#isMissed = true;
+    this.#settled.reject(reason);
   }
 
-  // Where a list is waited for, who waits sees what comes of it; the end of a watch that goes on otherwise is seen by nobody.
-  #missed(): void {
-    if (this.#holdsList && !this.#failures.isNews()) return;
-    this.#isMissed = true;
-    if (this.#holdsList) this.#handlers.onTurn();
+  #await(): void {
+    clearTimeout(this.#patience);
+    const late = (): void => {
+      this.#isBehind = true;
+      this.#isMissed = true;
+      this.#handlers.onTurn();
+    };
+    this.#patience = setTimeout(late, behindMs).unref();
   }
 
   // A kind that went took its objects along. When it comes back it is another one, to be listed from the beginning.
@@ -184,7 +217,16 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
       this.#handlers.onVanished();
     }
     this.#isServed = false;
+    clearTimeout(this.#patience);
+    this.#isBehind = false;
     this.#settle();
+  }
+
+  // Who waited for the verdict before waits for the new one.
+  #reopen(): void {
+    const waiting = this.#settled;
+    this.#settled = openVerdict();
+    waiting.resolve(this.#settled.promise);
   }
 
   // A verdict that was a failure is replaced: who asks from now on hears the good news.

@@ -61,6 +61,8 @@ export interface Observation extends AsyncDisposable {
   live(): readonly ResourceType[];
   /** Watched kinds of which nothing is known for sure now: their list has not arrived, or their watch fails. */
   pending(): readonly ResourceType[];
+  /** Watched kinds whose list has not come for some seconds, by `kindIdOf`: what is known of them may be out of date. */
+  behind(): ReadonlySet<string>;
   /** Watched kinds that may not be watched, by `kindIdOf`, each with the reason in words of ours. */
   refused(): ReadonlyMap<string, string>;
   /** Records by `identityOf(key)`. */

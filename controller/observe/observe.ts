@@ -133,6 +133,10 @@ class LiveObservation implements Observation {
       .map(({ resource }) => resource);
   }
 
+  behind(): ReadonlySet<string> {
+    return new Set([...this.#watches].flatMap(([kind, { isBehind }]) => (isBehind ? [kind] : [])));
+  }
+
   refused(): ReadonlyMap<string, string> {
     return new Map(
       [...this.#watches].flatMap(([kind, { refusal }]) =>
@@ -203,7 +207,7 @@ class LiveObservation implements Observation {
       onObject: (object) => this.#seen(object, watch.wasListed),
       onGone: (object) => this.#gone(object),
       onListed: (listing) => {
-        if (listing.wentBack) this.#rewound(watch);
+        this.#takeList(watch, listing);
         this.#listed(kind, watch, listing);
       },
       onVanished: () => this.#listed(kind, watch),
@@ -287,12 +291,13 @@ class LiveObservation implements Observation {
     this.#report(record);
   }
 
-  /** What was known is of a future that was undone: what was taken for an old event is how things are. */
-  #rewound(watch: KindWatch): void {
+  /** A list shows how things are, also where that is older than what was known, because an older state was restored. Only what was written while it was read is newer. */
+  #takeList(watch: KindWatch, listing: Listing): void {
     for (const { metadata: record, workload } of watch.objects()) {
       const id = identityOf(record.key);
       const known = this.#records.get(id);
       if (known?.resourceVersion === record.resourceVersion) continue;
+      if (!listing.wentBack && isOlder(listing, known)) continue;
       this.#record(id, record);
       this.#seenWorkload(id, workload);
       const isDifferent = isDrift(known, record) || isApplied(known, record);

@@ -24,6 +24,7 @@ export interface SharedWatchHandlers {
   readonly onObject: (object: Sighted) => void;
   readonly onGone: (object: Sighted) => void;
   readonly onListed: (listing: Listing) => void;
+  readonly onInterrupted: () => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -112,6 +113,11 @@ export class KindSubscription implements Disposable {
     return this.#kind.version;
   }
 
+  /** Tries at once when the last attempt failed, but not before the time that the server asked for. */
+  hasten(): void {
+    this.#kind.hasten();
+  }
+
   has(key: ObjectKey): boolean {
     const object = this.#isTold ? this.#kind.get(reflectorKey(key)) : undefined;
     return object !== undefined && this.#sees(object);
@@ -138,6 +144,10 @@ export class KindSubscription implements Disposable {
 
   failed(error: unknown): void {
     this.#subscriber.handlers.onError(error);
+  }
+
+  interrupted(): void {
+    this.#subscriber.handlers.onInterrupted();
   }
 
   listed(listing: Listing): void {
@@ -195,6 +205,10 @@ class SharedKind {
     this.#options.onUnused();
   }
 
+  hasten(): void {
+    this.#reflector?.hasten();
+  }
+
   get version(): string {
     return this.#reflector?.lastVersion ?? "";
   }
@@ -221,6 +235,7 @@ class SharedKind {
         onChange: (object, before) => this.#each((one) => one.changed(object, before)),
         onDelete: (object) => this.#each((one) => one.deleted(object)),
         onSynced: (listing) => this.#each((one) => one.listed(listing)),
+        onInterrupted: () => this.#each((one) => one.interrupted()),
         onError: (error) => this.#each((one) => one.failed(error)),
       },
     );

@@ -1,10 +1,10 @@
 import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
-import { Reflector } from "../../access/reflector.ts";
+import { type Listing, Reflector } from "../../access/reflector.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { hashOf } from "../render/hash.ts";
 import { FailureRow } from "./failure-row.ts";
-import { isNewer } from "./sighting.ts";
+import { isNewer, isOlder } from "./sighting.ts";
 
 export interface SingleWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;
@@ -67,7 +67,7 @@ export class SingleWatch implements Disposable {
       {
         onChange: () => this.#compare(),
         onDelete: ({ metadata }) => this.#gone(metadata.uid),
-        onSynced: ({ wentBack }) => this.#listed(wentBack),
+        onSynced: (listing) => this.#listed(listing),
         onError: (error) => this.#failed(error),
       },
     );
@@ -142,13 +142,20 @@ export class SingleWatch implements Disposable {
     this.#handlers.onMissed();
   }
 
-  #listed(wentBack: boolean): void {
+  #listed(listing: Listing): void {
     this.#works();
     const isThere = [...this.#reflector.values()].length > 0;
     if (!isThere && !this.#isGone) this.#gone();
-    if (!isThere || !wentBack || this.#noted === undefined) return;
+    if (!isThere || !this.#isUndoneBy(listing)) return;
     this.#isRewound = true;
     this.#handlers.onLost();
+  }
+
+  /** An older state was restored: the list is as new as what was noted, and shows something older. */
+  #isUndoneBy(listing: Listing): boolean {
+    if (this.#noted === undefined) return false;
+    if (listing.wentBack) return true;
+    return isOlder(this.#seen ?? this.#noted, this.#noted) && !isOlder(listing, this.#noted);
   }
 }
 

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ConnectionError } from "../../../access/api-error.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
+import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
+import { kindIdOf } from "../../../controller/observe/sighting.ts";
+import { apiError, beginWith, observeScripted, type ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();
 const configMaps = knownResource("v1", "ConfigMap");
@@ -13,9 +15,11 @@ const forbidden = apiError(403, "configmaps is forbidden: User x cannot watch");
 let watches: ScriptedWatches;
 let changes: ObservedChange[];
 let observation: Observation;
+let sharing: WatchSharing;
 
 beforeEach(async () => {
-  const scene = await beginWith(configMaps, []);
+  sharing = new WatchSharing();
+  const scene = await beginWith(configMaps, [], { sharing });
   ({ watches, changes, observation } = scene);
 });
 
@@ -33,8 +37,8 @@ async function fails(times: number, error: Error, { kind }: ResourceType = confi
 }
 
 test("a watch that fails for a moment is not told of", async () => {
-  await fails(2, new ConnectionError("refused", "https://spoke.example refused"));
-  await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(true), 60_000);
+  await fails(1, new ConnectionError("refused", "https://spoke.example refused"));
+  await watches.opening("ConfigMap");
   observation.watch([configMaps]);
   watches.listed("ConfigMap", []);
   await observation.synced(signal);
@@ -61,6 +65,7 @@ test("a kind that may be watched again is told of, and what went meanwhile", asy
   expect(changes).toEqual([told]);
   // Somebody looks, and finds that it is so.
   observation.watch([configMaps]);
+  await watches.opening("ConfigMap");
   watches.send("ConfigMap", forbidden);
   await observation.synced(signal);
   expect(observation.refused().size).toBe(1);
@@ -70,4 +75,40 @@ test("a kind that may be watched again is told of, and what went meanwhile", asy
   watches.listed("ConfigMap", []);
   await vi.waitFor(() => expect(changes).toEqual([told, told]), 60_000);
   expect(observation.refused().size).toBe(0);
+});
+
+test("a watch that ended early is out of date after some seconds, until the next list is there", async () => {
+  watches.send("ConfigMap", "end");
+  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
+  expect([observation.behind().size, observation.live().length]).toEqual([0, 0]);
+  await vi.waitFor(() => expect(changes).toEqual([told]), 60_000);
+  expect([...observation.behind()]).toEqual([kindIdOf(configMaps)]);
+  watches.listed("ConfigMap", []);
+  await vi.waitFor(() => expect(changes).toEqual([told, told]), 60_000);
+  expect([observation.behind().size, observation.live().length]).toEqual([0, 1]);
+});
+
+test("whoever looks after a watch ended early waits for the next list", async () => {
+  watches.send("ConfigMap", "end");
+  await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 60_000);
+  observation.watch([configMaps]);
+  let isSynced = false;
+  const synced = observation.synced(signal).then(() => (isSynced = true));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(isSynced).toBe(false);
+  watches.listed("ConfigMap", []);
+  await synced;
+});
+
+test("whoever looks asks no server before the time that it asked for", async () => {
+  watches.send("ConfigMap", apiError(429, "too many requests", 60_000));
+  await vi.waitFor(() => expect(watches.isOpen("ConfigMap")).toBe(false), 60_000);
+  const joining = observeScripted(watches, () => undefined, { sharing });
+  try {
+    for (const one of [observation, joining]) one.watch([configMaps]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(watches.opened("ConfigMap")).toHaveLength(1);
+  } finally {
+    await joining[Symbol.asyncDispose]();
+  }
 });

@@ -222,6 +222,28 @@ describe("reported is", () => {
     expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("50");
   });
 
+  test("an object of an older state, which was restored, also when the cluster has come further since", async () => {
+    sends("MODIFIED", configMap("a", { version: 150 }));
+    await vi.waitFor(() => {
+      expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("150");
+    }, 30_000);
+    watches.send("ConfigMap", "end");
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    watches.listed("ConfigMap", [configMap("a", { version: 50, owns: ["f:b"] })], "200");
+    expect(await reported(1)).toEqual([aChanged]);
+    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("50");
+  });
+
+  test("no object that was written while the list was read, which shows it as it was before", async () => {
+    watches.send("ConfigMap", "end");
+    await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
+    observation.note([sightingOf(configMap("a", { version: 250, owns: ["f:b"] }), "knfleet-hub")]);
+    watches.listed("ConfigMap", [configMap("a", { version: 50 })], "200");
+    await observation.synced(signal);
+    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("250");
+    expect(changes).toEqual([]);
+  });
+
   test("an object that was replaced while nobody was watching", async () => {
     watches.send("ConfigMap", apiError(410, "too old resource version"));
     await vi.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2), 30_000);
@@ -237,6 +259,7 @@ describe("reported is", () => {
     expect(observation.objects().size).toBe(0);
     watches.unserved.clear();
     observation.watch([configMaps]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", [configMap("a", { version: 300 })], "300");
     await observation.synced(signal);
     expect(observation.objects().size).toBe(1);

@@ -1,3 +1,5 @@
+import { expect, vi } from "vitest";
+
 import { ApiError } from "../../../access/api-error.ts";
 import type {
   CollectionRef,
@@ -17,7 +19,7 @@ const componentUid = "uid-of-component";
 interface OpenWatch {
   readonly ref: CollectionRef;
   readonly options: WatchOptions;
-  readonly queue: (WatchEvent | Error)[];
+  readonly queue: (WatchEvent | Error | "end")[];
   wake: () => void;
   isOpen: boolean;
 }
@@ -42,6 +44,11 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
     return this.#watches.filter(({ isOpen }) => isOpen).length;
   }
 
+  /** Resolves when a watch of a kind is open, such as the next one after a failure. */
+  async opening(kind: string): Promise<void> {
+    await vi.waitFor(() => expect(this.isOpen(kind)).toBe(true), { timeout: 60_000, interval: 5 });
+  }
+
   isOpen(kind: string): boolean {
     return this.#watches.some(({ ref, isOpen }) => isOpen && ref.resource.kind === kind);
   }
@@ -56,8 +63,8 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
     this.send(kind, { type: "BOOKMARK", resourceVersion, initialEventsEnd: true });
   }
 
-  /** An event on the open watch of a kind, or the error that ends it. */
-  send(kind: string, event: WatchEvent | Error): void {
+  /** An event on the open watch of a kind, the error that ends it, or its end before its time. */
+  send(kind: string, event: WatchEvent | Error | "end"): void {
     const watch = this.#watches.findLast(({ ref, isOpen }) => isOpen && ref.resource.kind === kind);
     if (watch === undefined) throw new Error(`There is no open watch of ${kind}`);
     watch.queue.push(selectedBy(watch.ref, event));
@@ -82,6 +89,7 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
       for (;;) {
         const event = watch.queue.shift();
         if (event instanceof Error) throw event;
+        if (event === "end") return;
         if (event === undefined) await wokenUp(watch, signal);
         else yield event;
       }
@@ -92,9 +100,10 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
 }
 
 /** What a watch by the component's label selects has that label. */
-function selectedBy({ labelSelector = "" }: CollectionRef, event: WatchEvent | Error) {
+function selectedBy({ labelSelector = "" }: CollectionRef, event: WatchEvent | Error | "end") {
   const isSelected = labelSelector.startsWith(componentUidLabel);
-  if (!isSelected || event instanceof Error || event.type === "BOOKMARK") return event;
+  if (!isSelected || event instanceof Error || event === "end" || event.type === "BOOKMARK")
+    return event;
   const { metadata } = event.object;
   const labels = { [componentUidLabel]: componentUid, ...metadata.labels };
   return { ...event, object: { ...event.object, metadata: { ...metadata, labels } } };
@@ -109,8 +118,9 @@ function wokenUp(watch: OpenWatch, signal: AbortSignal): Promise<void> {
 }
 
 /** A refusal of the server. */
-export function apiError(status: number, message: string): ApiError {
+export function apiError(status: number, message: string, retryAfterMs?: number): ApiError {
   return new ApiError({
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     status,
     message,
     reason: "",
@@ -132,10 +142,11 @@ export interface ScriptedScene {
 export async function beginWith(
   resource: ResourceType,
   objects: readonly KubeObject[],
+  options: Pick<ObserveOptions, "sharing"> = {},
 ): Promise<ScriptedScene> {
   const watches = new ScriptedWatches();
   const changes: ObservedChange[] = [];
-  const observation = observeScripted(watches, (change) => changes.push(change));
+  const observation = observeScripted(watches, (change) => changes.push(change), options);
   observation.watch([resource]);
   watches.listed(resource.kind, objects);
   await observation.synced(AbortSignal.timeout(10_000));

@@ -33,6 +33,7 @@ describe("synced", () => {
   test("does not wait for a kind that is not served, which is tried again", async () => {
     watches.unserved.add("Image");
     observation.watch([configMaps, images]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     await observation.synced(signal);
     watches.unserved.clear();
@@ -46,12 +47,14 @@ describe("synced", () => {
     watches.send("ConfigMap", error);
     await expect(observation.synced(signal)).rejects.toBe(error);
     observation.watch([configMaps]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     await observation.synced(signal);
   });
 
   test("waits for every list", async () => {
     observation.watch([configMaps, deployments]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     let isSynced = false;
     const synced = observation.synced(signal).then(() => (isSynced = true));
@@ -69,6 +72,7 @@ describe("synced", () => {
     expect([...observation.refused().values()]).toEqual(["Watching configmaps is not allowed"]);
     expect(observation.live()).toEqual([]);
     observation.watch([configMaps]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     await observation.synced(signal);
     expect([...observation.refused()]).toEqual([]);
@@ -76,6 +80,7 @@ describe("synced", () => {
 
   test("lists a kind anew that was refused for a moment, although its watch goes on", async () => {
     observation.watch([configMaps]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     await observation.synced(signal);
     watches.send("ConfigMap", apiError(403, "configmaps is forbidden: User x cannot watch"));
@@ -86,6 +91,7 @@ describe("synced", () => {
     watches.send("ConfigMap", { type: "ADDED", object });
     await vi.waitFor(() => expect(observation.objects().size).toBe(1), 60_000);
     observation.watch([configMaps]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", [object], "102");
     await observation.synced(signal);
     expect([...observation.refused()]).toEqual([]);
@@ -93,6 +99,7 @@ describe("synced", () => {
 
   test("does not wait for a kind that nobody answers for while the server answers for others, and says which that is", async () => {
     observation.watch([configMaps, images]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     const synced = observation.synced(signal);
     for (const attempt of [1, 2, 3]) {
@@ -104,6 +111,7 @@ describe("synced", () => {
       "Watching images is not possible: the API server answers with status 503",
     ]);
     observation.watch([configMaps, images]);
+    await watches.opening("Image");
     watches.listed("Image", []);
     await observation.synced(signal);
     expect([...observation.refused()]).toEqual([]);
@@ -159,6 +167,7 @@ describe("synced", () => {
     watches.send("ConfigMap", broken);
     await expect(observation.synced(signal)).rejects.toBe(broken);
     observation.watch([configMaps]);
+    await watches.opening("ConfigMap");
     watches.listed("ConfigMap", []);
     await expect(observation.synced(signal)).resolves.toBeUndefined();
   });
