@@ -1,5 +1,5 @@
 import type { KubeClient } from "../access/kube-client.ts";
-import { Reflector } from "../access/reflector.ts";
+import { type Listing, Reflector } from "../access/reflector.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { keyTextOf } from "./component-key.ts";
@@ -12,6 +12,8 @@ export interface ComponentsOptions {
   /** A component appeared or changed; `before` is what was known of it. */
   readonly onChange: (component: Component, before: Component | undefined) => void;
   readonly onDelete: (component: Component) => void;
+  /** All of one kind were listed, after `onChange` and `onDelete` of each. */
+  readonly onListed?: (kind: string, listing: Listing) => void;
 }
 
 /** All components on the hub, of both kinds, kept up to date by watches. */
@@ -31,6 +33,7 @@ export class Components implements Disposable {
           {
             onChange: (object) => this.#changed(object, options),
             onDelete: (object) => this.#deleted(object, options),
+            onSynced: (listing) => options.onListed?.(kind, listing),
             onError: (err) => options.log.warn({ kind, err }, "Cannot watch components on the hub"),
           },
           signal,

@@ -143,6 +143,7 @@ class FleetController implements Controller {
           this.#dispatcher.componentDeleted(component);
           this.#release(component);
         },
+        onListed: (kind, listing) => this.#dispatcher.componentsListed(kind, listing),
       },
       this.#stopped,
     );

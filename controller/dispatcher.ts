@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError } from "../access/api-error.ts";
 import type { ReferencePolicy } from "../access/reference-policy.ts";
 import type { References } from "../access/references.ts";
+import type { Listing } from "../access/reflector.ts";
 import { WriteRefusedError } from "../access/write-permit.ts";
 import { canonicalJson } from "../api/canonical-json.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
@@ -19,11 +20,13 @@ import { Installation } from "./installation.ts";
 import { lastingLogFieldsOf } from "./log-fields.ts";
 import { lookDelayOf } from "./look-delay.ts";
 import type { ObservedChange } from "./observe/observation.ts";
+import { isOlder } from "./observe/sighting.ts";
 import { refusalOf } from "./permission.ts";
 import { type Next, type QueueObserver, WorkQueue } from "./queue.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 import { reconcile } from "./reconcile.ts";
 import { namesChangeable } from "./render/user-manifests.ts";
+import { retract, retractionDelayOf } from "./retraction.ts";
 import { newerOf } from "./stored-component.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
@@ -100,6 +103,25 @@ export class Dispatcher implements AsyncDisposable {
     this.#add(component);
   }
 
+  /**
+   * All components of a kind were listed. A list that is as new as what we wrote and shows something older tells that an older state of the hub was
+   * restored: what it shows counts from then on.
+   */
+  componentsListed(kind: string, listing: Listing): void {
+    for (const component of this.#options.components.all()) {
+      const installation = this.#installations.get(keyTextOf(component));
+      if (component.kind !== kind || installation === undefined) continue;
+      const { latest } = installation;
+      const isUndone =
+        latest !== undefined &&
+        newerOf(latest, component) === latest &&
+        !isOlder(listing, latest.metadata);
+      if (!listing.wentBack && !isUndone) continue;
+      installation.undo();
+      this.#add(component);
+    }
+  }
+
   componentDeleted(component: Component): void {
     const key = keyTextOf(component);
     this.#queue.forget(key);
@@ -165,6 +187,29 @@ export class Dispatcher implements AsyncDisposable {
     if (change.kind === "object") installation.awaiting.changed(identityOf(change.key));
     const delayMs = lookDelayOf(change, installation, this.#options.clock.now());
     this.#queue.hasten(key, targetIdOf(component), delayMs);
+    this.#retractLater(key, installation, change);
+  }
+
+  /** What the watches show is told in time, also while an attempt waits for its cluster, or for its turn. */
+  #retractLater(key: string, installation: Installation, change: ObservedChange): void {
+    const { clock, log } = this.#options;
+    const delayMs = retractionDelayOf(change);
+    if (delayMs === undefined) return;
+    const dueAt = clock.now() + delayMs;
+    if (installation.retraction !== undefined && installation.retraction.dueAt <= dueAt) return;
+    installation.retraction?.timer[Symbol.dispose]();
+    const timer = clock.after(delayMs, () => {
+      installation.retraction = undefined;
+      const stored = this.#options.components.get(key);
+      const work = this.#work;
+      if (stored?.metadata.uid !== installation.uid || work?.mayWrite() !== true) return;
+      const component = newerOf(installation.latest, stored);
+      const retracting = retract({ component, installation }, work.deps, this.#stop.signal);
+      installation.retracting = retracting.catch((err: unknown) => {
+        log.debug({ ...this.#fieldsOf(key), err }, "Could not take back what the status claims");
+      });
+    });
+    installation.retraction = { dueAt, timer };
   }
 
   /** A component that has to wait for a worker says so. */
@@ -214,6 +259,7 @@ export class Dispatcher implements AsyncDisposable {
     if (stored === undefined || work?.mayWrite() !== true) return { kind: "change" };
     const installation = this.#installationOf(stored);
     await installation.greeting?.stop();
+    await installation.retracting;
     const component = newerOf(installation.latest, stored);
     const onChange = (of: Component, change: ObservedChange): void =>
       this.#targetChanged(of, change);

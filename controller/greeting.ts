@@ -37,6 +37,7 @@ export async function greet(
 ): Promise<void> {
   if (refusalOf(component, deps) !== undefined) return;
   if (olderTwinOf(component, claimantsOf(deps)) !== undefined) return;
+  const wrote = installation.writing();
   const report = openReport({ component, installation }, deps, signal);
   const steps = { eligible: false, resolved: false };
   try {
@@ -44,5 +45,5 @@ export async function greet(
   } catch {
     return;
   }
-  installation.latest = report.latest;
+  wrote(report.latest);
 }

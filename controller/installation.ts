@@ -7,6 +7,7 @@ import { FailedJobs } from "./observe/failed-jobs.ts";
 import type { Observation } from "./observe/observation.ts";
 import { WorkloadCauses } from "./observe/workload-causes.ts";
 import { StatusPace } from "./status-pace.ts";
+import type { StatusReport } from "./status-report.ts";
 
 /** What is known of one target over one connection. */
 export interface View {
@@ -22,8 +23,6 @@ export class Installation implements AsyncDisposable {
   readonly uid: string;
   /** How often its status may be written. */
   readonly statusPace = new StatusPace();
-  /** The component as our last write left it: its watch event is no news. */
-  latest: Component | undefined;
   /** Says that the component was seen, while it waits for a worker. */
   greeting: { stop(): Promise<void> } | undefined;
   /** When drift was last followed up, by the controller's clock. */
@@ -45,14 +44,42 @@ export class Installation implements AsyncDisposable {
   /** A connection to the target was had. */
   wasReached = false;
   readonly awaiting = new Awaiting();
+  /** Of the attempt that is running. */
+  report: StatusReport | undefined;
+  /** Resolves when what is being taken back is written; see retraction.ts. */
+  retracting: Promise<void> = Promise.resolve();
+  /** Runs until what changed must have been told of. */
+  retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
   #attempt: AbortController | undefined;
   #place: { readonly client: KubeClient; readonly namespace: string } | undefined;
   #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
   #inventory: Inventory | undefined;
   #isClosed = false;
+  #latest: Component | undefined;
+  /** Counts how often what we wrote was undone. */
+  #undone = 0;
 
   constructor(uid: string) {
     this.uid = uid;
+  }
+
+  /** The component as our last write left it: its watch event is no news. */
+  get latest(): Component | undefined {
+    return this.#latest;
+  }
+
+  /** Begins to write the component; what that led to is to be given to the answer, which forgets it when the hub was restored meanwhile. */
+  writing(): (component: Component) => void {
+    const undone = this.#undone;
+    return (component) => {
+      if (undone === this.#undone) this.#latest = component;
+    };
+  }
+
+  /** An older state of the hub was restored: what our writes left is no more. */
+  undo(): void {
+    this.#undone += 1;
+    this.#latest = undefined;
   }
 
   /** An attempt is running. */
@@ -77,6 +104,11 @@ export class Installation implements AsyncDisposable {
     const left = this.#view?.memory.sharing.left;
     if (left === undefined || left.size === 0) return [];
     return [...left].filter(([, holder]) => holder === words).map(([id]) => id);
+  }
+
+  /** The view that is open, if any. */
+  get view(): View | undefined {
+    return this.#view;
   }
 
   /** The view that is open over a client, if any. */
@@ -141,6 +173,7 @@ export class Installation implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
+    this.retraction?.timer[Symbol.dispose]();
     this.interrupt();
     await this.closeView();
   }

@@ -13,6 +13,7 @@ import {
 import { type ChangeSet, type Progress, waitingFor } from "./apply/change-set.ts";
 import { contestMessage } from "./apply/contests.ts";
 import { clusterNameOf } from "./cluster-name.ts";
+import { type Doubt, retractedStatus } from "./doubt.ts";
 import { isForNow } from "./failure.ts";
 import { type Protection, protectionCondition } from "./guard/protection.ts";
 import type { VisibleReadiness } from "./observe/visible-readiness.ts";
@@ -50,6 +51,8 @@ type Progression =
       readonly version?: string;
       readonly progress?: Progress;
     }
+  /** Nothing ended: the watches show what the status must not claim any more; see doubt.ts. */
+  | { readonly kind: "seen"; readonly doubt: Doubt }
   | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Removing }
   | {
       readonly kind: "applied";
@@ -83,6 +86,7 @@ const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "Re
  */
 export function statusOf(component: Component, outcome: Outcome, now: Date): ComponentStatus {
   const { status = {}, metadata } = component;
+  if (outcome.kind === "seen") return retractedStatus(status, outcome.doubt, now);
   if (saysNothingNew(status, outcome)) return status;
   let conditions = initialConditions(status.conditions ?? [], now);
   for (const entry of conditionsOf(conditions, outcome, component)) {
@@ -158,7 +162,7 @@ function initialConditions(conditions: readonly Condition[], now: Date): readonl
 
 function conditionsOf(
   current: readonly Condition[],
-  outcome: Outcome,
+  outcome: Exclude<Outcome, { kind: "seen" }>,
   component: Component,
 ): readonly Entry[] {
   const cluster = clusterNameOf(component);

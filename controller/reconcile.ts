@@ -57,7 +57,9 @@ export async function reconcile(
     return uninstall({ component, installation }, deps, signal);
   }
   const subject = { component, installation };
+  const wrote = installation.writing();
   const report = openReport(subject, deps, signal);
+  installation.report = report;
   const work = { ...subject, report, isNew: !hasFinalizer(component) };
   try {
     // The installation of a component that lost its finalizer must not be left behind while its cluster cannot be reached.
@@ -70,8 +72,9 @@ export async function reconcile(
     if (error.cause === undefined) return { kind: "change" };
     throw error.cause;
   } finally {
+    installation.report = undefined;
     await report.over();
-    installation.latest = report.latest;
+    wrote(report.latest);
   }
 }
 

@@ -98,6 +98,7 @@ function beginningsOf(
 ): readonly Happening[] {
   if (outcome.kind === "failed") return isForNow(outcome.error) ? pausesOf(before, after) : [];
   if (outcome.kind === "applied") return turnsOf(before, after, outcome);
+  if (outcome.kind === "seen") return [];
   const is = conditionOf(after, "InstallSucceeded");
   if (is?.status !== "Unknown" || wentOn(before, is)) return [];
   if (outcome.kind === "working") return [beginningOf(before, outcome.version)];
@@ -249,11 +250,14 @@ function isNewlyUnavailable(
   outcome: Outcome,
 ): boolean {
   const [was, is] = [before, after].map((status) => conditionOf(status, "DeploymentsAvailable"));
-  if (outcome.kind !== "applied" || is?.status !== "False") return false;
+  if (is?.status !== "False") return false;
+  const isTurn = was?.status !== "False";
+  if (outcome.kind === "seen") return isTurn;
+  if (outcome.kind !== "applied") return false;
   const { stuck = [] } = outcome.readiness;
   const isKnown = stuck.some((text) => was?.message?.includes(text));
   if (stuck.length > 0 && !isKnown) return true;
-  return was?.status !== "False" && !isRollout(before, after, outcome.version);
+  return isTurn && !isRollout(before, after, outcome.version);
 }
 
 /** A change of ours is on its way: Deployments are not available for a while then, which is no news. */

@@ -38,6 +38,7 @@ export async function uninstall(
     deps.guards.withdraw(component);
     return { kind: "done" };
   }
+  const wrote = subject.installation.writing();
   const report = openReport(subject, deps, signal);
   const steps = { eligible: false, resolved: false };
   const work = { ...subject, report, steps };
@@ -50,7 +51,7 @@ export async function uninstall(
     return { kind: "done" };
   } finally {
     await report.over();
-    subject.installation.latest = report.latest;
+    wrote(report.latest);
   }
 }
 

@@ -48,6 +48,21 @@ export class MemoryHub implements Client {
     return [...this.#objects.values()].filter((object) => object.kind === kind);
   }
 
+  /** Everything that is stored now; the answer brings that back, with the version of then. */
+  backUp(): () => void {
+    const [objects, version] = [new Map(this.#objects), this.#version];
+    return () => {
+      this.#objects.clear();
+      for (const [key, object] of objects) this.#objects.set(key, object);
+      this.#version = version;
+      this.#tell();
+    };
+  }
+
+  get version(): string {
+    return `${this.#version}`;
+  }
+
   /** Stores an object as if somebody else had written it. */
   edit(kind: string, name: string, fields: Readonly<Record<string, unknown>>): KubeObject {
     const known = this.find(kind, name);

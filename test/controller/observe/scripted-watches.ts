@@ -1,4 +1,4 @@
-import { expect, vi } from "vitest";
+import { vi } from "vitest";
 
 import { ApiError } from "../../../access/api-error.ts";
 import type {
@@ -46,7 +46,7 @@ export class ScriptedWatches implements Pick<KubeClient, "watch" | "list" | "ser
 
   /** Resolves when a watch of a kind is open, such as the next one after a failure. */
   async opening(kind: string): Promise<void> {
-    await vi.waitFor(() => expect(this.isOpen(kind)).toBe(true), { timeout: 60_000, interval: 5 });
+    await vi.waitUntil(() => this.isOpen(kind), { timeout: 60_000, interval: 5 });
   }
 
   isOpen(kind: string): boolean {
