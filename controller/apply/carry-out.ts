@@ -17,9 +17,9 @@ import type { Contestant } from "./contestants.ts";
 import { gated } from "./gates.ts";
 import { type Begun, contestsOf, guardAll, watchAll, writtenRoot } from "./install-work.ts";
 import { type Inventory, type InventoryEntry, unionOf } from "./inventory.ts";
+import { pruneAll } from "./patch-deletions.ts";
 import type { ApplyPlan } from "./plan.ts";
 import { outlives, type Prepared } from "./prepare.ts";
-import { pruneObsolete } from "./prune-obsolete.ts";
 import { type OwnPlan, ownPlan, withLeft } from "./shared-objects.ts";
 import { keptAnnotations } from "./take-over.ts";
 import { unblock } from "./unblock.ts";
@@ -75,8 +75,8 @@ async function carriedOutAlone(
   const refused = [...sent.failed, ...(unadopted?.failed ?? [])];
   await unblockAmong(parked, work, signal);
   const accepted = parked.length + refused.length === 0;
-  const { pruned, failed, lingering, left } = await pruneObsolete(
-    { entries: plan.prune, isDue: accepted },
+  const { pruned, failed, lingering, left } = await pruneAll(
+    { entries: plan.prune, isAccepted: accepted },
     work,
     signal,
   );

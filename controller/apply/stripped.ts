@@ -1,6 +1,8 @@
 import { isRecord } from "../../api/fields.ts";
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import { changeField, without } from "../render/fields.ts";
+import { withoutNullFields } from "../render/patches/merge-patch.ts";
+import { mergeTypeOf } from "../render/patches/merge-schema.ts";
 import { withUniqueEntries } from "./unique-entries.ts";
 
 type Strip = (manifest: Manifest) => Manifest;
@@ -31,6 +33,23 @@ const withoutServerFields: Strip = (manifest) => {
     : manifest;
   return changeField(base, ["metadata"], (metadata) => without(metadata, serverFields));
 };
+
+/** A null would claim its field, which a patch such as `replicas: null` is to leave to somebody else. Null items of lists stay, and so do fields of kinds that may mean something by it. */
+const withoutNulls: Strip = (manifest) => {
+  const { apiVersion, kind, metadata } = manifest;
+  if (mergeTypeOf(apiVersion, kind) === undefined || !hasNull(manifest)) return manifest;
+  return {
+    ...withoutNullFields(manifest),
+    apiVersion,
+    kind,
+    metadata: withoutNullFields({ ...metadata }),
+  };
+};
+
+function hasNull(value: unknown): boolean {
+  if (value === null) return true;
+  return typeof value === "object" && Object.values(value).some(hasNull);
+}
 
 // A manifest with `rules: []` empties the role at each apply until the cluster has filled it again.
 const withoutAggregatedRules: Strip = (manifest) =>
@@ -109,6 +128,7 @@ const withoutAssignedAddresses: Strip = (manifest) => {
 
 // A node port in a manifest is one that a user chose, such as `spec.ingress.kourier.http-port`: it is sent.
 const always: readonly Strip[] = [
+  withoutNulls,
   withoutServerFields,
   withoutAggregatedRules,
   withoutWebhookRules,

@@ -22,7 +22,11 @@ function patchedValue(before: unknown, value: unknown): unknown {
 /** A value without the fields that are null, also inside of lists, whose null items stay. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isRecord(value)) return value;
+  return isRecord(value) ? withoutNullFields(value) : value;
+}
+
+/** The same of an object. */
+export function withoutNullFields(value: Fields): Fields {
   const fields = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field)]));
 }

@@ -1,6 +1,6 @@
 import type { ComponentKind } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
-import { groupOf, type Manifest } from "../../../api/kubernetes.ts";
+import { groupOf, keyOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { Fields } from "../fields.ts";
 import { jsonPatched } from "./json-patch.ts";
 import { mergePatched } from "./merge-patch.ts";
@@ -11,31 +11,47 @@ import { PatchProblem } from "./patch-problem.ts";
 import type { ResourcePatch } from "./resource-patch.ts";
 import { strategicMerged } from "./strategic-merge.ts";
 
-/**
- * What a patch makes of the object that it names; undefined for one that it deletes. Throws PatchProblem.
- */
+/** What a patch makes of the object that it names; undefined for one that it deletes. Throws PatchProblem. */
 export function patchedManifest(
   before: Manifest,
-  { patch: { type, content } }: ResourcePatch,
+  patch: ResourcePatch,
   component: ComponentKind,
 ): Manifest | undefined {
-  const patch = patchContent(content);
-  if (type !== "strategic") {
-    if (!hasDirective(patch))
-      return checked(before, patch, () =>
-        type === "json" ? jsonPatched(before, patch) : mergeResult(before, patch),
-      );
-    throw new PatchProblem("$patch directive is only supported for the strategic merge patch type");
-  }
-  const document = patch ?? {};
-  if (!isRecord(document)) throw new PatchProblem("decode strategic merge patch: is no object");
-  const directive = rootDirective(document);
+  const { document, directive } = contentOf(patch);
+  const { type } = patch.patch;
+  if (type === "json") return checked(before, document, () => jsonPatched(before, document));
+  if (type === "merge") return checked(before, document, () => mergeResult(before, document));
   if (directive === "delete") {
-    assertDeletable(before, component);
+    assertDeletable({ ...keyOf(before), component });
     return undefined;
   }
-  const whole = directive === "replace" ? keepingIdentity(document, before) : document;
-  return checked(before, patch, () => strategicResult(before, whole));
+  const fields = isRecord(document) ? document : {};
+  const whole = directive === "replace" ? keepingIdentity(fields, before) : fields;
+  return checked(before, document, () => strategicResult(before, whole));
+}
+
+/** Checks of a patch what can be known without the object that it names. Throws PatchProblem. */
+export function assertContent(patch: ResourcePatch, component: ComponentKind): void {
+  const { document, directive } = contentOf(patch);
+  if (directive === "delete") assertDeletable({ ...patch.target, component });
+  assertNotOwn(ownFieldNamed(document));
+}
+
+interface Content {
+  readonly document: unknown;
+  /** `$patch` of the whole document. */
+  readonly directive: string | undefined;
+}
+
+function contentOf({ patch: { type, content } }: ResourcePatch): Content {
+  const document = patchContent(content);
+  if (type !== "strategic") {
+    if (!hasDirective(document)) return { document, directive: undefined };
+    throw new PatchProblem("$patch directive is only supported for the strategic merge patch type");
+  }
+  if (document === null) return { document, directive: undefined };
+  if (isRecord(document)) return { document, directive: rootDirective(document) };
+  throw new PatchProblem("decode strategic merge patch: is no object");
 }
 
 /** Checks what a patch made of an object. What the patch names is checked first: it may name what is not there. */
@@ -76,16 +92,19 @@ function rootDirective(patch: Fields): string | undefined {
   throw new PatchProblem("root $patch directive must be a string");
 }
 
+interface Deleted extends Pick<ObjectKey, "apiVersion" | "kind" | "name"> {
+  readonly component: ComponentKind;
+}
+
 /** Upstream's later steps need what is protected here. */
-function assertDeletable({ apiVersion, kind, metadata }: Manifest, component: ComponentKind): void {
+function assertDeletable({ apiVersion, kind, name, component }: Deleted): void {
   if (kind === "CustomResourceDefinition" && groupOf(apiVersion) === "apiextensions.k8s.io") {
     throw new PatchProblem("deleting CustomResourceDefinitions is not supported");
   }
   if (apiVersion === "v1" && kind === "Namespace") {
     throw new PatchProblem("deleting Namespaces is not supported");
   }
-  const isWebhook =
-    apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "webhook";
+  const isWebhook = apiVersion === "apps/v1" && kind === "Deployment" && name === "webhook";
   if (component === "KnativeServing" && isWebhook) {
     throw new PatchProblem(
       "deleting protected resource apps/v1, Kind=Deployment, */webhook is not supported",

@@ -1,8 +1,8 @@
-import type { Component } from "../../../api/component.ts";
+import type { Component, ComponentKind } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import { PatchProblem } from "./patch-problem.ts";
-import { patchedManifest } from "./patched-manifest.ts";
+import { assertContent, patchedManifest } from "./patched-manifest.ts";
 import type { ResourcePatch } from "./resource-patch.ts";
 
 /** The objects of a component after its patches. */
@@ -12,7 +12,8 @@ export interface Patched {
   readonly deletions: readonly ObjectKey[];
 }
 
-const maxPatches = 64;
+/** Most patches of one component. */
+export const maxPatches = 64;
 
 /**
  * Applies `spec.patches` one after the other, each to the one object that it names. Throws FleetError ManifestInvalid, in upstream's words, with the number of the
@@ -27,21 +28,55 @@ export function patched({ kind, spec }: Component, manifests: readonly Manifest[
     );
   }
   const current: (Manifest | undefined)[] = [...manifests];
-  const deletions: ObjectKey[] = [];
-  for (const [index, patch] of patches.entries()) {
-    try {
-      const at = indexOfTarget(patch.target, current);
-      const before = current[at];
-      if (before === undefined) continue;
-      current[at] = patchedManifest(before, patch, kind);
-      if (current[at] === undefined) deletions.unshift(keyOf(before));
-    } catch (error) {
-      if (!(error instanceof PatchProblem)) throw error;
-      const text = `patch ${index} target ${describeTarget(patch.target)}: ${error.message}`;
-      throw new FleetError("ManifestInvalid", text);
-    }
+  const deletions = patches.flatMap(
+    (patch, index) => applyPatch(current, { patch, index }, kind) ?? [],
+  );
+  return {
+    manifests: current.filter((manifest) => manifest !== undefined),
+    deletions: deletions.toReversed(),
+  };
+}
+
+interface Numbered {
+  readonly patch: ResourcePatch;
+  readonly index: number;
+}
+
+/**
+ * Applies one patch to the object of a list that it names, and puts undefined in the place of one that it deletes, whose key is returned. Throws FleetError
+ * ManifestInvalid.
+ */
+export function applyPatch(
+  manifests: (Manifest | undefined)[],
+  numbered: Numbered,
+  component: ComponentKind,
+): ObjectKey | undefined {
+  return withNumber(numbered, (patch) => {
+    const at = indexOfTarget(patch.target, manifests);
+    const before = manifests[at];
+    if (before === undefined) return undefined;
+    const after = patchedManifest(before, patch, component);
+    manifests[at] = after;
+    return after === undefined ? keyOf(before) : undefined;
+  });
+}
+
+/** Checks of a patch what can be known without its target. Throws FleetError ManifestInvalid. */
+export function assertPatch(numbered: Numbered, component: ComponentKind): void {
+  withNumber(numbered, (patch) => assertContent(patch, component));
+}
+
+function withNumber<Result>(
+  { patch, index }: Numbered,
+  work: (patch: ResourcePatch) => Result,
+): Result {
+  try {
+    return work(patch);
+  } catch (error) {
+    if (!(error instanceof PatchProblem)) throw error;
+    const text = `patch ${index} target ${describeTarget(patch.target)}: ${error.message}`;
+    throw new FleetError("ManifestInvalid", text);
   }
-  return { manifests: current.filter((manifest) => manifest !== undefined), deletions };
 }
 
 type PatchTarget = ResourcePatch["target"];

@@ -28,6 +28,13 @@ interface Case {
 
 const cases: readonly Case[] = [
   {
+    name: "nulls, but for items of lists",
+    before: manifestOf("apps/v1 Deployment knative/a", {
+      spec: { replicas: null, template: { spec: { affinity: null, tolerations: [null] } } },
+    }),
+    after: { spec: { template: { spec: { tolerations: [null] } } } },
+  },
+  {
     name: "webhook rules and CA bundles",
     before: manifestOf(`${webhooks} ValidatingWebhookConfiguration w`, {
       webhooks: [
