@@ -21,6 +21,7 @@ import type {
   RenderProblem,
 } from "../webhook/render-check.ts";
 import { isHeavy } from "../webhook/rules/size.ts";
+import { patchProblems } from "./patch-problems.ts";
 import { releaseNames } from "./release-names.ts";
 import { renderedProblems } from "./rendered-problems.ts";
 
@@ -49,11 +50,16 @@ export function componentProblems({
   if (releases === undefined) return async (component) => findingsBesideOthers(component);
   const names = new BoundedCache<ReleaseNames>(namesRemembered);
   const forgetful = { ...releases, rendered: new BoundedCache<Rendered>(1) };
+  const rendered = (component: Component, namespace: string): Promise<Rendered> =>
+    render(component, isLarge(component) ? forgetful : releases, { environment, namespace });
   return async (component, signal) => {
     const available = releases.versionsOf(component.kind);
     const { target, problem } = versionOf(component, available);
     const version = problem === undefined ? [] : [{ path: "spec.version", message: problem }];
-    if (isCustom(component) || isHeavy(component.spec ?? {})) return { ...nothing, version };
+    if (isHeavy(component.spec ?? {})) return { ...nothing, version };
+    if (isCustom(component)) {
+      return { ...nothing, version, patches: await patchProblems(component, undefined, signal) };
+    }
     // Without a version the rest of the spec is held to the newest release, so that all problems are told at once.
     const tried = problem === undefined ? target : available[0];
     if (tried === undefined) return { ...nothing, version };
@@ -61,21 +67,26 @@ export function componentProblems({
     // As far as the component says it; the cluster is not asked.
     const namespace = installationNamespace(component, spokeNamespace);
     const others = await problemsOf(async () => {
-      const { manifests } = await render(plain, isLarge(plain) ? forgetful : releases, {
-        environment,
-        namespace,
-      });
+      const { manifests } = await rendered(plain, namespace);
       return renderedProblems(plain, manifests);
     });
     signal.throwIfAborted();
-    if (problem !== undefined) return { ...nothing, version, others };
-    const known =
-      others.length > 0 || (component.spec?.additionalManifests ?? []).length > 0
-        ? undefined
-        : await namesOf(plain, releases, names);
+    const isWhole = others.length === 0 && !bringsManifests(component);
+    const renderIn = async (where: string): Promise<readonly Manifest[]> =>
+      (await rendered(plain, where)).manifests;
+    // An installation that was there before stays in the component's own namespace.
+    const namespaces = new Set([namespace, component.metadata.namespace]);
+    const whole = isWhole ? { namespaces, renderIn } : undefined;
+    const patches = await patchProblems(component, whole, signal);
+    if (problem !== undefined) return { ...nothing, version, patches, others };
+    const known = isWhole ? await namesOf(plain, releases, names) : undefined;
     const newestPatch = available.find((one) => minorOf(one) === minorOf(tried));
-    return { version, others, target: tried, newestPatch, names: known };
+    return { version, patches, others, target: tried, newestPatch, names: known };
   };
+}
+
+function bringsManifests({ spec }: Component): boolean {
+  return (spec?.additionalManifests ?? []).length > 0;
 }
 
 function isLarge({ spec }: Component): boolean {
@@ -84,6 +95,7 @@ function isLarge({ spec }: Component): boolean {
 
 const nothing: RenderFindings = {
   version: [],
+  patches: [],
   others: [],
   target: undefined,
   newestPatch: undefined,
@@ -130,15 +142,25 @@ function findingsBesideOthers(component: Component): RenderFindings {
   }
 }
 
-/** The component as it is rendered: of one name, since neither that nor the cluster changes what is wrong. */
+/** The component as it is rendered: of one name, since neither that nor the cluster changes what is wrong. Patches are looked at by themselves. */
 function plainOf(component: Component, version: string): Component {
   const metadata = { ...component.metadata, name: "component" };
   if (component.kind === "KnativeServing") {
-    const { additionalManifests: _, clusterProfileRef: _ref, ...spec } = component.spec ?? {};
+    const {
+      additionalManifests: _,
+      clusterProfileRef: _ref,
+      patches: _patches,
+      ...spec
+    } = component.spec ?? {};
     const { status: _status, ...rest } = component;
     return { ...rest, metadata, spec: { ...spec, version } };
   }
-  const { additionalManifests: _, clusterProfileRef: _ref, ...spec } = component.spec ?? {};
+  const {
+    additionalManifests: _,
+    clusterProfileRef: _ref,
+    patches: _patches,
+    ...spec
+  } = component.spec ?? {};
   const { status: _status, ...rest } = component;
   return { ...rest, metadata, spec: { ...spec, version } };
 }

@@ -9,7 +9,7 @@ import { providerFor } from "./provider-for.ts";
 import type { RenderCheck } from "./render-check.ts";
 import type { AdmissionRequest } from "./review.ts";
 import type { ComponentFacts } from "./rules/component-facts.ts";
-import { changesManifests } from "./rules/manifests.ts";
+import { needsApplyRight } from "./rules/manifests.ts";
 import type { Subject } from "./rules/rule.ts";
 
 export interface FactSources {
@@ -54,7 +54,10 @@ export async function gatherFacts(
     pluginProblem: cluster?.pluginProblem,
     components,
     // What would be rendered of a part is not what somebody wants.
-    render: render === undefined || misshapen.length === 0 ? render : { ...render, others: [] },
+    render:
+      render === undefined || misshapen.length === 0
+        ? render
+        : { ...render, patches: [], others: [] },
     references: deps.references?.policy,
     manifestSources: deps.manifestSources,
   };
@@ -79,7 +82,7 @@ async function mayApplyManifests(
   { accessReviews, request, manifestRight = false }: Gathering,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
-  if (!manifestRight || !changesManifests(spec, before)) return undefined;
+  if (!manifestRight || !needsApplyRight(spec, before)) return undefined;
   const resource = { group: "operator.knative.dev", resource: componentKinds[kind].plural };
   const attempt = { verb: "apply-cluster-scoped", ...resource, namespace, name };
   return accessReviews.may(request.userInfo, attempt, signal);

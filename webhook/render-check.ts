@@ -19,6 +19,8 @@ export interface RenderProblem {
 export interface RenderFindings {
   /** About the version and the way to it. */
   readonly version: readonly RenderProblem[];
+  /** About `spec.patches`. */
+  readonly patches: readonly RenderProblem[];
   /** About the rest. */
   readonly others: readonly RenderProblem[];
   /** The version that would be installed, and the newest patch of its minor; undefined when they are not known. */

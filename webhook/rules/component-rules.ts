@@ -33,7 +33,7 @@ import {
   referenceSyntax,
 } from "./reference.ts";
 import { registry, registryOneImage } from "./registry.ts";
-import { newestPatch, rendering, unmatched, version } from "./release.ts";
+import { newestPatch, patches, rendering, unmatched, version } from "./release.ts";
 import type { Check, Rule } from "./rule.ts";
 import { notRendered } from "./size.ts";
 import { variables } from "./variables.ts";
@@ -67,6 +67,7 @@ export const componentRules: Readonly<Record<string, Rule>> = {
   placement: { code: 422, check: placement },
   resources: { code: 422, check: resources },
   probes: { code: 422, check: probes },
+  patches: { code: 422, check: patches },
   // Last: of one field it says what no rule above has said.
   rendering: { code: 422, check: rendering },
 };

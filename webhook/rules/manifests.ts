@@ -6,7 +6,15 @@ import {
 import { isShared } from "../../access/reference-policy.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isSameJson } from "../../api/fields.ts";
-import { below, type Check, entriesOf, type Fields, shown, type Subject } from "./rule.ts";
+import {
+  below,
+  type Check,
+  entriesOf,
+  type Fields,
+  recordFields,
+  shown,
+  type Subject,
+} from "./rule.ts";
 
 const fields = ["manifests", "additionalManifests"] as const;
 // As many as the controller takes.
@@ -72,7 +80,7 @@ function isAllowed(url: string, sources: readonly AllowedSource[]): boolean {
 }
 
 /** Whether a write brings other manifests than the stored component has. */
-export function changesManifests(spec: Fields, before: Fields | undefined): boolean {
+function changesManifests(spec: Fields, before: Fields | undefined): boolean {
   return fields.some((field) => {
     const now: unknown = spec[field] ?? [];
     const isNone = Array.isArray(now) && now.length === 0;
@@ -80,23 +88,37 @@ export function changesManifests(spec: Fields, before: Fields | undefined): bool
   });
 }
 
-/** Nobody knows yet what stands at an address, so it counts as what needs the right. Security: T-33. */
+/** Whether a write brings something that may give rights on the target: other manifests, or other patches of roles and bindings. Security: T-33. */
+export function needsApplyRight(spec: Fields, before: Fields | undefined): boolean {
+  const now = rightPatchesOf(spec).map(([entry]) => entry);
+  const stored = rightPatchesOf(before ?? {}).map(([entry]) => entry);
+  return changesManifests(spec, before) || (now.length > 0 && !isSameJson(now, stored));
+}
+
+function rightPatchesOf(spec: Fields): readonly (readonly [entry: Fields, path: string])[] {
+  return entriesOf(spec, "patches").filter(([entry]) => {
+    const apiVersion = recordFields(entry["target"])["apiVersion"];
+    return typeof apiVersion === "string" && apiVersion.startsWith("rbac.authorization.k8s.io/");
+  });
+}
+
+/** Nobody knows yet what stands at an address, so it counts as what needs the right, and so do patches of roles and bindings. Security: T-33. */
 export const manifestRight: Check = ({ spec, before, username }, { mayApply }) =>
-  mayApply === false && changesManifests(spec, before)
+  mayApply === false && needsApplyRight(spec, before)
     ? [
         {
-          path: pathOfManifests(spec),
-          message: `user ${shown(username)} may not "apply-cluster-scoped", which manifests of one's own need`,
+          path: pathOfRight({ spec, before }),
+          message: `user ${shown(username)} may not "apply-cluster-scoped", which manifests of one's own and patches of roles and bindings need`,
         },
       ]
     : [];
 
 /** Security: T-03. */
 export const manifestRightUnknown: Check = ({ spec, before }, { mayApply }) =>
-  mayApply === "unknown" && changesManifests(spec, before)
+  mayApply === "unknown" && needsApplyRight(spec, before)
     ? [
         {
-          path: pathOfManifests(spec),
+          path: pathOfRight({ spec, before }),
           message: `the SubjectAccessReview for the right to bring manifests was not answered; try again`,
         },
       ]
@@ -112,6 +134,11 @@ export const manifestContent: Check = ({ spec, before }) =>
         },
       ]
     : [];
+
+function pathOfRight({ spec, before }: Pick<Subject, "spec" | "before">): string {
+  if (changesManifests(spec, before)) return pathOfManifests(spec);
+  return rightPatchesOf(spec)[0]?.[1] ?? below("spec", "patches");
+}
 
 function pathOfManifests(spec: Fields): string {
   const [first = "manifests"] = fields.filter(

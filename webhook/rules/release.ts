@@ -9,11 +9,23 @@ import {
   type Fields,
 } from "./rule.ts";
 
+// As many as the controller takes.
+const maxPatches = 64;
+
 /** The version is one that can be installed, and one minor away at most. */
 export const version: Check = (_subject, { render }) => render?.version ?? [];
 
 /** The release can be rendered with these settings. */
 export const rendering: Check = (_subject, { render }) => render?.others ?? [];
+
+/** Each patch can be applied to the object that it names, leaves alone what is knfleet's own, and deletes nothing that is protected. */
+export const patches: Check = ({ spec }, { render }) => {
+  const list = spec["patches"];
+  const isLong = Array.isArray(list) && list.length > maxPatches;
+  const path = below("spec", "patches");
+  if (isLong) return [{ path, message: `must not hold more than ${maxPatches} patches` }];
+  return render?.patches ?? [];
+};
 
 /** A version that is not the newest patch of its minor. */
 export const newestPatch: Check = ({ spec }, { render }) => {
