@@ -16,7 +16,9 @@ beforeAll(async () => {
   releases = await openReleases(sample);
 });
 
-const stage = (): Stage => ({ renderCheck: componentProblems({ releases, environment: {} }) });
+const stage = (): Stage => ({
+  renderCheck: componentProblems({ releases, environment: {}, spokeNamespace: "Canonical" }),
+});
 
 function patch(type: string, content: string, target: object = {}): object {
   return { target: { ...deployment, ...target }, patch: { type, content } };

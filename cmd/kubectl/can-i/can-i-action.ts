@@ -16,7 +16,7 @@ import { canI, canIExitCode } from "./can-i.ts";
 import { clusterRoleOf, spokeRoleName } from "./cluster-role.ts";
 import { findComponents } from "./find-components.ts";
 import { everythingOf } from "./needs.ts";
-import { permissionsFor } from "./permissions.ts";
+import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** Flags of `can-i` alone. */
 export interface CanIFlags extends SpokeNamespaceFlag {
@@ -81,7 +81,7 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { version } = options;
   const of = { releases, ...(version === undefined ? {} : { version }) };
   const needs = await Promise.all(kinds.map((kind) => everythingOf(kind, of)));
-  const permissions = permissionsFor(needs.flatMap(({ manifests }) => manifests));
+  const permissions = permissionsFor(allWanted(needs));
   const role = clusterRoleOf(spokeRoleName, permissions);
   const what = kinds.map((kind, at) => `${kind} ${needs[at]?.version ?? ""}`).join(" and ");
   const heading = `# What knfleet needs on a spoke for ${what}. Bind it cluster-wide to the identity that the hub uses there.\n`;

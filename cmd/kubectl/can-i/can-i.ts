@@ -12,7 +12,7 @@ import type { NamespaceOf } from "../spoke-namespace.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
 import { missingRole } from "./cluster-role.ts";
 import { needsOf, type Needs } from "./needs.ts";
-import { permissionsFor } from "./permissions.ts";
+import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** What the identity of one cluster may do, of what is needed there. */
 export interface PermissionItem {
@@ -149,7 +149,7 @@ async function reviewOf(
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<PermissionItem> {
-  const wanted = permissionsFor(known.flatMap(({ needs }) => needs.manifests));
+  const wanted = permissionsFor(allWanted(known.map(({ needs }) => needs)));
   const [{ username: user }, permissions] = await Promise.all([
     whoAmI(client, signal),
     reviewAll(wanted, client, signal),

@@ -1,7 +1,7 @@
 import type { Component, ComponentKind } from "../../../api/component.ts";
 import { componentKinds } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import type { Manifest } from "../../../api/kubernetes.ts";
+import type { Manifest, ObjectKey } from "../../../api/kubernetes.ts";
 import { partsOf } from "../../../controller/render/parts.ts";
 import type { Releases } from "../../../controller/render/release.ts";
 import { render } from "../../../controller/render/render.ts";
@@ -13,6 +13,8 @@ import { bareComponent } from "./bare-component.ts";
 export interface Needs {
   readonly version: string;
   readonly manifests: readonly Manifest[];
+  /** What patches delete, which may have been installed before. */
+  readonly deletions: readonly ObjectKey[];
   /** Manifests that the spec names by URL, which are not looked at. */
   readonly unseen: readonly string[];
 }
@@ -36,20 +38,32 @@ export async function needsOf(
   const wanted = await render(at(component, version ?? spec?.version), releases, where);
   const installed = status?.version ?? "";
   const before = releases.versionsOf(component.kind).includes(installed)
-    ? (await render(at(component, installed), releases, where)).manifests
-    : [];
-  const urls = [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])];
+    ? await render(at(component, installed), releases, where)
+    : { manifests: [], deletions: [] };
+  const unseen = urlsOf(component);
   return {
     version: wanted.version,
-    manifests: [...wanted.manifests, ...before],
-    unseen: urls.map(({ URL }) => URL),
+    manifests: [...wanted.manifests, ...before.manifests],
+    deletions: [...unseenTargets(component), ...wanted.deletions, ...before.deletions],
+    unseen,
   };
+}
+
+function urlsOf({ spec }: Component): readonly string[] {
+  return [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])].map(({ URL }) => URL);
+}
+
+/** A patch may be of an object that nobody looks at here; its kind is known all the same. */
+function unseenTargets(component: Component): readonly ObjectKey[] {
+  if (urlsOf(component).length === 0) return [];
+  return (component.spec?.patches ?? []).map(({ target }) => target);
 }
 
 /** A component of another version, without its history, and without what only the controller may fetch. */
 function at(original: Component, version: string | undefined): Component {
   const { status: _, ...component } = original;
-  const own = { manifests: undefined, additionalManifests: undefined, version };
+  const patches = urlsOf(original).length === 0 ? original.spec?.patches : undefined;
+  const own = { manifests: undefined, additionalManifests: undefined, patches, version };
   return component.kind === "KnativeServing"
     ? { ...component, spec: { ...component.spec, ...own } }
     : { ...component, spec: { ...component.spec, ...own } };
@@ -76,7 +90,7 @@ export async function everythingOf(
       }),
     ),
   );
-  return { version, manifests: [...main, ...others.flat()], unseen: [] };
+  return { version, manifests: [...main, ...others.flat()], deletions: [], unseen: [] };
 }
 
 const on = { enabled: true };

@@ -1,4 +1,4 @@
-import { groupOf, type Manifest } from "../../../api/kubernetes.ts";
+import { groupOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../api/resources.ts";
 import { builtInReleaseKinds } from "../../../controller/finalize-kinds.ts";
 import { allVerbs, readVerbs, spokeRights, type SpokeRight } from "../diagnose/spoke-rights.ts";
@@ -56,13 +56,33 @@ const ofTheEngine: readonly Permission[] = [
   ),
 ];
 
-/** What the controller needs on a spoke to install these objects, and what it needs anyway; one entry a resource, by group and name. */
-export function permissionsFor(manifests: readonly Manifest[]): readonly Permission[] {
+/** What the controller needs on a spoke to install these objects, to delete others, and what it needs anyway; one entry a resource, by group and name. */
+export function permissionsFor({ manifests, deletions }: Wanted): readonly Permission[] {
   const resourceOf = resourceFinder(manifests);
   const installed = manifests
     .filter(({ kind }) => kind !== "Namespace" && kind !== "CustomResourceDefinition")
     .map((manifest) => fullOn(groupOf(manifest.apiVersion), resourceOf(manifest).plural));
-  return united([...ofTheEngine, ...installed]);
+  const deleted = deletions.map((key): Permission => ({
+    group: groupOf(key.apiVersion),
+    resource: resourceOf(key).plural,
+    verbs: [...readVerbs, "delete"],
+    purpose: "install",
+  }));
+  return united([...ofTheEngine, ...installed, ...deleted]);
+}
+
+/** What a component installs, and what its patches delete. */
+interface Wanted {
+  readonly manifests: readonly Manifest[];
+  readonly deletions: readonly Pick<ObjectKey, "apiVersion" | "kind">[];
+}
+
+/** Several of them as one. */
+export function allWanted(needs: readonly Wanted[]): Wanted {
+  return {
+    manifests: needs.flatMap(({ manifests }) => manifests),
+    deletions: needs.flatMap(({ deletions }) => deletions),
+  };
 }
 
 /** All verbs of the same resource and purpose in one entry. */

@@ -5,9 +5,10 @@ import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 
 import { listAt, recordAt } from "../../../../api/fields.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
 import { clusterRoleOf } from "../../../../cmd/kubectl/can-i/cluster-role.ts";
 import { everythingOf } from "../../../../cmd/kubectl/can-i/needs.ts";
-import { permissionsFor } from "../../../../cmd/kubectl/can-i/permissions.ts";
+import { allWanted, permissionsFor } from "../../../../cmd/kubectl/can-i/permissions.ts";
 import { openReleases } from "../../../../controller/render/release.ts";
 import { releaseDir } from "../../../e2e/release-dir.ts";
 
@@ -38,8 +39,10 @@ const ofEverybody = [
   "create selfsubjectrulesreviews.authorization.k8s.io",
 ];
 
-function kindsOf(manifests: Parameters<typeof permissionsFor>[0]): readonly string[] {
-  return permissionsFor(manifests).map(({ group, resource }) => `${resource}.${group}`);
+function kindsOf(manifests: readonly Manifest[]): readonly string[] {
+  return permissionsFor({ manifests, deletions: [] }).map(
+    ({ group, resource }) => `${resource}.${group}`,
+  );
 }
 
 describe("the ClusterRole of can-i --role", () => {
@@ -54,7 +57,7 @@ describe("the ClusterRole of can-i --role", () => {
           everythingOf(kind, { releases, version }),
         ),
       );
-      const permissions = permissionsFor(needs.flatMap(({ manifests }) => manifests));
+      const permissions = permissionsFor(allWanted(needs));
       const rights = textsOf(clusterRoleOf("x", permissions));
       expect(rights.filter((right) => !ofEverybody.includes(right))).toEqual(textsOf(documented));
       expect(rights).toEqual(expect.arrayContaining(ofEverybody));
@@ -66,4 +69,13 @@ describe("the ClusterRole of can-i --role", () => {
     expect(kindsOf([])).not.toContain("images.caching.internal.knative.dev");
     expect(kindsOf([object])).toContain("policies.example.com");
   });
+});
+
+test("what patches delete needs the rights to find and to delete it", () => {
+  const deletions = [{ apiVersion: "example.com/v1", kind: "Widget" }];
+  const [widget] = permissionsFor({ manifests: [], deletions }).filter(
+    ({ group }) => group === "example.com",
+  );
+  expect(widget).toMatchObject({ resource: "widgets", purpose: "install" });
+  expect(widget?.verbs).toEqual(["get", "list", "watch", "delete"]);
 });
