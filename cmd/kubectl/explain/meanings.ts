@@ -23,7 +23,7 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
   ReleaseNotFound:
     "The release directory does not hold that version. In the condition: reason `Error`.",
   ManifestInvalid:
-    "A release file, or a field of the spec, cannot be used. In the condition: reason `Error`.",
+    "A release file, or a field of the spec, cannot be used. In the condition: reason `Error`. Of `spec.patches` the message names the patch, counted from 0, and its target: it `did not match any generated resource`, `must not change apiVersion, kind, metadata.name, or metadata.namespace`, `is not supported`, or names what `belongs to knfleet and cannot be patched`.",
   ManifestSourceNotAllowed:
     "A URL of `spec.manifests` or `spec.additionalManifests` is not below a `--manifest-source` of the controller. Nothing was fetched.",
   ManifestSourceUnavailable:
