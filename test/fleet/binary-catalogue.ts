@@ -8,7 +8,13 @@ export type BinaryPaths<Name extends BinaryName> = (name: Name) => string;
 
 /** How a program is built: a package of one of the modules under `binaries/`, which pin its version. */
 export interface BinarySource {
-  readonly module: "kubernetes" | "kubernetes-1.35" | "tools" | "plugins";
+  readonly module:
+    | "kubernetes"
+    | "kubernetes-1.35"
+    | "tools"
+    | "plugins"
+    | "knative-serving"
+    | "knative-eventing";
   readonly importPath: string;
 }
 
@@ -27,7 +33,21 @@ export const binaryNames = [
   "kube-apiserver-1.35",
   "kube-controller-manager-1.35",
   "kube-scheduler-1.35",
+  "knative-serving-controller",
+  "knative-serving-webhook",
+  "knative-eventing-controller",
+  "knative-eventing-webhook",
 ] as const;
+
+/** Knative's own programs, for `npm run knative`. */
+export const knativeBinaries = [
+  "knative-eventing-controller",
+  "knative-eventing-webhook",
+  "knative-serving-controller",
+  "knative-serving-webhook",
+] as const satisfies readonly BinaryName[];
+
+export type KnativeBinary = (typeof knativeBinaries)[number];
 
 /** What `startFleet` needs. */
 export const serverBinaries = [
@@ -68,6 +88,10 @@ const sources: Readonly<Record<BinaryName, BinarySource>> = {
   "kube-apiserver-1.35": kubernetes("kube-apiserver", "kubernetes-1.35"),
   "kube-controller-manager-1.35": kubernetes("kube-controller-manager", "kubernetes-1.35"),
   "kube-scheduler-1.35": kubernetes("kube-scheduler", "kubernetes-1.35"),
+  "knative-serving-controller": knative("serving", "controller"),
+  "knative-serving-webhook": knative("serving", "webhook"),
+  "knative-eventing-controller": knative("eventing", "controller"),
+  "knative-eventing-webhook": knative("eventing", "webhook"),
 };
 
 export type ServerBinary = (typeof serverBinaries)[number];
@@ -110,4 +134,8 @@ function kubernetes(
   module: "kubernetes" | "kubernetes-1.35" = "kubernetes",
 ): BinarySource {
   return { module, importPath: `k8s.io/kubernetes/cmd/${command}` };
+}
+
+function knative(product: "serving" | "eventing", command: string): BinarySource {
+  return { module: `knative-${product}`, importPath: `knative.dev/${product}/cmd/${command}` };
 }

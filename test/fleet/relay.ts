@@ -1,17 +1,27 @@
 import { once } from "node:events";
-import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import {
+  connect,
+  createServer,
+  type ListenOptions,
+  type NetConnectOpts,
+  type Socket,
+} from "node:net";
 
 import { portOf } from "./ports.ts";
 
-/** Passes connections to a loopback port on to somewhere else. */
+/** Passes connections to a loopback port, or to a Unix socket, on to somewhere else. */
 export interface Relay extends AsyncDisposable {
+  /** 0 for a Unix socket. */
   readonly port: number;
   /** From now on no byte passes, and no connection is ended. */
   hold(): void;
 }
 
-/** Starts a relay; `target` is asked for each connection, those that run stay where they are. */
-export async function startRelay(target: () => NetConnectOpts): Promise<Relay> {
+/** Starts a relay, by default on a free port; `target` is asked for each connection, those that run stay where they are. */
+export async function startRelay(
+  target: () => NetConnectOpts,
+  listen: ListenOptions = { port: 0, host: "127.0.0.1" },
+): Promise<Relay> {
   const sockets = new Set<Socket>();
   let isHeld = false;
   const server = createServer({ noDelay: true }, (from) => {
@@ -29,10 +39,10 @@ export async function startRelay(target: () => NetConnectOpts): Promise<Relay> {
       if (!isHeld) socket.pipe(other);
     }
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(listen);
   await once(server, "listening");
   return {
-    port: portOf(server.address()),
+    port: listen.path === undefined ? portOf(server.address()) : 0,
     hold() {
       isHeld = true;
       for (const socket of sockets) socket.unpipe().pause();
