@@ -1,6 +1,7 @@
 import type { Credential } from "../../access/credential.ts";
 import type { KubeClient } from "../../access/kube-client.ts";
 import type { ResolvedAccess } from "../../access/resolved-access.ts";
+import type { TurnWaits } from "../../access/turn-waits.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { HubProviderFile } from "./hub-provider-file.ts";
 
@@ -9,6 +10,8 @@ export interface SpokeAccess extends AsyncDisposable {
   readonly client: KubeClient;
   /** Name of the provider that the profile was matched with. */
   readonly provider: string;
+  /** Something could not be read by it; one that is kept for later is given up then. */
+  readonly giveUp?: () => void;
 }
 
 /** The ways to spokes, for programs that connect by themselves. */
@@ -21,9 +24,12 @@ export interface SpokeWays {
 
 /** How a command reaches the spokes. */
 export interface SpokesAccess {
-  /** Connects to the cluster of a profile; throws FleetError. Undefined when there is no provider file. */
+  /**
+   * Connects to the cluster of a profile; throws FleetError. `waits` is told when the plugin waits for its place among others. Undefined when
+   * there is no provider file.
+   */
   readonly reach:
-    | ((profile: ClusterProfile, signal: AbortSignal) => Promise<SpokeAccess>)
+    | ((profile: ClusterProfile, signal: AbortSignal, waits?: TurnWaits) => Promise<SpokeAccess>)
     | undefined;
   /** Undefined when there is no provider file, and for a recorded fleet. */
   readonly ways?: SpokeWays;

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube-client.ts";
+import { TurnWaits } from "../../access/turn-waits.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import { mapLimited } from "./concurrency.ts";
@@ -126,12 +127,16 @@ async function readCluster<Facts>(
   if (ref !== undefined && spokes.reach === undefined) {
     return { kind: "unread", ...noProviderFile(spokes.missing) };
   }
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  // A plugin that waits for its place among others takes no time of its spoke.
+  const waits = new TurnWaits();
+  const reason = new DOMException("The time of the spoke is over", "TimeoutError");
+  using limit = waits.limit(signal, { ms: timeoutMs, reason });
+  const deadline = limit.signal;
   try {
     const facts =
       ref === undefined
         ? read({ id, client: access.hub, provider: null }, deadline)
-        : readSpoke({ id, ref }, { access, spokes, read }, deadline);
+        : readSpoke({ id, ref }, { access, spokes, read, waits }, deadline);
     // The end of a connection may take longer than the spoke's time; nobody waits for it here.
     return { kind: "read", facts: await Promise.race([facts, rejectedBy(deadline)]) };
   } catch (error) {
@@ -165,13 +170,19 @@ async function readSpoke<Facts>(
     access: { hub },
     spokes: { reach },
     read,
-  }: Pick<ClusterDeps<Facts>, "access" | "spokes" | "read">,
+    waits,
+  }: Pick<ClusterDeps<Facts>, "access" | "spokes" | "read"> & { readonly waits: TurnWaits },
   signal: AbortSignal,
 ): Promise<Facts> {
   const profile = await readProfile(ref, hub, signal);
   if (reach === undefined) throw new Error("Unreachable: checked by the caller");
-  await using spoke = await reach(profile, signal);
-  return await read({ id, client: spoke.client, provider: spoke.provider }, signal);
+  await using spoke = await reach(profile, signal, waits);
+  try {
+    return await read({ id, client: spoke.client, provider: spoke.provider }, signal);
+  } catch (error) {
+    spoke.giveUp?.();
+    throw error;
+  }
 }
 
 const stopped: UnreadSpoke = {

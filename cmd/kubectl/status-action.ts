@@ -5,6 +5,7 @@ import type { ExitCode } from "./exit-codes.ts";
 import type { FilenameFlag } from "./filename-option.ts";
 import { oneOf } from "./flags.ts";
 import { nameOf } from "./installation-name.ts";
+import { keepingSpokes } from "./kept-spokes.ts";
 import { openClusterAccess } from "./open-cluster-access.ts";
 import { openReading } from "./open-reading.ts";
 import { painter, wantsColour } from "./print/colour.ts";
@@ -36,7 +37,9 @@ export async function runStatus(input: Input, signal: AbortSignal): Promise<Exit
   const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
   const { env } = terminal;
   const spokes = options.live ?? true;
-  await using access = await openClusterAccess(flags, { env, spokes }, signal);
+  await using ending = new AsyncDisposableStack();
+  const opened = ending.use(await openClusterAccess(flags, { env, spokes }, signal));
+  const access = options.watch === true ? ending.use(keepingSpokes(opened)) : opened;
   const selection = await askedSelection(input, access, signal);
   const before = await changesSince(input, selection, signal);
   const context = { access, selection, ...before };

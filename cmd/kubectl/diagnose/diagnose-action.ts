@@ -1,3 +1,4 @@
+import { PluginLimits } from "../../../access/plugin-limits.ts";
 import { print, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import { commandsOf, withHubSteps } from "../commands.ts";
@@ -100,6 +101,7 @@ export function contextOf(
     ...(flags.pluginNamespace === undefined ? {} : { pluginNamespace: flags.pluginNamespace }),
     pluginRoots: flags.pluginRoots,
     exec: options.exec === true,
+    plugins: new PluginLimits(),
     execTimeoutMs: text === undefined ? 10_000 : parseDurationMs(text, "--exec-timeout"),
     rendering: async () => {
       const { renderingOf } = await import("./refused-object.ts");

@@ -1,5 +1,6 @@
 import type { Credential } from "../../../access/credential.ts";
 import type { KubeClient } from "../../../access/kube-client.ts";
+import type { PluginLimits } from "../../../access/plugin-limits.ts";
 import type { RequestObserver } from "../../../access/request-record.ts";
 import type { Rendering } from "./refused-object.ts";
 
@@ -25,6 +26,8 @@ export interface WalkContext {
   /** Whether commands that came from the cluster may be run, too. Security: T-85. */
   readonly exec: boolean;
   readonly execTimeoutMs: number;
+  /** Limits how many plugins run at the same time. */
+  readonly plugins: PluginLimits;
   readonly onRequest?: RequestObserver;
   /** What objects are rendered with that the cluster refuses; absent, or undefined: nobody can ask why. */
   readonly rendering?: () => Promise<Rendering | undefined>;

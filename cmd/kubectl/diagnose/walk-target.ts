@@ -16,7 +16,12 @@ import { checkName, checkProxy, checkTcp, checkTls } from "./network-hops.ts";
 import { describeCredential, runPlugin } from "./plugin-hops.ts";
 import { checkPods } from "./pods-hop.ts";
 import { checkHealth, checkUpstream, readProfile } from "./profile-hops.ts";
-import { chooseProvider, readProviderFile, resolveEndpoint } from "./provider-hops.ts";
+import {
+  chooseProvider,
+  type FoundFile,
+  readProviderFile,
+  resolveEndpoint,
+} from "./provider-hops.ts";
 import { checkRights } from "./rights-hop.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import { upstreamQuirks } from "./upstream-quirks.ts";
@@ -161,13 +166,23 @@ async function walkProfile(
   const resolved = await walk.take("endpoint", [profile, provider], ([one, chosen]) =>
     Promise.resolve(resolveEndpoint(one, chosen)),
   );
-  const plugin = await walk.take("plugin", [resolved, file], ([access, found], signal) =>
-    runPlugin(access, found, { ...context, signal }),
-  );
+  const plugin = await takePlugin(resolved, file, { walk, context });
   const credential = await walk.take("credential", [plugin], ([one]) =>
     Promise.resolve(describeCredential(one, context.now().getTime())),
   );
   return [resolved, credential];
+}
+
+/** The wait for a place among the plugins of this command is no time of the step. */
+async function takePlugin(
+  resolved: Had<ResolvedAccess>,
+  file: Had<FoundFile>,
+  { walk, context }: Pick<Way, "walk" | "context">,
+): Promise<Had<Credential>> {
+  using _place = resolved.ok ? await context.plugins.enter(resolved.value, walk.signal) : undefined;
+  return await walk.take("plugin", [resolved, file], ([access, found], signal) =>
+    runPlugin(access, found, { ...context, signal }),
+  );
 }
 
 /** A step with more findings; the first of all says what is the case. */

@@ -38,6 +38,11 @@ export class Walk {
     this.#options = options;
   }
 
+  /** Aborts when nobody wants to know any more. */
+  get signal(): AbortSignal {
+    return this.#options.signal;
+  }
+
   /** Takes one step. Rejects only with the reason of the signal. */
   async take<Value, const Needs extends readonly Had<unknown>[]>(
     id: HopId,

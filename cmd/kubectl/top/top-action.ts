@@ -4,6 +4,7 @@ import { askedOf, limitsOf, selectionOf, type ActionInput } from "../action.ts";
 import type { ClusterAccess } from "../cluster-access.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import type { Flags } from "../flags.ts";
+import { keepingSpokes } from "../kept-spokes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { wantsAscii } from "../print/characters.ts";
 import { painter, wantsColour } from "../print/colour.ts";
@@ -39,7 +40,9 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   const end = new AbortController();
   const limits = [signal, end.signal, ...(isLimited ? [AbortSignal.timeout(flags.timeoutMs)] : [])];
   const until = AbortSignal.any(limits);
-  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: live }, until);
+  const wanted = { env: terminal.env, spokes: live };
+  await using opened = await openClusterAccess(flags, wanted, until);
+  await using access = keepingSpokes(opened);
   const selection = selectionOf(input.args, flags, access);
   let model: TopModel | undefined;
   // What draws is loaded while the hub is asked.

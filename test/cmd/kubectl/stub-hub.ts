@@ -31,6 +31,8 @@ export interface StubHub extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** `METHOD path` of every request, without queries. */
   readonly requests: readonly string[];
+  /** The ports of the connections that were accepted so far. */
+  readonly connections: readonly unknown[];
 }
 
 export async function startStubHub(
@@ -38,6 +40,7 @@ export async function startStubHub(
   answer: Answer = () => undefined,
 ): Promise<StubHub> {
   const requests: string[] = [];
+  const connections: unknown[] = [];
   const server = createServer((request, response) => {
     const { method = "GET", url = "/", headers } = request;
     const { pathname: path, searchParams: query } = new URL(url, "http://hub");
@@ -63,6 +66,9 @@ export async function startStubHub(
       response.end(typeof said === "string" ? said : JSON.stringify(said));
     });
   });
+  server.on("connection", ({ remotePort }) => connections.push(remotePort));
+  // Who comes again within a minute uses the same connection.
+  server.keepAliveTimeout = 60_000;
   const port = await listening(server);
   const folder = await mkdtemp(join(tmpdir(), "knfleet-stub-hub-"));
   const kubeconfig = join(folder, "kubeconfig");
@@ -79,6 +85,7 @@ export async function startStubHub(
     kubeconfig,
     env: { KUBECONFIG: kubeconfig },
     requests,
+    connections,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();

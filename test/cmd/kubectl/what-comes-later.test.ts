@@ -1,3 +1,7 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { describe, expect, test } from "vitest";
 
 import { anchorLabels, anchorNameOf, managedByValue } from "../../../api/anchor.ts";
@@ -122,6 +126,57 @@ describe("status -w", () => {
     hub.put({ ...serving, metadata: { ...serving.metadata, generation: 2 } });
     await waitFor("the row that changed", () => going.out().length > length);
     expect(going.err().match(trouble)).toHaveLength(1);
+    expect(await going.stop()).toBe(130);
+  });
+});
+
+/** A provider file of this machine with an exec plugin that counts its runs. */
+async function countingPlugin() {
+  const folder = await mkdtemp(join(tmpdir(), "knfleet-counting-"));
+  const command = join(folder, "plugin");
+  const credential = {
+    apiVersion: "client.authentication.k8s.io/v1",
+    kind: "ExecCredential",
+    status: { token: "t" },
+  };
+  const script = `#!/bin/sh\necho run >> ${folder}/runs\necho '${JSON.stringify(credential)}'\n`;
+  await writeFile(command, script, { mode: 0o755 });
+  const file = join(folder, "providers.json");
+  await writeFile(file, fileOf({ name: "counting", command }));
+  return {
+    file,
+    runs: async () => (await readFile(join(folder, "runs"), "utf8")).trim().split("\n").length,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+describe("status -w", () => {
+  test("keeps its connections and credentials from one look to the next, and begins anew when the way changes", async () => {
+    await using spoke = await startChangingCluster(anchor, deployment({ name: "activator" }));
+    await using hub = await startChangingCluster();
+    await using plugin = await countingPlugin();
+    const [profile, serving] = fleetOf(spoke.url, "counting", { clusterName: "eu-1" });
+    if (profile === undefined || serving === undefined) throw new Error("Unreachable");
+    hub.put(profile, serving);
+    const going = start(hub, "status", "-A", "-w", "--clusterprofile-provider-file", plugin.file);
+    await printed(going, "Ready");
+    const { length: connections } = spoke.connections;
+    expect(connections).toBeGreaterThan(0);
+    for (const version of ["1.23.1", "1.23.2", "1.23.3"]) {
+      const before = spoke.requests.length;
+      const status = { ...Object(serving["status"]), version };
+      hub.put({ ...serving, status });
+      // oxlint-disable-next-line no-await-in-loop -- one look after another
+      await printed(going, version);
+      expect(spoke.requests.length).toBeGreaterThan(before);
+    }
+    expect(await plugin.runs()).toBe(1);
+    expect(spoke.connections).toHaveLength(connections);
+    const [other] = fleetOf(spoke.url, "counting", { clusterName: "eu-2" });
+    if (other === undefined) throw new Error("Unreachable");
+    hub.put(other, { ...serving, status: { ...Object(serving["status"]), version: "1.23.4" } });
+    await printed(going, "1.23.4");
+    expect(await plugin.runs()).toBe(2);
     expect(await going.stop()).toBe(130);
   });
 });
