@@ -213,47 +213,55 @@ test(
   },
 );
 
-test("the log follows one component from its creation to its spoke", async () => {
-  const { hub, controller } = scene();
-  const component = await read(hub, kind);
-  const uid = component?.metadata.uid;
-  const lines = controller.logLines({ component: `${kind} ${label}/${label}` });
-  const ours = lines.filter((line) => line["uid"] === uid && line["level"] !== "debug");
-  expect(ours.map(({ msg }) => msg)).toEqual(
-    expect.arrayContaining(["Applied manifests", "Reconciled"]),
-  );
-  for (const { generation, attempt, spoke } of ours) {
-    expect({ generation, spoke }).toEqual({
-      generation: 1,
-      spoke: expect.stringMatching(/^\S+\/\S+$/),
-    });
-    expect(attempt).toBeGreaterThan(0);
-  }
-  await remove(hub, kind);
-  await gone(hub, kind);
-});
+test(
+  "the log follows one component from its creation to its spoke",
+  { tags: ["release-files"] },
+  async () => {
+    const { hub, controller } = scene();
+    const component = await read(hub, kind);
+    const uid = component?.metadata.uid;
+    const lines = controller.logLines({ component: `${kind} ${label}/${label}` });
+    const ours = lines.filter((line) => line["uid"] === uid && line["level"] !== "debug");
+    expect(ours.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(["Applied manifests", "Reconciled"]),
+    );
+    for (const { generation, attempt, spoke } of ours) {
+      expect({ generation, spoke }).toEqual({
+        generation: 1,
+        spoke: expect.stringMatching(/^\S+\/\S+$/),
+      });
+      expect(attempt).toBeGreaterThan(0);
+    }
+    await remove(hub, kind);
+    await gone(hub, kind);
+  },
+);
 
-test("a component that has to wait for a worker has conditions before its turn comes", async () => {
-  const { hub, fleet, profiles } = scene();
-  await scene().controller[Symbol.asyncDispose]();
-  await using _controller = await startControllerProcess({
-    kubeconfig: await fleet.controllerKubeconfig(),
-    providerFile: await fleet.providerFile(),
-    releaseDir: await anyReleaseDir(),
-    flags: ["--concurrency=1"],
-  });
-  fleet.spoke(0).proxy.setRtt(200);
-  const since = new Date();
-  await create(hub, { kind, on: profiles[0] });
-  await create(hub, { kind: "KnativeServing", on: { namespace: "fleet", name: "nowhere" } });
-  const failed = { status: "False", reason: "ClusterProfileNotFound" };
-  await condition(hub, "KnativeServing", ["Ready", failed]);
-  const writes = (await writesTo(hub, since)).filter(
-    ({ resource, user }) => resource === "knativeservings" && user.includes("serviceaccount"),
-  );
-  // Its turn begins with its finalizer.
-  expect(writes.map(({ verb, subresource }) => `${verb} ${subresource}`).slice(0, 2)).toEqual([
-    "update status",
-    "patch ",
-  ]);
-});
+test(
+  "a component that has to wait for a worker has conditions before its turn comes",
+  { tags: ["release-files"] },
+  async () => {
+    const { hub, fleet, profiles } = scene();
+    await scene().controller[Symbol.asyncDispose]();
+    await using _controller = await startControllerProcess({
+      kubeconfig: await fleet.controllerKubeconfig(),
+      providerFile: await fleet.providerFile(),
+      releaseDir: await anyReleaseDir(),
+      flags: ["--concurrency=1"],
+    });
+    fleet.spoke(0).proxy.setRtt(200);
+    const since = new Date();
+    await create(hub, { kind, on: profiles[0] });
+    await create(hub, { kind: "KnativeServing", on: { namespace: "fleet", name: "nowhere" } });
+    const failed = { status: "False", reason: "ClusterProfileNotFound" };
+    await condition(hub, "KnativeServing", ["Ready", failed]);
+    const writes = (await writesTo(hub, since)).filter(
+      ({ resource, user }) => resource === "knativeservings" && user.includes("serviceaccount"),
+    );
+    // Its turn begins with its finalizer.
+    expect(writes.map(({ verb, subresource }) => `${verb} ${subresource}`).slice(0, 2)).toEqual([
+      "update status",
+      "patch ",
+    ]);
+  },
+);

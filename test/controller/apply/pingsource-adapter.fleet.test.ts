@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { expect, test } from "vitest";
 
 import { valueAt } from "../../fleet/json-record.ts";
