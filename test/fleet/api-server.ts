@@ -1,3 +1,4 @@
+import { cp, rm } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { openAdminClient, type AdminClient } from "./admin-client.ts";
@@ -26,6 +27,10 @@ export interface ApiServer {
   start(program?: string): Promise<void>;
   /** Starts another API server on the same etcd. */
   beside(): Promise<ServerBeside>;
+  /** Copies what etcd has stored; returns the name of the copy. */
+  backUp(): Promise<string>;
+  /** Stops both servers, puts a copy in place of what etcd has stored, and starts them again. */
+  restore(copy: string): Promise<void>;
   /** Ends etcd too. */
   shutDown(): Promise<void>;
 }
@@ -73,12 +78,13 @@ export async function startApiServer(
 
 interface Parts {
   readonly admin: AdminClient;
-  readonly etcd: ServerProcess;
+  etcd: ServerProcess;
   readonly deps: ServerDeps;
 }
 
 function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiServer {
   let server = first;
+  let copies = 0;
   const stop: ApiServer["stop"] = (signal = "SIGKILL") => server.stop({ signal, graceMs: 75_000 });
   return {
     plan,
@@ -95,6 +101,24 @@ function restartable(plan: ServerPlan, parts: Parts, first: ServerProcess): ApiS
       if (!server.running) server = await startOnSamePort(next, parts);
     },
     beside: () => startBeside(plan, parts),
+    async backUp() {
+      copies += 1;
+      const copy = `etcd-copy-${copies}`;
+      // What was copied in the middle of writes is what a crash would leave, which etcd copes with.
+      freeze(parts.etcd);
+      await cp(plan.files.path("etcd"), plan.files.path(copy), { recursive: true });
+      parts.etcd.signal("SIGCONT");
+      return copy;
+    },
+    async restore(copy) {
+      await stop();
+      await parts.etcd.stop();
+      await rm(plan.files.path("etcd"), { recursive: true });
+      await cp(plan.files.path(copy), plan.files.path("etcd"), { recursive: true });
+      parts.etcd = await startServer(etcdCommand(plan), parts.deps.watchdog);
+      logDeath(parts.etcd, parts.deps);
+      server = await startOnSamePort(plan, parts);
+    },
     async shutDown() {
       parts.admin.close();
       await stop();

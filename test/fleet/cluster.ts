@@ -61,6 +61,8 @@ export interface Cluster extends AsyncDisposable {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   /** Starts the API server again on the same port, perhaps from the program of another version, and waits until it is ready. */
   start(program?: string): Promise<void>;
+  /** Copies what the cluster has stored; the answer puts that back, as the restoration of a backup does, and starts all servers again. */
+  backUp(): Promise<() => Promise<void>>;
   /** Starts another API server on the same etcd, as a control plane of several has. */
   startBeside(): Promise<ServerBeside>;
   serviceAccountToken(options: TokenOptions): Promise<ServiceAccountToken>;
@@ -148,6 +150,15 @@ function clusterOf(parts: Parts): Cluster {
     resume: () => apiServer.resume(),
     stop: (signal) => apiServer.stop(signal),
     start: (program) => apiServer.start(program),
+    async backUp() {
+      const copy = await apiServer.backUp();
+      return async () => {
+        // They know too much, as every program does that goes on over a restoration.
+        await parts.companions.stop();
+        await apiServer.restore(copy);
+        await parts.companions.start();
+      };
+    },
     startBeside: () => apiServer.beside(),
     serviceAccountToken: (options) => requestToken(admin, options),
     clientCertificate: (commonName, organizations) =>

@@ -11,6 +11,9 @@ import type { ServerDeps } from "./server-process.ts";
 /** The servers that make a cluster live: controllers, scheduler and fake kubelets. */
 export interface Companions extends AsyncDisposable {
   readonly pids: readonly number[];
+  stop(): Promise<void>;
+  /** Starts them again. */
+  start(): Promise<void>;
 }
 
 const nodeNames = ["node-1", "node-2"];
@@ -25,22 +28,27 @@ export async function startCompanions(
   const { plan, admin } = apiServer;
   await using undo = new AsyncDisposableStack();
   const servers: LastingServer[] = [];
-  const commands = [
+  const commands = await Promise.all([
     controllerManagerCommand(plan),
     schedulerCommand(plan),
     ...(kwok ? [kwokCommand(plan)] : []),
-  ];
-  for (const command of commands) {
-    const server = await startLastingServer(await command, deps);
-    undo.defer(() => server.stop());
-    servers.push(server);
-  }
+  ]);
+  const start = async (): Promise<void> => {
+    for (const command of commands) servers.push(await startLastingServer(command, deps));
+  };
+  const stop = async (): Promise<void> => {
+    for (const server of servers.splice(0).toReversed()) await server.stop();
+  };
+  undo.defer(stop);
+  await start();
   if (kwok) await bringUpNodes(admin, servers);
   const running = undo.move();
   return {
     get pids() {
       return servers.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
     },
+    stop,
+    start,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
