@@ -188,16 +188,13 @@ function mergedEnv(
   policy: Provider["envPolicy"],
 ): readonly EnvironmentVariable[] {
   if (added === undefined) return configured;
-  const names = new Set(configured.map(({ name }) => name));
-  // Go merges into a map that the first of equal names has filled.
-  const first = configured.filter(
-    ({ name }, index) => configured.findIndex((other) => other.name === name) === index,
-  );
-  const kept = first.map(({ name, value }) =>
+  // Of a name that the file has twice the last value counts, with or without a profile that adds to it.
+  const values = new Map(configured.map(({ name, value }) => [name, value]));
+  const kept = [...values].map(([name, value]) =>
     Object.freeze({ name, value: (policy === "Replace" ? added.get(name) : undefined) ?? value }),
   );
   const fresh = [...added]
-    .filter(([name]) => !names.has(name))
+    .filter(([name]) => !values.has(name))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => Object.freeze({ name, value }));
   return Object.freeze([...kept, ...fresh]);

@@ -94,10 +94,7 @@ function wrongProviders(source: ProviderDocument, roots: readonly string[]): rea
 
 function execProblems(exec: unknown, roots: readonly string[]): readonly Problem[] {
   if (!isRecord(exec)) return [];
-  const { interactiveMode = "", env, command } = exec;
-  const variables = (Array.isArray(env) ? env : []).map((one: unknown) =>
-    isRecord(one) ? one["name"] : undefined,
-  );
+  const { interactiveMode = "", command } = exec;
   const problem =
     typeof command === "string" && command !== "" ? commandProblem(command, roots) : undefined;
   return [
@@ -109,9 +106,6 @@ function execProblems(exec: unknown, roots: readonly string[]): readonly Problem
             "must be Never or IfAvailable: nobody is there to answer",
           ] as const,
         ]),
-    ...(new Set(variables).size < variables.length
-      ? [["execConfig.env", "holds a name more than once"] as const]
-      : []),
     ...(problem === undefined ? [] : [["execConfig.command", problem] as const]),
   ];
 }

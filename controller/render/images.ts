@@ -15,7 +15,7 @@ const maxTemplateLength = 4_096;
 const cachedImage = { apiVersion: "caching.internal.knative.dev/v1alpha1", kind: "Image" };
 
 /**
- * Takes the images of containers, of variables that hold an image, and of cached Images from another registry, and adds pull
+ * Takes the images of containers, of variables that hold an image, of cached Images, and of the queue-proxy from another registry, and adds pull
  * secrets. Init containers keep theirs. Has to run before Jobs are named. Throws FleetError ManifestInvalid. Spec:
  * knative-operator.md 3.4.
  */
@@ -26,10 +26,26 @@ export function images(registry: Registry = {}): Transform {
   }
   return (manifest) => {
     if (isWorkload(manifest)) return inWorkload(manifest, registry);
+    if (isOfDeployments(manifest)) return inDeployments(manifest, registry);
     return manifest.apiVersion === cachedImage.apiVersion && manifest.kind === cachedImage.kind
       ? inCachedImage(manifest, registry)
       : manifest;
   };
+}
+
+const sidecarKey = "queue-sidecar-image";
+
+/** The ConfigMap from which Serving takes the image of the queue-proxy of every user pod; upstream changes the cached Image alone (D-61). */
+function isOfDeployments({ apiVersion, kind, metadata }: Manifest): boolean {
+  return apiVersion === "v1" && kind === "ConfigMap" && metadata.name === "config-deployment";
+}
+
+function inDeployments(manifest: Manifest, registry: Registry): Manifest {
+  return changeField(manifest, ["data", sidecarKey], (image) =>
+    typeof image === "string"
+      ? (imageFor(["queue-proxy"], { image, fallback: "queue-proxy" }, registry) ?? image)
+      : image,
+  );
 }
 
 function inWorkload(manifest: Manifest, registry: Registry): Manifest {

@@ -4,9 +4,13 @@ import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
-import { parseProviderFile } from "../../access/provider-config.ts";
+import { parseProviderFile, type ProviderFile } from "../../access/provider-config.ts";
+import { resolveAccess } from "../../access/resolved-access.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { FleetError } from "../../api/errors.ts";
 import { protectionReasons, reasons } from "../../api/reasons.ts";
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
+import { anyCaData } from "../access/builders.ts";
 import { blocksOf } from "../demo/page.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { Helm } from "./helm.ts";
@@ -36,6 +40,57 @@ const examples = ["docs/install.md", "docs/providers.md"].flatMap((path) =>
     .filter(({ language, text }) => language === "yaml" && text.includes("\nmulticluster:"))
     .map(({ text }) => ({ name: text.split("\n")[0]?.replace("# ", "") ?? "", text })),
 );
+const ways = examples.flatMap(({ name, text }) => {
+  const config = valueAt(parse(text), "multicluster", "accessProvidersConfig");
+  const file = parseProviderFile(JSON.stringify(config), { path: name, format: "json" });
+  return file.providers.map((one) => ({ name, file, provider: one.name }));
+});
+
+/** A server for each that the provider lets in. */
+function serversOf({ providers }: ProviderFile, provider: string): readonly string[] {
+  const { servers = [] } = providers.find(({ name }) => name === provider)?.rules ?? {};
+  return servers.map((one) => `https://${one.replace("*", "spoke-1")}`);
+}
+
+interface ProfileOptions {
+  readonly name?: string;
+  readonly namespace?: string;
+  /** The cluster whose credential it asks for. */
+  readonly cluster?: string;
+  readonly server: string;
+}
+
+/** A healthy ClusterProfile with one way in. */
+function profileFor(
+  provider: string,
+  { name = "spoke-1", namespace = "fleet", cluster = name, server }: ProfileOptions,
+): ClusterProfile {
+  const manager = provider === "open-cluster-management" ? provider : "by-hand";
+  const labels = {
+    "x-k8s.io/cluster-manager": manager,
+    "open-cluster-management.io/cluster-name": name,
+  };
+  const config = provider.startsWith("kubeconfig")
+    ? { name: cluster, key: "kubeconfig", namespace: "fleet-credentials" }
+    : { clusterName: cluster };
+  const extensions = [{ name: "client.authentication.k8s.io/exec", extension: config }];
+  return {
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: { name, namespace, labels, uid: name, resourceVersion: "1" },
+    spec: { displayName: name, clusterManager: { name: manager } },
+    status: {
+      conditions: [{ type: "ControlPlaneHealthy", status: "True" }],
+      accessProviders: [
+        {
+          name: provider,
+          cluster: { server, "certificate-authority-data": anyCaData, extensions },
+        },
+      ],
+    },
+  };
+}
+
 let helm: Helm;
 
 beforeAll(async () => {
@@ -61,6 +116,20 @@ describe("the values in docs", () => {
     expect(file.providers.flatMap(({ problem }) => problem ?? [])).toEqual([]);
     expect(file.providers.length).toBeGreaterThan(0);
   });
+
+  test.each(ways)(
+    "$name: a profile of $provider gets its own token, and no rogue one does",
+    (way) => {
+      const { file, provider } = way;
+      const [server = "https://spoke-1.example.com:6443"] = serversOf(file, provider);
+      expect(resolveAccess(profileFor(provider, { server }), file).provider).toBe(provider);
+      const rogue = { name: "rogue", cluster: "spoke-1" };
+      const elsewhere = profileFor(provider, { ...rogue, namespace: "team-rogue", server });
+      expect(() => resolveAccess(elsewhere, file)).toThrow(FleetError);
+      const inside = profileFor(provider, { ...rogue, server: "https://rogue.example.net" });
+      expect(() => resolveAccess(inside, file)).toThrow(FleetError);
+    },
+  );
 
   test("are there for every way to log in", () => {
     expect(examples.map(({ name }) => name)).toEqual([

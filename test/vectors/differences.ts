@@ -21,6 +21,14 @@ interface FieldRule {
 
 const fieldRules: readonly FieldRule[] = [
   {
+    // User pods get their queue-proxy from the registry, too.
+    defect: "D-61",
+    applies: ({ id, path }, { component: { spec } }) =>
+      id.endsWith("|config-deployment") &&
+      path.join(".") === "data.queue-sidecar-image" &&
+      spec?.registry !== undefined,
+  },
+  {
     // Cluster-scoped objects have neither namespace nor owner.
     defect: "D-19",
     applies: ({ id, path }) =>

@@ -143,26 +143,23 @@ describe("T-26 what the controller would use otherwise than it is written", () =
       text(provider({ profileSourcedCLIArgsPolicy: "Everything" })),
       "providers[0].profileSourcedCLIArgsPolicy (line 9): is not a known word",
     ],
-    [
-      "a variable twice",
-      text(
-        provider(
-          {},
-          {
-            env: [
-              { name: "A", value: "1" },
-              { name: "A", value: "2" },
-            ],
-          },
-        ),
-      ),
-      "providers[0].execConfig.env (line 8): holds a name more than once",
-    ],
     ["args of the wrong type", text(provider({}, { args: "x" })), "providers[0].execConfig.args"],
   ])("%s", async (_what, content, line) => {
     const { lines } = await problemsOf(content);
     expect(lines.map(withoutColumn)).toEqual([
       expect.stringContaining(`422 data["providers.json"]: ${line}`),
+    ]);
+  });
+
+  test("a variable twice is a warning, because the last value counts", async () => {
+    const env = [
+      { name: "A", value: "1" },
+      { name: "A", value: "2" },
+    ];
+    const { ruling, lines } = await problemsOf(text(provider({}, { env })));
+    expect(lines).toEqual([]);
+    expect(ruling.warnings).toEqual([
+      expect.stringContaining("a name is declared more than once; the last one is used"),
     ]);
   });
 

@@ -19,6 +19,13 @@ const namedJob = (image: string): Manifest => ({
 const withSecrets = (...names: readonly string[]): Manifest =>
   workload("a", { containers: [], imagePullSecrets: names.map((name) => ({ name })) });
 
+const deployments = (image: string): Manifest => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "config-deployment", namespace: "knative-serving" },
+  data: { "queue-sidecar-image": image, _example: "queue-sidecar-image: gcr.io/x/queue" },
+});
+
 describe("images", () => {
   test.each([
     { image: "gcr.io/x/cmd/queue", after: "queue" },
@@ -35,6 +42,19 @@ describe("images", () => {
     expect(images(registry)(withContainer("a", { image }))).toEqual(
       withContainer("a", { image: `r.example.com:5000/${after}/${after}:v1` }),
     );
+  });
+
+  test.each([
+    [{ override: { "queue-proxy": "r.example.com/queue:v1" } }, "r.example.com/queue:v1"],
+    [{ default: "r.example.com/${NAME}:v1" }, "r.example.com/queue:v1"],
+    [
+      { default: "r.example.com/${NAME}", override: { "queue-proxy": "other.example.com/q" } },
+      "other.example.com/q",
+    ],
+    [{ override: { queue: "r.example.com/no" } }, "gcr.io/x/cmd/queue:1"],
+    [{}, "gcr.io/x/cmd/queue:1"],
+  ])("of the queue-proxy of user pods follow %j", (registry: Registry, image) => {
+    expect(images(registry)(deployments("gcr.io/x/cmd/queue:1"))).toEqual(deployments(image));
   });
 
   test("are all one image for a template without the name", () => {
