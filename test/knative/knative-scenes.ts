@@ -139,7 +139,8 @@ async function pingSource({ hub, spoke, say }: KnativeWorld): Promise<void> {
     await component.change(hub, "KnativeEventing", { config: { logging } });
     await waitFor(`the adapter to log ${level}`, async () => {
       // Its controller looks at configurations when it looks at a source.
-      await spoke.admin.patch({ ...source, ...metadata }, { metadata: { annotations: { level } } });
+      const annotations = { asked: new Date().toISOString() };
+      await spoke.admin.patch({ ...source, ...metadata }, { metadata: { annotations } });
       const adapter = await spoke.admin.get(adapterKey);
       return JSON.stringify(adapter?.["spec"]).includes(level);
     });
