@@ -8,8 +8,7 @@ import {
   spokeNamespaceModes,
   type SpokeNamespaceMode,
 } from "../../api/installation-namespace.ts";
-import type { ClusterAccess } from "./cluster-access.ts";
-import { controllerRules } from "./compare/controller-rules.ts";
+import type { controllerRules } from "./compare/controller-rules.ts";
 import { oneOf } from "./flags.ts";
 
 /** Where a component is installed, or is to be. `found`: as for `installationNamespace`. */
@@ -57,15 +56,6 @@ export function namespaceOfHub(
     const found = await rules();
     return typeof found === "string" ? defaultSpokeNamespace : found.spokeNamespace;
   });
-}
-
-/** What the controller on the hub was started with, asked for when somebody wants to know it, and once. */
-export function rulesOfHub(
-  { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
-  signal: AbortSignal,
-): () => ReturnType<typeof controllerRules> {
-  let found: ReturnType<typeof controllerRules> | undefined;
-  return () => (found ??= controllerRules(hub, hubTimeoutMs, signal));
 }
 
 /** The namespaces of a cluster in which components may be installed. */

@@ -1,6 +1,7 @@
 import { openReleases, type Releases } from "../../../controller/render/release.ts";
 import { askedOf, print, selectionOf, type ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
+import { rulesOfHub } from "../compare/controller-rules.ts";
 import { exitCodes, type ExitCode } from "../exit-codes.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openReading } from "../open-reading.ts";
@@ -9,7 +10,7 @@ import { renderJson } from "../print/structured.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
 import { releaseDirOf } from "../render/render-files.ts";
 import { readNames } from "../selection.ts";
-import { namespaceOfHub, rulesOfHub, type SpokeNamespaceFlag } from "../spoke-namespace.ts";
+import { namespaceOfHub, type SpokeNamespaceFlag } from "../spoke-namespace.ts";
 import { UsageError } from "../usage-error.ts";
 import { canINotes, missingRoleText, permissionTable } from "./can-i-text.ts";
 import { canI, canIExitCode } from "./can-i.ts";

@@ -7,6 +7,7 @@ import {
   spokeNamespaceModes,
   type SpokeNamespaceMode,
 } from "../../../api/installation-namespace.ts";
+import type { ClusterAccess } from "../cluster-access.ts";
 import { controllerDeployments, flagOf, flagValuesOf } from "../diagnose/find-controller.ts";
 import { installedNamespaces } from "../installed-namespaces.ts";
 
@@ -69,4 +70,13 @@ function whyNot(error: unknown): string {
     return "the hub did not say so in time";
   }
   throw error;
+}
+
+/** What the controller on the hub was started with, asked for when somebody wants to know it, and once. */
+export function rulesOfHub(
+  { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  signal: AbortSignal,
+): () => ReturnType<typeof controllerRules> {
+  let found: ReturnType<typeof controllerRules> | undefined;
+  return () => (found ??= controllerRules(hub, hubTimeoutMs, signal));
 }

@@ -3,7 +3,8 @@ import type { ClusterAccess } from "../cluster-access.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { renderSettings } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
-import { namespaceOfHub, rulesOfHub } from "../spoke-namespace.ts";
+import { namespaceOfHub } from "../spoke-namespace.ts";
+import { rulesOfHub } from "./controller-rules.ts";
 import { openManifestReader } from "./manifest-reader.ts";
 import type { RenderingFlags } from "./rendering-options.ts";
 
