@@ -14,6 +14,7 @@ import { sortedBy } from "./print/sorted.ts";
 import { statusDetailText } from "./print/status-detail-text.ts";
 import { statusTable, withBefore } from "./print/status-table.ts";
 import { jsonLine } from "./print/structured.ts";
+import { widthOf } from "./print/wrapped.ts";
 import type { ReportError } from "./report.ts";
 import { askedSelection } from "./selection-file.ts";
 import type { Selection } from "./selection.ts";
@@ -138,7 +139,11 @@ function detailText(
   if (item === undefined || item.detail === null) return "";
   const { stdout, env } = terminal;
   const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
-  return statusDetailText(item, item.detail, { ages: timesOf(flags, terminal), paint });
+  return statusDetailText(item, item.detail, {
+    ages: timesOf(flags, terminal),
+    paint,
+    width: widthOf(stdout),
+  });
 }
 
 /** Rows that changed, as `kubectl get --watch` prints them; with `-o json` one object a line. Returns the fleet as it was at the end. */

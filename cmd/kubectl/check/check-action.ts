@@ -9,7 +9,8 @@ import { oneOf } from "../flags.ts";
 import { openClusterAccess } from "../open-cluster-access.ts";
 import { openReading } from "../open-reading.ts";
 import { sortedBy } from "../print/sorted.ts";
-import { stepLine } from "../print/step-lines.ts";
+import { stepLine, wrappedStep } from "../print/step-lines.ts";
+import { widthOf } from "../print/wrapped.ts";
 import { componentReader } from "../render/render-files.ts";
 import { usageInstead } from "../render/usage-instead.ts";
 import type { CheckFlags } from "./check-flags.ts";
@@ -35,7 +36,11 @@ export async function runCheck(
   else if (flags.output === "junit") terminal.stdout.write(junitText(document));
   else {
     const table = (wide: boolean) => checkTable(document, wide);
-    await print({ document, table, notes: notesOf(document) }, flags, terminal);
+    await print(
+      { document, table, notes: notesOf(document, widthOf(terminal.stderr)) },
+      flags,
+      terminal,
+    );
   }
   return checkExitCode(report, failOn);
 }
@@ -72,7 +77,7 @@ async function documentsOf(input: ActionInput<CheckFlags>, namespace: string, si
 
 const shownSteps = 5;
 
-function notesOf({ items, summary }: CheckReport): readonly string[] {
+function notesOf({ items, summary }: CheckReport, width: number | undefined): readonly string[] {
   const { ok, warnings, errors, skipped } = summary;
   const wrong = [
     ...items.filter(({ state }) => state === "FAIL"),
@@ -86,6 +91,6 @@ function notesOf({ items, summary }: CheckReport): readonly string[] {
     .flat();
   return [
     `${ok} OK, ${warnings} WARN, ${errors} FAIL, ${skipped} SKIPPED. Nothing was changed.`,
-    ...steps,
+    ...steps.flatMap((line) => wrappedStep(line, width)),
   ];
 }

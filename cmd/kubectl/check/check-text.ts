@@ -10,7 +10,7 @@ export function checkTable({ items }: CheckReport, wide: boolean): Table {
   const placeOf = places(items);
   return {
     headers: ["STATE", "OF", "CHECK", ...(wide ? ["CODE"] : []), "MESSAGE"],
-    mayShorten: ["MESSAGE"],
+    wraps: true,
     rows: items.map((item) => [
       item.state === "SKIPPED" ? item.state : { text: item.state, tone: tones[item.state] },
       placeOf(item),

@@ -5,6 +5,7 @@ import type { Flags } from "../flags.ts";
 import type { Terminal } from "../terminal.ts";
 import { painter, wantsColour } from "./colour.ts";
 import { diagnosisNotes, diagnosisTable, diagnosisText } from "./diagnosis-text.ts";
+import { widthOf } from "./wrapped.ts";
 
 interface Looking {
   readonly flags: Flags;
@@ -22,7 +23,14 @@ export function diagnosisRendering(
   const only = others.length === 0 ? first : undefined;
   return {
     document: report,
-    ...(only === undefined ? {} : { heading: diagnosisText(only, paint, flags.output === "wide") }),
+    ...(only === undefined
+      ? {}
+      : {
+          heading: diagnosisText(only, paint, {
+            wide: flags.output === "wide",
+            columns: widthOf(stdout),
+          }),
+        }),
     table: () => (only === undefined ? diagnosisTable(report) : { headers: [], rows: [] }),
     names: items.map(({ target }) => nameOf(target)),
     notes: diagnosisNotes(report, commandsOf(flags)),

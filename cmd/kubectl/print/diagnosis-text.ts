@@ -2,8 +2,9 @@ import { type Commands, words as shellWords } from "../commands.ts";
 import type { Diagnosis, DiagnosisReport } from "../diagnose/diagnosis.ts";
 import type { Hop, HopState } from "../diagnose/hop.ts";
 import { plainText } from "./plain-text.ts";
-import { numberedSteps, stepLine } from "./step-lines.ts";
+import { numberedSteps, stepLine, wrappedStep } from "./step-lines.ts";
 import type { Table, Tone } from "./table.ts";
+import { wrapped } from "./wrapped.ts";
 
 type Paint = (text: string, tone: Tone) => string;
 
@@ -16,16 +17,20 @@ const tones: Readonly<Record<HopState, Tone | undefined>> = {
 const stateWidth = Math.max(...Object.keys(tones).map(({ length }) => length));
 
 /** One walk for people: every step with its time, the root cause with evidence, and what to do. */
-export function diagnosisText(diagnosis: Diagnosis, paint: Paint, wide: boolean): string {
+export function diagnosisText(
+  diagnosis: Diagnosis,
+  paint: Paint,
+  { wide, columns }: { readonly wide: boolean; readonly columns?: number | undefined },
+): string {
   const { target, vantage, hops } = diagnosis;
   const width = Math.max(...hops.map(({ title }) => title.length));
   return [
     `${target.kind} ${target.namespace}/${target.name}, walked ${vantageText[vantage]}`,
     "",
-    ...hops.flatMap((hop) => hopLines(hop, { paint, width, wide })),
+    ...hops.flatMap((hop) => hopLines(hop, { paint, width, wide, columns })),
     "",
-    ...differenceLines(diagnosis),
-    ...rootCauseLines(diagnosis, paint),
+    ...differenceLines(diagnosis).flatMap((line) => wrapped(line, columns, 4)),
+    ...rootCauseLines(diagnosis, paint, columns),
   ]
     .map((line) => `${line}\n`)
     .join("");
@@ -39,7 +44,17 @@ const vantageText = {
 
 function hopLines(
   { title, state, code, message, durationMs, evidence, findings }: Hop,
-  { paint, width, wide }: { readonly paint: Paint; readonly width: number; readonly wide: boolean },
+  {
+    paint,
+    width,
+    wide,
+    columns,
+  }: {
+    readonly paint: Paint;
+    readonly width: number;
+    readonly wide: boolean;
+    readonly columns: number | undefined;
+  },
 ): readonly string[] {
   const tone = tones[state];
   const word = state.padEnd(stateWidth);
@@ -47,12 +62,16 @@ function hopLines(
   const time = (durationMs === null ? "" : `${durationMs} ms`).padStart(8);
   const what = [code ?? "", plainText(message)].filter((text) => text !== "").join(" ");
   const others = findings.filter((one) => one.code !== code || one.message !== message);
-  const more = [
-    ...others.map((one) => `${one.code} ${one.message}`),
-    ...(wide ? evidence : []),
-  ].map((text) => `${" ".repeat(stateWidth + 3 + width + 3 + 8 + 3)}${plainText(text)}`);
-  return [`${shown}   ${title.padEnd(width)}   ${time}   ${what}`.trimEnd(), ...more];
+  const more = [...others.map((one) => `${one.code} ${one.message}`), ...(wide ? evidence : [])];
+  const indent = stateWidth + 3 + width + 3 + 8 + 3;
+  const room = columns === undefined ? undefined : Math.max(leastRoom, columns - indent);
+  const head = `${shown}   ${title.padEnd(width)}   ${time}   `;
+  const [first = "", ...rest] = [what, ...more].flatMap((text) => wrapped(plainText(text), room));
+  return [`${head}${first}`.trimEnd(), ...rest.map((text) => " ".repeat(indent) + text)];
 }
+
+// Less room than that makes columns of single words.
+const leastRoom = 24;
 
 function differenceLines({ differences, vantage }: Diagnosis): readonly string[] {
   if (differences.length === 0) {
@@ -62,17 +81,23 @@ function differenceLines({ differences, vantage }: Diagnosis): readonly string[]
   return ["What differs from a walk as you, from this machine:", ...lines, ""];
 }
 
-function rootCauseLines({ rootCause, finished }: Diagnosis, paint: Paint): readonly string[] {
+function rootCauseLines(
+  { rootCause, finished }: Diagnosis,
+  paint: Paint,
+  columns: number | undefined,
+): readonly string[] {
   const early = finished ? [] : [paint("The walk ended early.", "warning")];
   if (rootCause === null) return finished ? [paint("All is well.", "good")] : early;
   const { code, name, message, evidence, next, because, severity } = rootCause;
   const tone = severity === "error" ? "bad" : "warning";
   return [
     ...early,
-    `${paint("root cause", tone)}: ${code} ${name}: ${plainText(message)}`,
+    ...wrapped(`root cause: ${code} ${name}: ${plainText(message)}`, columns, 2).map((line) =>
+      line.replace(/^root cause/, (text) => paint(text, tone)),
+    ),
     ...(because === null ? [] : [`  held by: ${because}`]),
-    ...evidence.map((line) => `  evidence: ${plainText(line)}`),
-    ...numberedSteps(next),
+    ...evidence.flatMap((line) => wrapped(`  evidence: ${plainText(line)}`, columns, 4)),
+    ...numberedSteps(next).flatMap((line) => wrappedStep(line, columns)),
     `  more: kubectl knfleet explain ${code}`,
   ];
 }
@@ -81,6 +106,7 @@ function rootCauseLines({ rootCause, finished }: Diagnosis, paint: Paint): reado
 export function diagnosisTable({ items }: DiagnosisReport): Table {
   return {
     headers: ["NAMESPACE", "NAME", "KIND", "RESULT", "CODE", "CAUSE", "MESSAGE"],
+    wraps: true,
     rows: items.map(({ target, severity, rootCause }) => [
       target.namespace,
       target.name,

@@ -2,23 +2,32 @@ import type { TimeText } from "../age.ts";
 import type { StatusDetail } from "../status-detail.ts";
 import type { StatusItem } from "../status-item.ts";
 import { codedReason } from "./coded-reason.ts";
+import { fitTable } from "./fit-table.ts";
 import { plainText } from "./plain-text.ts";
 import { orNone, renderTable, type Table, type Tone } from "./table.ts";
+import { wrapped } from "./wrapped.ts";
 
 type Paint = (text: string, tone: Tone) => string;
+
+interface Looking {
+  readonly ages: TimeText;
+  readonly paint: Paint;
+  /** Of a terminal, whose lines messages are divided into; undefined: one line each. */
+  readonly width: number | undefined;
+}
 
 /** The blocks below the row of one installation: conditions, Deployments, anchor and Warning events. */
 export function statusDetailText(
   item: StatusItem,
   detail: StatusDetail,
-  { ages, paint }: { readonly ages: TimeText; readonly paint: Paint },
+  { ages, paint, width }: Looking,
 ): string {
   const blocks = [
-    causeText(item),
-    block("Conditions", conditionsTable(detail, ages), paint),
-    block("Deployments", deploymentsTable(detail), paint),
+    causeText(item, width),
+    block("Conditions", conditionsTable(detail, ages), { paint, width }),
+    block("Deployments", deploymentsTable(detail), { paint, width }),
     `Anchor: ${anchorText(item, detail)}\n`,
-    eventsText(detail, ages, paint),
+    eventsText(detail, { ages, paint, width }),
   ];
   return blocks
     .filter((text) => text !== "")
@@ -27,15 +36,21 @@ export function statusDetailText(
 }
 
 /** What is wrong, in the words of the wide table. */
-function causeText({ reason, code, message }: StatusItem): string {
+function causeText({ reason, code, message }: StatusItem, width: number | undefined): string {
   if (reason === null) return "";
   const said = codedReason({ reason, code });
-  return `Cause: ${plainText(message === null ? said : `${said}: ${message}`)}\n`;
+  const text = `Cause: ${plainText(message === null ? said : `${said}: ${message}`)}`;
+  return `${wrapped(text, width, 2).join("\n")}\n`;
 }
 
-function block(title: string, table: Table, paint: Paint): string {
+function block(
+  title: string,
+  table: Table,
+  { paint, width }: Pick<Looking, "paint" | "width">,
+): string {
   if (table.rows.length === 0) return "";
-  const lines = renderTable(table, { headers: true, paint }).trimEnd().split("\n");
+  const fitted = width === undefined ? table : fitTable(table, width - 2);
+  const lines = renderTable(fitted, { headers: true, paint }).trimEnd().split("\n");
   return [`${title}:`, ...lines.map((line) => `  ${line}`)].map((line) => `${line}\n`).join("");
 }
 
@@ -44,6 +59,7 @@ const tones: Readonly<Record<string, Tone>> = { True: "good", False: "bad" };
 function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
   return {
     headers: ["TYPE", "STATUS", "REASON", "CODE", "SINCE", "MESSAGE"],
+    wraps: true,
     rows: conditions.map(({ type, status, reason, code, since, message }) => [
       type,
       { text: status, tone: tones[status] ?? "warning" },
@@ -75,10 +91,11 @@ function anchorText({ cluster, live }: StatusItem, { anchor, deployments }: Stat
   return anchor === null ? "<none>" : `ConfigMap ${anchor.namespace}/${anchor.name}`;
 }
 
-function eventsText({ events }: StatusDetail, ages: TimeText, paint: Paint): string {
+function eventsText({ events }: StatusDetail, { ages, paint, width }: Looking): string {
   if (events === null) return "Warning events: <unknown> (they could not be read)\n";
   const table = {
     headers: ["LAST SEEN", "COUNT", "REASON", "MESSAGE"],
+    wraps: true,
     rows: events.map(({ time, count, reason, message }) => [
       ages(time),
       String(count),
@@ -86,5 +103,7 @@ function eventsText({ events }: StatusDetail, ages: TimeText, paint: Paint): str
       orNone(message),
     ]),
   };
-  return events.length === 0 ? "Warning events: <none>\n" : block("Warning events", table, paint);
+  return events.length === 0
+    ? "Warning events: <none>\n"
+    : block("Warning events", table, { paint, width });
 }

@@ -1,5 +1,6 @@
 import { isCommand } from "../commands.ts";
 import { plainText } from "./plain-text.ts";
+import { wrapped } from "./wrapped.ts";
 
 /** A line for one step: `next:` stands before a command that can be pasted, `hint:` before what is to be done in words. */
 export function stepLine(step: string, about = ""): string {
@@ -20,4 +21,10 @@ export function numberedSteps(steps: readonly string[]): readonly string[] {
 
 function isSentence(step: string): boolean {
   return !isCommand(step);
+}
+
+/** The line of a step in lines of a width; a command stays one line, so that it can be pasted. */
+export function wrappedStep(line: string, width: number | undefined): readonly string[] {
+  const step = line.replace(/^ *(?:\d+\. |next(?: \([^)]*\))?: )?/, "");
+  return isCommand(step) ? [line] : wrapped(line, width, line.startsWith(" ") ? 5 : 2);
 }

@@ -4,12 +4,16 @@ import { plainText } from "./plain-text.ts";
 export type Tone = "good" | "warning" | "bad";
 
 /** One cell; a plain string has no tone. */
-export type Cell = string | { readonly text: string; readonly tone: Tone };
+export type Cell =
+  | string
+  | { readonly text: string; readonly tone?: Tone; readonly indent?: number };
 
 export interface Table {
   readonly headers: readonly string[];
   /** Headers of the columns that a terminal too narrow may cut, the first one first. */
   readonly mayShorten?: readonly string[];
+  /** True: a terminal too narrow shows the texts of the last column in several lines instead. */
+  readonly wraps?: boolean;
   readonly rows: readonly (readonly Cell[])[];
 }
 
@@ -21,8 +25,10 @@ export interface TableOptions {
 /** Text of a table as kubectl writes it: left-aligned, three spaces between columns, no trailing spaces. */
 export function renderTable(table: Table, { headers, paint }: TableOptions): string {
   const lines = [...(headers ? [table.headers] : []), ...table.rows].map((row) => row.map(fieldOf));
+  // A row of one cell is a line of text below another row.
+  const rows = lines.filter((line) => line.length > 1 || table.headers.length === 1);
   const widths = table.headers.map((_, at) =>
-    Math.max(0, ...lines.map((line) => line[at]?.text.length ?? 0)),
+    Math.max(0, ...rows.map((line) => line[at]?.text.length ?? 0)),
   );
   return lines
     .map((line) => `${line.map((field, at) => pad(field, padding(line, at))).join("   ")}\n`)
@@ -44,8 +50,9 @@ interface Field {
 }
 
 function fieldOf(cell: Cell): Field {
-  const field = typeof cell === "string" ? { text: cell } : cell;
-  return { ...field, text: plainText(field.text) };
+  const { text, tone, indent = 0 } = typeof cell === "string" ? { text: cell } : cell;
+  const shown = " ".repeat(indent) + plainText(text);
+  return tone === undefined ? { text: shown } : { text: shown, tone };
 }
 
 /** What a cell shows. */

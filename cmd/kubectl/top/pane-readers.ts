@@ -66,7 +66,9 @@ async function detailOf(
   const head = facts.map(([label, text]) => `${`${label}:`.padEnd(12)}${text}\n`).join("");
   return (
     head +
-    (item.detail === null ? "" : statusDetailText(item, item.detail, { ages, paint: unpainted }))
+    (item.detail === null
+      ? ""
+      : statusDetailText(item, item.detail, { ages, paint: unpainted, width: undefined }))
   );
 }
 
