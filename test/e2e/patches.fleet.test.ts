@@ -40,7 +40,9 @@ test("a patch that cannot be applied changes nothing, and one that deletes waits
   expect(await admin.get(key)).toBeDefined();
 
   await change(hub, kind, patchesOf(name));
-  await condition(hub, kind, ["InstallSucceeded", { status: "True" }]);
+  // After a failure success is said only when all is available.
+  const applied = { status: "Unknown", reason: "Installing", message: /objects applied$/ };
+  await condition(hub, kind, ["InstallSucceeded", applied]);
   await condition(hub, kind, ["DeploymentsAvailable", { status: "False" }]);
   expect(await admin.get(key)).toBeDefined();
 
