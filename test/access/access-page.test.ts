@@ -57,6 +57,10 @@ describe("docs/access.md", () => {
       ["/here/plugins/secretreader", "/here/plugins/kubeconfig-secretreader"],
     ]);
     expect(files.flatMap(({ warnings }) => warnings)).toEqual([]);
+    for (const { name, rules } of files.flatMap(({ providers }) => providers)) {
+      expect({ name, namespaces: rules.namespaces }).toEqual({ name, namespaces: ["fleet"] });
+      expect(rules.requiredConfig ?? rules.servers).toBeDefined();
+    }
   });
 
   test("has an access entry that the cloud's provider works with", () => {

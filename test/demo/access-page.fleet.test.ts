@@ -24,6 +24,7 @@ const signal = new AbortController().signal;
 function filledIn(page: string, spoke: Cluster): string {
   return page
     .replaceAll("https://spoke-1.example.com:6443", spoke.server)
+    .replaceAll('"*.example.com:6443"', '"127.0.0.0/8"')
     .replaceAll("LS0tLS1CRUdJTi...", Buffer.from(spoke.caPem).toString("base64"));
 }
 
