@@ -15,7 +15,7 @@ import { testThroughKubectl } from "./through-kubectl.ts";
 import { testTreesOfSpokes } from "./trees-of-spokes.ts";
 import { testWaysIntoSpokes } from "./ways-into-spokes.ts";
 
-const fleet = useFleet({ spokes: 2 });
+const fleet = useFleet({ spokes: 2, hub: { kwok: true } });
 let scene: FleetScene;
 beforeAll(async () => {
   scene = await setScene(fleet());

@@ -16,7 +16,7 @@ import { rowsOf, type Ran } from "../run-knfleet.ts";
 import { startStubKubelet, type StubKubelet } from "../stub-kubelet.ts";
 import { allCanaries, hideCanaries, secretValue } from "./canaries.ts";
 
-const fleet = useFleet({ spokes: 2 });
+const fleet = useFleet({ spokes: 2, hub: { kwok: true } });
 let scene: FleetScene;
 let kubelet: StubKubelet;
 const tokens: string[] = [wrongToken];
