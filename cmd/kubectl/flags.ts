@@ -167,15 +167,20 @@ export function readFlags(
       overrides: hubOverrides(raw),
       requestTimeoutMs: timeoutOf(raw.requestTimeout, "--request-timeout", 10_000),
     },
-    given: {
-      hub: givenHubFlags(raw),
-      hasToken: nonEmpty(raw.token) !== undefined,
-      way: [
-        ["--clusterprofile-provider-file", nonEmpty(raw.clusterprofileProviderFile)],
-        ["--plugin-namespace", nonEmpty(raw.pluginNamespace)],
-        ...(raw.pluginRoot ?? []).map((folder) => ["--plugin-root", folder]),
-      ].flatMap(([flag = "", value]) => (value === undefined ? [] : [[flag, value]])),
-    },
+    given: givenFlags(raw),
+  };
+}
+
+/** What a pasted command has to repeat of the flags. */
+export function givenFlags(typed: RawFlags): GivenFlags {
+  return {
+    hub: givenHubFlags(typed),
+    hasToken: nonEmpty(typed.token) !== undefined,
+    way: [
+      ["--clusterprofile-provider-file", nonEmpty(typed.clusterprofileProviderFile)],
+      ["--plugin-namespace", nonEmpty(typed.pluginNamespace)],
+      ...(typed.pluginRoot ?? []).map((folder) => ["--plugin-root", folder]),
+    ].flatMap(([flag = "", value]) => (value === undefined ? [] : [[flag, value]])),
   };
 }
 

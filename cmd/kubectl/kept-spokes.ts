@@ -27,6 +27,9 @@ interface Kept {
   /** What the ClusterProfile says of the way in. */
   readonly way: string;
   readonly spoke: Promise<SpokeAccess>;
+  /** How many read through it now. */
+  readers: number;
+  isGivenUp: boolean;
 }
 
 class KeptSpokes {
@@ -38,29 +41,54 @@ class KeptSpokes {
       const { uid } = profile.metadata;
       const way = wayOf(profile);
       const known = this.#kept.get(uid);
-      if (known !== undefined && known.way !== way) this.#drop(uid, known);
-      const kept = this.#kept.get(uid) ?? { way, spoke: reach(profile, signal, waits) };
+      if (known !== undefined && known.way !== way) this.#giveUp(uid, known);
+      const kept = this.#kept.get(uid) ?? {
+        way,
+        spoke: reach(profile, signal, waits),
+        readers: 0,
+        isGivenUp: false,
+      };
       this.#kept.set(uid, kept);
+      kept.readers += 1;
       try {
         const { client, provider } = await kept.spoke;
-        const giveUp = (): void => this.#drop(uid, kept);
-        return { client, provider, giveUp, [Symbol.asyncDispose]: () => Promise.resolve() };
+        return {
+          client,
+          provider,
+          giveUp: () => this.#giveUp(uid, kept),
+          [Symbol.asyncDispose]: () => {
+            kept.readers -= 1;
+            closeUnused(kept);
+            return Promise.resolve();
+          },
+        };
       } catch (error) {
-        this.#drop(uid, kept);
+        kept.readers -= 1;
+        this.#giveUp(uid, kept);
         throw error;
       }
     };
   }
 
   end(): void {
-    for (const [uid, kept] of this.#kept) this.#drop(uid, kept);
+    for (const [uid, kept] of this.#kept) {
+      kept.readers = 0;
+      this.#giveUp(uid, kept);
+    }
   }
 
-  /** Not waited for: the end of a connection to a server that is silent takes seconds. */
-  #drop(uid: string, kept: Kept): void {
+  /** Another look connects anew. Who reads through the connection at this moment learns by itself what is wrong with it. */
+  #giveUp(uid: string, kept: Kept): void {
+    kept.isGivenUp = true;
     if (this.#kept.get(uid) === kept) this.#kept.delete(uid);
-    void kept.spoke.then((spoke) => spoke[Symbol.asyncDispose]()).catch(() => undefined);
+    closeUnused(kept);
   }
+}
+
+/** Not waited for: the end of a connection to a server that is silent takes seconds. */
+function closeUnused({ spoke, readers, isGivenUp }: Kept): void {
+  if (!isGivenUp || readers > 0) return;
+  void spoke.then((connection) => connection[Symbol.asyncDispose]()).catch(() => undefined);
 }
 
 function wayOf({ status }: ClusterProfile): string {

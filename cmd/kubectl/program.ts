@@ -4,7 +4,7 @@ import type { ActionInput } from "./action.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { commandTable } from "./command-table.ts";
 import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
-import { readFlags, type Flags, type RawFlags } from "./flags.ts";
+import { givenFlags, readFlags, type Flags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
 import { isFormat } from "./output-format.ts";
 import { withSettings } from "./settings/settings.ts";
@@ -50,9 +50,13 @@ export function createProgram(
     if (/\.\.\.|^CLUSTER/.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
-      const { file, ...given } = fileAsked(program.opts<RawFlags>(), entry);
-      const raw = await withSettings(given, terminal.env);
-      const read = readFlags(raw, terminal.env, entry.formats);
+      const { file, ...typed } = fileAsked(program.opts<RawFlags>(), entry);
+      const raw = await withSettings(typed, terminal.env);
+      // A pasted command finds in the same environment and file what is not typed.
+      const read = {
+        ...readFlags(raw, terminal.env, entry.formats),
+        given: givenFlags(typed),
+      };
       const flags = withNotes(await withRequestLog(read, terminal), entry, terminal);
       const options = { ...command.opts(), ...(file === undefined ? {} : { file }) };
       await run(entry, { args: command.args, flags, options, terminal });

@@ -155,6 +155,18 @@ describe("a command of a next step", () => {
     expect(pasted.stdout).toContain("root cause");
   });
 
+  test("does not repeat what the environment says, because a pasted command finds it there", async () => {
+    await using hub = await startStubHub([broken]);
+    const env = {
+      ...hub.env,
+      KNFLEET_PLUGIN_NAMESPACE: "elsewhere",
+      KNFLEET_REQUEST_TIMEOUT: "9s",
+    };
+    const { stderr } = await runText(["status", "-A", "--no-live"], { env });
+    const walk = /^next: (kubectl knfleet .+)$/m.exec(stderr)?.[1] ?? "";
+    expect(walk).toMatch(/^kubectl knfleet diagnose ks\//);
+  });
+
   test("never shows a token, and says that it is missing", async () => {
     await using hub = await startStubHub([broken]);
     const args = ["status", "-A", "--no-live", "--token", "very-secret"];
