@@ -15,6 +15,7 @@ describe("readWebhookFlags", () => {
       certificates: "self-managed",
       certificateDir: "/etc/knfleet/certificates",
       serviceName: "knfleet-webhook",
+      spokeNamespace: "Canonical",
       secretName: "knfleet-webhook-certificates",
       webhookConfiguration: ["knfleet-webhook"],
       certificateLifetime: 604_800_000,
