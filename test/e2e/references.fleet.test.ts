@@ -18,6 +18,7 @@ import { writeThinRelease } from "./thin-release.ts";
 const fleet = useFleet({ spokes: [{ admissionWebhooks: false }] });
 const kind = "KnativeEventing";
 const team = "team-a";
+const installedIn = "knative-eventing";
 const profile = { namespace: "fleet", name: "shared" };
 const notPermitted = { status: "False", reason: "ReferenceNotPermitted" };
 // With 64 requests on the way at a time an apply of so many takes sixteen seconds at a round trip of two.
@@ -141,7 +142,7 @@ function gone(name: string): Promise<true> {
 /** The ConfigMaps of an installation. */
 function installed({ metadata }: KubeObject): Promise<readonly KubeObject[]> {
   const labelSelector = `${componentUidLabel}=${metadata.uid}`;
-  const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: team, labelSelector };
+  const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: installedIn, labelSelector };
   return fleet().spoke(0).admin.list(ref);
 }
 
@@ -241,7 +242,7 @@ test("T-05 without its grant the running apply stops, nothing is watched, guarde
   await spoke.admin.remove({
     apiVersion: "v1",
     kind: "ConfigMap",
-    namespace: team,
+    namespace: installedIn,
     name: drifted?.metadata.name ?? "",
   });
   await spoke.admin.remove(binding);
@@ -267,7 +268,7 @@ test("T-05 a grant that comes back lets repairs go on; without one force-orphan 
   await says("given-up", notPermitted);
   const [drifted] = await installed(component);
   const name = drifted?.metadata.name ?? "";
-  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: team, name };
+  const key = { apiVersion: "v1", kind: "ConfigMap", namespace: installedIn, name };
   const binding = await onlyBinding();
   await spoke.admin.remove(key);
   await spoke.admin.remove(binding);

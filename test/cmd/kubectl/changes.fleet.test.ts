@@ -25,9 +25,9 @@ beforeAll(async () => {
   const { hub, fleet, profiles } = scene();
   await create(hub, { kind: "KnativeServing", on: profiles[0], spec: { version: "1.22" } });
   await ready(hub, "KnativeServing");
-  await letJobsExpire();
-  // It would repair what is changed below.
+  // It would repair what is changed from now on.
   await scene().controller[Symbol.asyncDispose]();
+  await letJobsExpire();
   kubectl = await kubectlWith(await pathWithPlugin(fleet.folder));
   releases = await anyReleaseDir();
   const identity = hub.adminIdentity;

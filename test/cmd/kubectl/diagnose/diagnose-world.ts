@@ -168,6 +168,8 @@ async function install(
     kubeconfig: await fleet.controllerKubeconfig(),
     providerFile,
     releaseDir: await writeThinRelease(fleet.folder, 2),
+    // All of them are on one spoke, by profiles of several names.
+    flags: ["--spoke-namespace=Component"],
     readyTimeoutMs: 60_000,
   });
   for (const name of names) {
