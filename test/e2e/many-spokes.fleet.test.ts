@@ -28,7 +28,8 @@ beforeAll(async () => {
     kubeconfig: await replicaKubeconfig(fleet().hub, replica),
     providerFile: await builtInProviderFile(fleet(), replica),
     releaseDir: await writeThinRelease(fleet().folder, 3),
-    flags: ["--log-level=debug"],
+    // Many components are on each of the two real clusters.
+    flags: ["--log-level=debug", "--spoke-namespace=Component"],
   };
   start = (flags = [], providerFile = options.providerFile) =>
     startControllerProcess({ ...options, providerFile, flags: [...options.flags, ...flags] });

@@ -53,8 +53,8 @@ async function start(replica: Replica, way: Pick<Access, "server"> = {}): Promis
     providerFile: await builtInProviderFile(fleet(), replica),
     releaseDir,
     leaderElection: true,
-    // The guard knows one controller by its user name; these two have one each.
-    flags: ["--anchor-protection=None"],
+    // The guard knows one controller by its user name; these two have one each. All components are on one cluster.
+    flags: ["--anchor-protection=None", "--spoke-namespace=Component"],
   });
   return { name: replica.name, process };
 }
