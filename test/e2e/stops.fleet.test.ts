@@ -35,6 +35,8 @@ function start(providers = providerFile): ControllerProcess {
     providerFile: providers,
     releaseDir,
     leaderElection: true,
+    // All components are on one cluster.
+    flags: ["--spoke-namespace=Component"],
   });
 }
 
