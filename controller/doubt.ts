@@ -15,7 +15,10 @@ export interface Doubt {
 
 /** What is known of an installation without asking anybody. */
 export interface Sight {
-  readonly observation: Pick<Observation, "objects" | "workloads" | "refused" | "behind">;
+  readonly observation: Pick<
+    Observation,
+    "objects" | "workloads" | "refused" | "behind" | "pending"
+  >;
   readonly memory: Pick<
     InstallationMemory,
     "wanted" | "inventory" | "appliedAt" | "sharing" | "contests"
@@ -37,6 +40,9 @@ export function doubtOf({ observation, memory }: Sight): Doubt | undefined {
     const message = "The watches of the cluster were interrupted; what is there is being read anew";
     return { status: "Unknown", reason: "NotSynced", message };
   }
+  // Of a kind whose list is on its way nothing can be said, such as after a start.
+  const pending = new Set(observation.pending().map(kindIdOf));
+  if (keys.some((key) => pending.has(kindIdOf(key)))) return undefined;
   const { available, message } = readinessOf(keys, observation.workloads());
   if (!available) return { status: "False", reason: "NotReady", message };
   const changed = changedWorkloads({ observation, memory });

@@ -78,9 +78,9 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     return !this.#isServed || (this.#isCurrent && this.#failures.length === 0);
   }
 
-  /** The list has not come for some seconds, so that what is known may be out of date. */
+  /** A further list has not come for some seconds, so that what is known may be out of date. Before the first list nothing is known. */
   get isBehind(): boolean {
-    return this.#isBehind && this.#refusal === undefined;
+    return this.#isBehind && this.#wasListed && this.#refusal === undefined;
   }
 
   /** Why the kind may not be watched, in words of ours; undefined when it may, as far as that is known. */

@@ -116,7 +116,7 @@ describe("a component", () => {
     const [status] = ours.filter(({ subresource }) => subresource === "status");
     const writes = await fleet()
       .spoke(0)
-      .auditLog.requests({ userAgent, verb: ["create", "patch"], namespace: "status" });
+      .auditLog.requests({ userAgent, verb: ["create", "patch"], namespace: "knative-eventing" });
     expect(writes.length).toBeGreaterThan(0);
     const lastWriteAt = Math.max(...writes.map(({ answeredAt }) => answeredAt.getTime()));
     expect(status?.receivedAt.getTime() ?? Infinity).toBeLessThan(lastWriteAt);

@@ -139,3 +139,11 @@ test("a doubt takes back what was claimed, and says nothing else", () => {
   const lost = { status: "Unknown", reason: "NotSynced", message: "Read anew" } as const;
   expect(statusOf(serving({ status: after }), { kind: "seen", doubt: lost }, later)).toEqual(after);
 });
+
+test("nothing is doubted before the first list, such as after a start with many clusters", async () => {
+  observation.watch([]);
+  expect(doubt()).toMatchObject({ status: "False", reason: "NotReady" });
+  observation.watch([deployments]);
+  expect(observation.pending()).toEqual([deployments]);
+  expect(doubt()).toBeUndefined();
+});
