@@ -67,8 +67,12 @@ function read(key: ObjectKey): Promise<KubeObject | undefined> {
   return fleet().hub.admin.get(key);
 }
 
+/** Ready, and the guard of its anchor is proven, so that nothing more is to be told. */
 async function isReady(key: ObjectKey): Promise<boolean> {
-  return conditionOf(await read(key), "Ready")?.status === "True";
+  const component = await read(key);
+  return ["Ready", "AnchorProtected"].every(
+    (type) => conditionOf(component, type)?.status === "True",
+  );
 }
 
 async function allReady(keys: readonly ObjectKey[], timeoutMs: number): Promise<void> {

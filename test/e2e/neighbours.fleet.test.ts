@@ -19,7 +19,10 @@ import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 import { LoneHub } from "./two-hubs.ts";
 
-const scene = useScene({ spokes: 1 }, ["--remote-deployments-poll-interval=1s"]);
+const scene = useScene({ spokes: 1 }, [
+  "--remote-deployments-poll-interval=1s",
+  "--spoke-namespace=Component",
+]);
 const patience = { timeoutMs: 120_000 };
 
 afterEach(async () => {
