@@ -28,13 +28,14 @@ export interface Exchange {
 type PassingFault = Exclude<Fault, Answer | { readonly kind: "hang" }>;
 
 /** Answers in the server's place. */
-export function answerWith({ status, headers = {}, body = "" }: Answer, exchange: Exchange): void {
-  const { request, response } = exchange;
+export function answerWith(answer: Answer, { request, response }: Exchange): void {
+  const { status, headers = {}, body = "", isOpen = false } = answer;
   request.resume();
   if (response.destroyed) return;
   // The answer of nobody: the server never saw the request.
   response.writeHead(status, { ...headers });
-  response.end(body);
+  if (isOpen) response.write(body);
+  else response.end(body);
 }
 
 /** Passes a request on to the server, and its answer back, with a fault on the way or without one. */

@@ -33,6 +33,8 @@ export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  /** More could follow, as in a watch; nothing does. Default: false. */
+  readonly isOpen?: boolean;
 }
 
 /** Says what happens to a request; undefined: nothing of the kind. */

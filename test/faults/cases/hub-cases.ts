@@ -90,16 +90,16 @@ export const hubCases: readonly FaultCase[] = [
       await trial.halt();
       log.restart();
       const headers = { "content-type": "application/json" };
-      const stale = { kind: "answer", status: 200, headers, body: old } as const;
+      const stale = { kind: "answer", status: 200, headers, body: old, isOpen: true } as const;
       using _ = hubProxy.inject(firstN(1, stale, ({ path }) => isInitial(path)));
+      hubProxy.resetCounts();
       await trial.resume();
       await waitFor("the stale list to be seen", () =>
-        hubProxy.requests.some(
-          ({ path }) => isServing(path) && /[?&]resourceVersion=\d/.test(path),
-        ),
+        hubProxy.requests.some(({ path }) => isInitial(path)),
       );
       // Long enough to delete everything, if it were to be done.
-      await delay(2_000);
+      await delay(4_000);
+      hubProxy.cut();
       const { name } = trial.target.spoke;
       const deletes = log.writes.filter((one) => one.method === "DELETE" && one.cluster === name);
       const named = deletes.filter(({ path }) => !path.includes("labelSelector="));
@@ -159,12 +159,8 @@ function pathOf(path: string): string {
   return path.split("?")[0] ?? "";
 }
 
-function isServing(path: string): boolean {
-  return path.includes("/knativeservings?");
-}
-
 function isInitial(path: string): boolean {
-  return isServing(path) && path.includes("sendInitialEvents=true");
+  return path.includes("/knativeservings?") && path.includes("sendInitialEvents=true");
 }
 
 function initialLists(paths: readonly string[]): number {
