@@ -18,7 +18,7 @@ import { writeUpstreamChart } from "./upstream-chart.ts";
 
 vi.setConfig({ testTimeout: 900_000 });
 
-const fleet = useFleet({ hub: { egress: true }, spokes: 1 });
+const fleet = useFleet({ hub: { egress: true, kwok: true }, spokes: 1 });
 const root = resolve(import.meta.dirname, "../..");
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 const eventing = {

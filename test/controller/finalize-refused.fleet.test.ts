@@ -152,7 +152,7 @@ describe("D-06: a webhook that lets one object not be deleted", () => {
       what: "as not allowed",
       word: "forbidden",
       path: () => urlOf("403"),
-      message: `[Forbidden] Deleting configmaps in namespace forbidden is not allowed on the target cluster: ${denies}`,
+      message: `[AdmissionRefused] Deleting configmaps in namespace forbidden is not allowed on the target cluster: ${denies}`,
     },
     {
       what: "because it does not answer",

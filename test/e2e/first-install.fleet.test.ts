@@ -1,3 +1,4 @@
+// @module-tag release-files
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { AuditedRequest } from "../fleet/audit-log.ts";

@@ -67,12 +67,11 @@ function read(key: ObjectKey): Promise<KubeObject | undefined> {
   return fleet().hub.admin.get(key);
 }
 
-/** Ready, and the guard of its anchor is proven, so that nothing more is to be told. */
+/** Ready, and where its anchor is guarded that is proven, so that nothing more is to be told. */
 async function isReady(key: ObjectKey): Promise<boolean> {
   const component = await read(key);
-  return ["Ready", "AnchorProtected"].every(
-    (type) => conditionOf(component, type)?.status === "True",
-  );
+  const [ready, guarded] = ["Ready", "AnchorProtected"].map((type) => conditionOf(component, type));
+  return ready?.status === "True" && (guarded === undefined || guarded.status === "True");
 }
 
 async function allReady(keys: readonly ObjectKey[], timeoutMs: number): Promise<void> {

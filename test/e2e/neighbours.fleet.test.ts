@@ -19,7 +19,7 @@ import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 import { LoneHub } from "./two-hubs.ts";
 
-const scene = useScene({ spokes: 1 }, [
+const scene = useScene({ hub: { kwok: true }, spokes: 1 }, [
   "--remote-deployments-poll-interval=1s",
   "--spoke-namespace=Component",
 ]);
