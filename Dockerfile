@@ -8,11 +8,13 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE releases.lock.json ./
 COPY docs ./docs
 COPY api ./api
+COPY render ./render
+COPY installation ./installation
 COPY access ./access
 COPY controller ./controller
 COPY webhook ./webhook
 COPY cmd ./cmd
-RUN node cmd/build.ts --output /dist
+RUN node cmd/build/build.ts --output /dist
 # Every byte is compared with releases.lock.json, when it arrives and once more as it lies.
 RUN node cmd/releases.ts --release-dir /releases && node cmd/releases.ts --check --release-dir /releases
 

@@ -1,5 +1,5 @@
-import { ConnectionError } from "./api-error.ts";
 import type { ShapeExcess, ShapeLimits } from "./json-shape.ts";
+import { ConnectionError } from "./kube/api-error.ts";
 
 /** How much one answer may be. */
 export interface AnswerLimits extends ShapeLimits {

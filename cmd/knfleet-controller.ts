@@ -4,9 +4,9 @@ import { enableCompileCache } from "node:module";
 import { hostname } from "node:os";
 
 import packageJson from "../package.json" with { type: "json" };
-import { readControllerFlags } from "./flags.ts";
-import { createLogger } from "./logger.ts";
-import { runService } from "./run.ts";
+import { readControllerFlags } from "./service/flags.ts";
+import { createLogger } from "./service/logger.ts";
+import { runService } from "./service/run.ts";
 
 // Halves the time to start when the sources run without a build.
 enableCompileCache();
@@ -23,7 +23,7 @@ if ("exitCode" in flags) {
   const identity = `${hostname()}_${randomUUID()}`;
   await runService(async (signal) => {
     // Loaded only now: --help and a wrong flag are answered without it.
-    const { startControllerService } = await import("./controller-service.ts");
+    const { startControllerService } = await import("./service/controller-service.ts");
     return startControllerService(flags, { environment, version, identity, log }, signal);
   }, log);
 }

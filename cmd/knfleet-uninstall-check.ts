@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import { ApiError } from "../access/api-error.ts";
-import { connectHub } from "../access/hub.ts";
+import { connectHub } from "../access/hub/hub.ts";
+import { ApiError } from "../access/kube/api-error.ts";
 import { componentKinds, operatorApiVersion } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import packageJson from "../package.json" with { type: "json" };
-import { processProblem } from "./process-check.ts";
-import { runCommand } from "./run.ts";
+import { processProblem } from "./service/process-check.ts";
+import { runCommand } from "./service/run.ts";
 
 // What Helm runs before it uninstalls the chart: exit code 1, with what to do, while there are components on the hub.
 const limitMs = 120_000;

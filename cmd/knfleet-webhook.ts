@@ -3,9 +3,9 @@ import { enableCompileCache } from "node:module";
 import { setFlagsFromString } from "node:v8";
 
 import packageJson from "../package.json" with { type: "json" };
-import { createLogger } from "./logger.ts";
-import { runService } from "./run.ts";
-import { readWebhookFlags } from "./webhook-flags.ts";
+import { createLogger } from "./service/logger.ts";
+import { runService } from "./service/run.ts";
+import { readWebhookFlags } from "./service/webhook-flags.ts";
 
 // The heap grows less than V8 would let it.
 setFlagsFromString("--optimize-for-size");
@@ -24,7 +24,7 @@ if ("exitCode" in flags) {
   const log = createLogger({ level: flags.logLevel, format: flags.logFormat }, process.stdout);
   const { env: environment } = process;
   const start = async (signal: AbortSignal) => {
-    const { startWebhookService } = await import("./webhook-service.ts");
+    const { startWebhookService } = await import("./service/webhook-service.ts");
     return startWebhookService(flags, { environment, version, log }, signal);
   };
   await runService(start, log, flags.drainPeriod + closeLimitMs);

@@ -1,10 +1,10 @@
-import type { KubeClient } from "../access/kube-client.ts";
-import { type Listing, Reflector } from "../access/reflector.ts";
+import type { KubeClient } from "../access/kube/kube-client.ts";
+import { type Listing, Reflector } from "../access/kube/reflector.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
-import { keyTextOf } from "./component-key.ts";
 import type { Log } from "./log.ts";
-import { asComponent } from "./stored-component.ts";
+import { keyTextOf } from "./queue/component-key.ts";
+import { asComponent } from "./reconcile/stored-component.ts";
 
 export interface ComponentsOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;

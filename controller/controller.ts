@@ -1,30 +1,30 @@
 import { abortable } from "../access/abortable.ts";
-import type { KubeClient } from "../access/kube-client.ts";
-import type { ManifestSource } from "../access/manifest-source.ts";
-import type { References } from "../access/references.ts";
-import type { Spokes } from "../access/spokes.ts";
+import type { KubeClient } from "../access/kube/kube-client.ts";
+import type { ManifestSource } from "../access/manifests/manifest-source.ts";
+import type { References } from "../access/providers/references.ts";
+import type { Spokes } from "../access/spokes/spokes.ts";
 import type { Component } from "../api/component.ts";
-import type { SpokeNamespaceMode } from "../api/installation-namespace.ts";
+import type { SpokeNamespaceMode } from "../installation/installation-namespace.ts";
+import type { Releases } from "../render/release/releases.ts";
 import { Preparations } from "./apply/prepare.ts";
-import { type Clock, limited } from "./clock.ts";
-import { ClusterVersions } from "./cluster-versions.ts";
 import { Components } from "./components.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { targetIdOf } from "./duplicate.ts";
 import { EventRecorder } from "./events.ts";
-import { hasFinalizer } from "./finalizer.ts";
 import { Guards } from "./guard/guards.ts";
 import type { AnchorProtection } from "./guard/protection.ts";
 import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
-import { hubIdOf } from "./hub-id.ts";
-import type { LeaderOptions, Leadership } from "./leader.ts";
-import { leftSpokeOf } from "./left-spoke.ts";
+import { hubIdOf } from "./leader/hub-id.ts";
+import type { LeaderOptions, Leadership } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
-import { createMetrics, type Metrics, type MetricSources } from "./metrics.ts";
-import { Neighbours } from "./neighbours.ts";
+import { createMetrics, type Metrics, type MetricSources } from "./metrics/metrics.ts";
 import { WatchSharing } from "./observe/shared-watches.ts";
-import type { ReconcileDeps } from "./reconcile-deps.ts";
-import type { Releases } from "./render/release.ts";
+import { type Clock, limited } from "./queue/clock.ts";
+import { Dispatcher } from "./queue/dispatcher.ts";
+import { ClusterVersions } from "./reconcile/cluster-versions.ts";
+import { targetIdOf } from "./reconcile/duplicate.ts";
+import { hasFinalizer } from "./reconcile/finalizer.ts";
+import { Neighbours } from "./reconcile/neighbours.ts";
+import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
+import { leftSpokeOf } from "./uninstall/left-spoke.ts";
 
 export interface ControllerSettings {
   /** Pace in ms at which a component that is not ready is looked at again. */

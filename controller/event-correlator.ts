@@ -1,4 +1,4 @@
-import type { Happening } from "./transitions.ts";
+import type { Happening } from "./reconcile/transitions.ts";
 
 interface Similar {
   readonly since: number;

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 
-import { ApiError } from "../access/api-error.ts";
-import type { KubeClient } from "../access/kube-client.ts";
+import { ApiError } from "../access/kube/api-error.ts";
+import type { KubeClient } from "../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../api/component.ts";
 import { timestampOf } from "../api/conditions.ts";
 import { knownResource } from "../api/resources.ts";
-import type { Clock } from "./clock.ts";
 import { EventCorrelator, isCombined } from "./event-correlator.ts";
 import { lastingLogFieldsOf } from "./log-fields.ts";
 import type { Log } from "./log.ts";
-import type { Happening } from "./transitions.ts";
+import type { Clock } from "./queue/clock.ts";
+import type { Happening } from "./reconcile/transitions.ts";
 
 export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "patch">;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 import { FleetError } from "../api/errors.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 
 /** Where to listen: without a host on all addresses; port 0 takes a free one. */
 export interface ListenAddress {

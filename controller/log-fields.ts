@@ -1,6 +1,6 @@
 import type { Component } from "../api/component.ts";
-import { keyTextOf } from "./component-key.ts";
-import { targetIdOf } from "./duplicate.ts";
+import { keyTextOf } from "./queue/component-key.ts";
+import { targetIdOf } from "./reconcile/duplicate.ts";
 
 /** How lines of the log name a component and its cluster. */
 export interface LastingLogFields {

@@ -1,6 +1,6 @@
 import type { Component } from "../api/component.ts";
-import type { Installation } from "./installation.ts";
-import type { Happening } from "./transitions.ts";
+import type { Installation } from "./reconcile/installation.ts";
+import type { Happening } from "./reconcile/transitions.ts";
 
 /** Which spokes were given the same token; PathMetrics has it. */
 export interface TokenSharers {

@@ -4,9 +4,9 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { codes, protectionReasons, reasons } from "../api/reasons.ts";
-import { controllerCommand } from "../cmd/flags.ts";
-import { webhookCommand } from "../cmd/webhook-flags.ts";
-import { builtInReleaseKinds } from "../controller/finalize-kinds.ts";
+import { controllerCommand } from "../cmd/service/flags.ts";
+import { webhookCommand } from "../cmd/service/webhook-flags.ts";
+import { builtInReleaseKinds } from "../controller/uninstall/finalize-kinds.ts";
 import { firstBuild } from "./demo/preparation.ts";
 
 const root = resolve(import.meta.dirname, "..");

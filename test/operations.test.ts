@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { PathMetrics } from "../access/path-metrics.ts";
+import { PathMetrics } from "../access/spokes/path-metrics.ts";
 import { isRecord, valueAt } from "./fleet/json-record.ts";
 import { metricsOf } from "./support/metrics.ts";
 
@@ -101,7 +101,13 @@ describe("docs/operations.md", () => {
     const [, below = ""] = page.split("\n## Events\n");
     const [table = ""] = below.split("\n## ");
     const documented = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
-    const files = ["reconcile", "uninstall", "transitions", "force-orphan", "guard/guards"];
+    const files = [
+      "reconcile/reconcile",
+      "reconcile/transitions",
+      "uninstall/uninstall",
+      "uninstall/force-orphan",
+      "guard/guards",
+    ];
     const written = files.flatMap((file) =>
       [...read(`controller/${file}.ts`).matchAll(/reason: "(\w+)"/g)].map(([, reason]) => reason),
     );

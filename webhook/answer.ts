@@ -1,4 +1,4 @@
-import type { Ruling, Violation } from "./review.ts";
+import type { Ruling, Violation } from "./reviews/review.ts";
 
 /** The review that goes back to the API server. Type: `AdmissionReview` of `admission.k8s.io/v1`. */
 export interface ReviewAnswer {

@@ -3,7 +3,7 @@ import { JsonShape } from "../access/json-shape.ts";
 import type { Log } from "../access/log.ts";
 import { answerOf, type ReviewAnswer } from "./answer.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
-import { type AdmissionRequest, admissionRequestOf, type Ruling } from "./review.ts";
+import { type AdmissionRequest, admissionRequestOf, type Ruling } from "./reviews/review.ts";
 
 /** Decides about one request before its signal is aborted; the reason of the abort is a TimeoutError. */
 export type Review = (request: AdmissionRequest, signal: AbortSignal) => Promise<Ruling>;

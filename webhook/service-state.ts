@@ -1,8 +1,8 @@
 import type { AppDeps } from "./app.ts";
 import type { ByteBudget } from "./byte-budget.ts";
-import type { Certificates } from "./certificates.ts";
+import type { Certificates } from "./certificates/certificates.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
-import type { WarmUp } from "./warm-up.ts";
+import type { WarmUp } from "./reviews/warm-up.ts";
 
 interface ServiceParts {
   readonly loop: Pick<EventLoopWatch, "isSlow">;

@@ -1,18 +1,18 @@
-import { timeText, type TimeText } from "./age.ts";
-import type { ClusterAccess } from "./cluster-access.ts";
 import { commandsOf } from "./commands.ts";
+import { withCodes, type ReportError } from "./commands/status/report.ts";
 import type { Flags } from "./flags.ts";
-import { inAscii, wantsAscii } from "./print/characters.ts";
-import { painter, wantsColour } from "./print/colour.ts";
-import { fitTable } from "./print/fit-table.ts";
-import type { Asked } from "./print/notes.ts";
-import { plainLines } from "./print/plain-text.ts";
-import { renderJson, renderYaml } from "./print/structured.ts";
-import { renderTable, type Table } from "./print/table.ts";
-import type { ReadLimits } from "./read-clusters.ts";
-import { withCodes, type ReportError } from "./report.ts";
-import { readNames, type Selection } from "./selection.ts";
-import type { Terminal } from "./terminal.ts";
+import { timeText, type TimeText } from "./output/age.ts";
+import { inAscii, wantsAscii } from "./output/characters.ts";
+import { painter, wantsColour } from "./output/colour.ts";
+import { fitTable } from "./output/fit-table.ts";
+import type { Asked } from "./output/notes.ts";
+import { plainLines } from "./output/plain-text.ts";
+import { renderJson, renderYaml } from "./output/structured.ts";
+import { renderTable, type Table } from "./output/table.ts";
+import type { Terminal } from "./output/terminal.ts";
+import { readNames, type Selection } from "./selection/selection.ts";
+import type { ClusterAccess } from "./spokes/cluster-access.ts";
+import type { ReadLimits } from "./spokes/read-clusters.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** What every command's action is given. */
@@ -133,10 +133,14 @@ async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): P
   if (output === "yaml") return await renderYaml(document);
   if (output === "name") return namesText(rendering);
   if (output === "jsonpath" || output === "jsonpath-as-json") {
-    return (await import("./print/jsonpath.ts")).renderJsonPath(document, template, output);
+    return (await import("./output/jsonpath/jsonpath.ts")).renderJsonPath(
+      document,
+      template,
+      output,
+    );
   }
   if (output === "custom-columns") {
-    const { customColumns } = await import("./print/custom-columns.ts");
+    const { customColumns } = await import("./output/jsonpath/custom-columns.ts");
     return tableText(customColumns(template, document.items), flags, terminal);
   }
   const { heading = "", table, footer = "" } = rendering;

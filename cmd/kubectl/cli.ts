@@ -3,10 +3,10 @@ import { CommanderError, type Command, type Option } from "commander";
 import type { ActionInput } from "./action.ts";
 import type { CommandEntry } from "./command-entry.ts";
 import { exitCodes, type ExitCode } from "./exit-codes.ts";
-import { normalizedArgs, switchesOf } from "./normalized-args.ts";
-import { isForReading, isPaging, PagedOutput, withOutput } from "./paged-output.ts";
+import { isForReading, isPaging, PagedOutput, withOutput } from "./output/paged-output.ts";
+import type { Terminal } from "./output/terminal.ts";
 import { createProgram, greeting } from "./program.ts";
-import type { Terminal } from "./terminal.ts";
+import { normalizedArgs, switchesOf } from "./selection/normalized-args.ts";
 
 /** The command that was chosen, once it is known. */
 interface Chosen {
@@ -22,7 +22,7 @@ interface Chosen {
 export async function runCli(terminal: Terminal, signal: AbortSignal): Promise<number> {
   const [first, ...words] = terminal.args;
   if (first === "__complete" || first === "__completeWords") {
-    const { runComplete } = await import("./completion/run-complete.ts");
+    const { runComplete } = await import("./commands/completion/run-complete.ts");
     await runComplete({ words, whole: first === "__completeWords" }, terminal, signal);
     return exitCodes.fine;
   }
@@ -78,12 +78,12 @@ function optionsOf(program: Command): readonly Option[] {
 async function checkTemplates({ flags }: ActionInput<object>): Promise<void> {
   const { output, template, sortBy } = flags;
   if (output.startsWith("jsonpath")) {
-    (await import("./jsonpath/parse-jsonpath.ts")).parseTemplate(template);
+    (await import("./output/jsonpath/parse-jsonpath.ts")).parseTemplate(template);
   }
   if (output === "custom-columns") {
-    (await import("./print/custom-columns.ts")).customColumns(template, []);
+    (await import("./output/jsonpath/custom-columns.ts")).customColumns(template, []);
   }
-  if (sortBy !== undefined) (await import("./jsonpath/relaxed-path.ts")).relaxedPath(sortBy);
+  if (sortBy !== undefined) (await import("./output/jsonpath/relaxed-path.ts")).relaxedPath(sortBy);
 }
 
 async function explain(
@@ -98,7 +98,7 @@ async function explain(
   }
   if (signal.aborted) return exitCodes.interrupted;
   const { failureOf, failureReason } = await import("./failure.ts");
-  const { renderFailure } = await import("./print/failure.ts");
+  const { renderFailure } = await import("./output/failure.ts");
   const { helpLine } = await import("./help-line.ts");
   const { commandsOf, withHubSteps } = await import("./commands.ts");
   const said = failureOf(error, helpLine(terminal.args));
@@ -109,7 +109,7 @@ async function explain(
   terminal.stderr.write(renderFailure(failure));
   const { kind } = chosen?.entry ?? {};
   if (chosen !== undefined && kind !== undefined && !isPrinted(error)) {
-    const { printFailedReport } = await import("./print/failed-report.ts");
+    const { printFailedReport } = await import("./output/failed-report.ts");
     const report = { kind, reason: failureReason(error), message: failure.error };
     await printFailedReport(report, chosen.input);
   }

@@ -2,7 +2,7 @@ import type { Option } from "commander";
 
 import type { Action } from "./action.ts";
 import type { Examples } from "./help.ts";
-import type { ExtraFormat } from "./output-format.ts";
+import type { ExtraFormat } from "./output/output-format.ts";
 
 /** A command before it is loaded: what help, docs/cli.md and completion show, and how to get at the code. */
 export interface CommandEntry {

@@ -1,27 +1,27 @@
 import { Option } from "commander";
 
-import { canIEntry } from "./can-i/can-i-entry.ts";
-import { checkEntry } from "./check/check-entry.ts";
 import type { CommandEntry } from "./command-entry.ts";
-import { completionEntry } from "./completion/completion-entry.ts";
-import { connectEntry } from "./connect/connect-entry.ts";
-import { credentialEntry } from "./credential/credential-entry.ts";
-import { diagnoseEntry } from "./diagnose/diagnose-entry.ts";
-import { diffEntry } from "./diff/diff-entry.ts";
-import { eventsEntry } from "./events/events-entry.ts";
-import { explainEntry } from "./explain/explain-entry.ts";
-import { filenameOption } from "./filename-option.ts";
-import { gatherEntry } from "./gather/gather-entry.ts";
-import { getEntry } from "./get/get-entry.ts";
-import { kubeconfigEntry } from "./kubeconfig/kubeconfig-entry.ts";
-import { logsEntry } from "./logs/logs-entry.ts";
-import { orphansEntry } from "./orphans/orphans-entry.ts";
-import { planEntry } from "./plan/plan-entry.ts";
-import { renderEntry } from "./render/render-entry.ts";
-import { topEntry } from "./top/top-entry.ts";
-import { treeEntry } from "./tree/tree-entry.ts";
-import { versionEntry } from "./version/version-entry.ts";
-import { waitEntry } from "./wait/wait-entry.ts";
+import { canIEntry } from "./commands/can-i/can-i-entry.ts";
+import { checkEntry } from "./commands/check/check-entry.ts";
+import { completionEntry } from "./commands/completion/completion-entry.ts";
+import { connectEntry } from "./commands/connect/connect-entry.ts";
+import { credentialEntry } from "./commands/credential/credential-entry.ts";
+import { diagnoseEntry } from "./commands/diagnose/diagnose-entry.ts";
+import { diffEntry } from "./commands/diff/diff-entry.ts";
+import { eventsEntry } from "./commands/events/events-entry.ts";
+import { explainEntry } from "./commands/explain/explain-entry.ts";
+import { gatherEntry } from "./commands/gather/gather-entry.ts";
+import { getEntry } from "./commands/get/get-entry.ts";
+import { kubeconfigEntry } from "./commands/kubeconfig/kubeconfig-entry.ts";
+import { logsEntry } from "./commands/logs/logs-entry.ts";
+import { orphansEntry } from "./commands/orphans/orphans-entry.ts";
+import { planEntry } from "./commands/plan/plan-entry.ts";
+import { renderEntry } from "./commands/render/render-entry.ts";
+import { topEntry } from "./commands/top/top-entry.ts";
+import { treeEntry } from "./commands/tree/tree-entry.ts";
+import { versionEntry } from "./commands/version/version-entry.ts";
+import { waitEntry } from "./commands/wait/wait-entry.ts";
+import { filenameOption } from "./selection/filename-option.ts";
 
 const selectionText =
   "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";
@@ -82,7 +82,7 @@ const statusEntry = (): CommandEntry => ({
   formats: ["html"],
   readsBundles: true,
   completes: "installations",
-  load: async () => (await import("./status-action.ts")).runStatus,
+  load: async () => (await import("./commands/status/status-action.ts")).runStatus,
 });
 
 const deploymentsEntry = (): CommandEntry => ({
@@ -98,5 +98,5 @@ const deploymentsEntry = (): CommandEntry => ({
   kind: "DeploymentList",
   readsBundles: true,
   completes: "installations",
-  load: async () => (await import("./deployments-action.ts")).runDeployments,
+  load: async () => (await import("./commands/deployments/deployments-action.ts")).runDeployments,
 });

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 
-import { outputText } from "./output-format.ts";
+import { outputText } from "./output/output-format.ts";
 
 /** Headings under which help lists the flags of all commands. */
 export const optionGroups = {

@@ -1,12 +1,12 @@
 import { CommanderError } from "commander";
 
-import { ApiError, ConnectionError } from "../../access/api-error.ts";
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { reasons } from "../../api/reasons.ts";
-import { NotServedError } from "./installations.ts";
+import type { LiveReason } from "./commands/status/own-reasons.ts";
+import { NotServedError } from "./hub/installations.ts";
 import { messageOf } from "./message-of.ts";
-import type { LiveReason } from "./own-reasons.ts";
-import type { Failure } from "./print/failure.ts";
+import type { Failure } from "./output/failure.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Explains why a command could not do its work; the texts hold no stack and no credential. `help` is the line that shows the command's help. */

@@ -1,17 +1,17 @@
 import { isAbsolute } from "node:path";
 
-import type { RequestObserver } from "../../access/request-record.ts";
+import type { RequestObserver } from "../../access/http/request-record.ts";
 import type { RecordedFleet } from "./bundle/bundle.ts";
-import { parseDurationMs, parseTimeoutMs } from "./duration.ts";
 import {
   type GivenFlags,
   givenHubFlags,
   hubOverrides,
   type HubFlags,
   type RawHubFlags,
-} from "./hub-flags.ts";
-import { outputOf, type ExtraFormat, type OutputFormat } from "./output-format.ts";
-import type { ColourMode } from "./print/colour.ts";
+} from "./hub/hub-flags.ts";
+import type { ColourMode } from "./output/colour.ts";
+import { parseDurationMs, parseTimeoutMs } from "./output/duration.ts";
+import { outputOf, type ExtraFormat, type OutputFormat } from "./output/output-format.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Flags that every command understands, before and after its name, as they come from the command line. */

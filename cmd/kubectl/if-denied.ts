@@ -1,4 +1,4 @@
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 
 /** For `catch`: undefined when a right is missing; throws everything else again. */
 export function ifDenied(error: unknown): undefined {

@@ -6,9 +6,9 @@ import { commandTable } from "./command-table.ts";
 import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
 import { givenFlags, readFlags, type Flags, type RawFlags } from "./flags.ts";
 import { formatHelp, shortHelp, type Examples } from "./help.ts";
-import { isFormat } from "./output-format.ts";
+import { isFormat } from "./output/output-format.ts";
+import type { Output, Terminal } from "./output/terminal.ts";
 import { withSettings } from "./settings/settings.ts";
-import type { Output, Terminal } from "./terminal.ts";
 
 const description =
   "Knative Serving and Eventing on a whole fleet of clusters: what the hub says, checked against what the spokes say.";
@@ -78,7 +78,7 @@ function fileAsked(
 /** With `-v=6` and more, requests are told on standard error. */
 async function withRequestLog(flags: Flags, { stderr }: Terminal): Promise<Flags> {
   if (flags.verbosity < 6) return flags;
-  const { requestLog } = await import("./print/request-log.ts");
+  const { requestLog } = await import("./hub/request-log.ts");
   return { ...flags, onRequest: requestLog(stderr, flags.verbosity) };
 }
 

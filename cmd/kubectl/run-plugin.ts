@@ -1,4 +1,4 @@
-import { runCommand } from "../run.ts";
+import { runCommand } from "../service/run.ts";
 import { runCli } from "./cli.ts";
 
 const briefMs = 250;
@@ -15,7 +15,7 @@ export function runPlugin(): Promise<void> {
       stdout,
       stderr,
       now: () => new Date(),
-      page: async (text: string) => (await import("./pager.ts")).page(text, env),
+      page: async (text: string) => (await import("./output/pager.ts")).page(text, env),
       // Opened only by a command that reads it.
       get stdin() {
         return process.stdin;

@@ -1,7 +1,7 @@
-import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/api-error.ts";
+import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/kube/api-error.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import type { Code } from "../../api/reasons.ts";
-import { missingRightIn } from "../missing-right.ts";
+import { missingRightIn } from "../uninstall/missing-right.ts";
 import type { Trouble } from "./change-set.ts";
 import { isImmutable } from "./replaceable.ts";
 

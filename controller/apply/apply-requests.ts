@@ -1,20 +1,16 @@
-import { isOutdatedPatch, type StatusCause } from "../../access/api-error.ts";
-import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
-import { componentUidLabel } from "../../api/anchor.ts";
+import { isOutdatedPatch, type StatusCause } from "../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import { appliedAtOf, fingerprintOf } from "../observe/fingerprint.ts";
-import type { ObservedObject } from "../observe/observation.ts";
-import type { ApplyRequests } from "./apply.ts";
-import { type Contestant, contestantsOf } from "./contestants.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import { appliedAtOf, fingerprintOf } from "../../installation/fingerprint.ts";
 import {
   isHandedOver,
   isPingSourceAdapter,
   pathsToRelease,
   withoutHandedOver,
-} from "./hand-over.ts";
-import { inLiveOrder } from "./live-order.ts";
-import { bodyOf, type Installation, type Prepared } from "./prepare.ts";
-import { isReplaceable } from "./replaceable.ts";
+} from "../../installation/hand-over.ts";
+import { inLiveOrder } from "../../installation/live-order.ts";
+import type { ObservedObject } from "../observe/observation.ts";
 import {
   adoptionPatch,
   isOfController,
@@ -23,7 +19,11 @@ import {
   ownNotes,
   releasePatch,
   takeOverPatch,
-} from "./take-over.ts";
+} from "./adoption/take-over.ts";
+import type { ApplyRequests } from "./apply.ts";
+import { type Contestant, contestantsOf } from "./filters/contestants.ts";
+import { bodyOf, type Installation, type Prepared } from "./prepare.ts";
+import { isReplaceable } from "./replaceable.ts";
 
 export interface RequestDeps {
   readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;

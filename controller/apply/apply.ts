@@ -1,8 +1,8 @@
-import { ApiError, type StatusCause } from "../../access/api-error.ts";
+import { ApiError, type StatusCause } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import type { Awaiting } from "../awaiting.ts";
-import { type Clock, delay } from "../clock.ts";
+import type { Awaiting } from "../queue/awaiting.ts";
+import { type Clock, delay } from "../queue/clock.ts";
 import { type Refusal, refusalOf } from "./apply-error.ts";
 import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
 import type { Gated } from "./gates.ts";

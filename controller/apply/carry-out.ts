@@ -1,8 +1,10 @@
 import { abortable } from "../../access/abortable.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
+import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { kindIdOf, sightingOf } from "../observe/sighting.ts";
-import { replaced } from "./anchor.ts";
+import { keptAnnotations } from "./adoption/take-over.ts";
+import { replaced } from "./anchor/anchor.ts";
 import { unlessRefused } from "./apply-error.ts";
 import type { EngineRequests } from "./apply-requests.ts";
 import {
@@ -13,15 +15,13 @@ import {
   leavingMessage,
 } from "./apply.ts";
 import { type ChangeSet, type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
-import type { Contestant } from "./contestants.ts";
+import type { Contestant } from "./filters/contestants.ts";
+import { pruneAll } from "./filters/patch-deletions.ts";
+import { type OwnPlan, ownPlan, withLeft } from "./filters/shared-objects.ts";
 import { gated } from "./gates.ts";
 import { type Begun, contestsOf, guardAll, watchAll, writtenRoot } from "./install-work.ts";
-import { type Inventory, type InventoryEntry, unionOf } from "./inventory.ts";
-import { pruneAll } from "./patch-deletions.ts";
 import type { ApplyPlan } from "./plan.ts";
 import { outlives, type Prepared } from "./prepare.ts";
-import { type OwnPlan, ownPlan, withLeft } from "./shared-objects.ts";
-import { keptAnnotations } from "./take-over.ts";
 import { unblock } from "./unblock.ts";
 
 /**

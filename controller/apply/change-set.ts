@@ -1,5 +1,5 @@
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
-import type { Contest } from "./contests.ts";
+import type { Contest } from "./filters/contests.ts";
 
 /** One object that did not get where it should be. `message` is short, scrubbed and stable. */
 export interface Trouble {

@@ -1,17 +1,19 @@
-import { anchorAnnotations } from "../../api/anchor.ts";
 import { identityOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
-import { componentSelector } from "../component-selector.ts";
-import { adopt, entriesOf, obsoleteAmong } from "./adopt.ts";
-import { type Root, seenRoot } from "./anchor.ts";
-import { carriedOut } from "./carry-out.ts";
-import type { ChangeSet } from "./change-set.ts";
-import type { Contest } from "./contests.ts";
+import { anchorAnnotations } from "../../installation/anchor.ts";
+import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
+import { componentSelector } from "../uninstall/component-selector.ts";
+import { adopt, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
+import { dropWebhooks } from "./adoption/lost-anchor.ts";
+import { unlessSecond } from "./adoption/second-root.ts";
+import { isUpstreams } from "./adoption/take-over.ts";
+import { mayBeUpstreams, upstreamObjects } from "./adoption/upstream-objects.ts";
+import { type Root, seenRoot } from "./anchor/anchor.ts";
 import {
   createNamespaces,
   lookAtNamespaces,
   type Namespaces,
   wantedNamespaces,
-} from "./ensure-namespaces.ts";
+} from "./anchor/ensure-namespaces.ts";
 import {
   type Housing,
   rerooted,
@@ -20,7 +22,11 @@ import {
   textOf,
   unheld,
   withHoused,
-} from "./housing.ts";
+} from "./anchor/housing.ts";
+import { carriedOut } from "./carry-out.ts";
+import type { ChangeSet } from "./change-set.ts";
+import type { Contest } from "./filters/contests.ts";
+import { withLeft, withoutOthers } from "./filters/shared-objects.ts";
 import {
   begun,
   contestsOf,
@@ -32,15 +38,9 @@ import {
   type Work,
   writtenRoot,
 } from "./install-work.ts";
-import { type Inventory, type InventoryEntry, unionOf } from "./inventory.ts";
-import { dropWebhooks } from "./lost-anchor.ts";
 import { isSettled } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
-import { unlessSecond } from "./second-root.ts";
 import { selectedObjects } from "./selected-objects.ts";
-import { withLeft, withoutOthers } from "./shared-objects.ts";
-import { isUpstreams } from "./take-over.ts";
-import { mayBeUpstreams, upstreamObjects } from "./upstream-objects.ts";
 
 /**
  * Brings the target to what was rendered: reads the root, records the intent, applies what differs, prunes what is obsolete, records the

@@ -1,16 +1,21 @@
 import { interned } from "../../api/interned.ts";
 import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
-import { hashOf } from "../render/hash.ts";
-import type { Root } from "./anchor.ts";
-import { Contests } from "./contests.ts";
+import {
+  encodeInventory,
+  type Inventory,
+  type InventoryEntry,
+  mayBeGone,
+} from "../../installation/inventory.ts";
+import { Sharing } from "../../installation/sharing.ts";
+import { VanishedJobs } from "../../installation/vanished-jobs.ts";
+import { hashOf } from "../../render/hash.ts";
+import type { Root } from "./anchor/anchor.ts";
+import { inventoryTextOf } from "./anchor/root-object.ts";
+import { Contests } from "./filters/contests.ts";
+import { Dismissed } from "./filters/strays.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";
-import { encodeInventory, type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
 import type { Desired } from "./prepare.ts";
-import { inventoryTextOf } from "./root-object.ts";
-import { Sharing } from "./sharing.ts";
-import { Dismissed } from "./strays.ts";
 import { Blockades } from "./unblock.ts";
-import { VanishedJobs } from "./vanished-jobs.ts";
 
 /**
  * What this process knows of one installation beyond the inventory on its cluster: what answers told since that was written. Saves the requests of

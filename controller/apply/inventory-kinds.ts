@@ -1,10 +1,10 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { type ResourceType, tableResource } from "../../api/resources.ts";
-import { kindKeyOf, servedKinds } from "../finalize-kinds.ts";
+import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf } from "../observe/sighting.ts";
-import type { Inventory, InventoryEntry } from "./inventory.ts";
+import { kindKeyOf, servedKinds } from "../uninstall/finalize-kinds.ts";
 import { obsoleteEntries } from "./plan.ts";
 import { type Desired, located } from "./prepare.ts";
 

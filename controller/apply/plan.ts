@@ -1,8 +1,8 @@
 import { identityOf } from "../../api/kubernetes.ts";
+import { type Inventory, type InventoryEntry, mayBeGone } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../observe/observation.ts";
 import { kindIdOf } from "../observe/sighting.ts";
 import { definedKind, kindOf } from "./gates.ts";
-import { type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
 import { outlives, type Prepared } from "./prepare.ts";
 
 /** What is known of a cluster before anything is sent. */

@@ -1,4 +1,3 @@
-import { componentUidLabel, definitionLabel, guardLabels } from "../../api/anchor.ts";
 import {
   identityOf,
   keyOf,
@@ -7,11 +6,12 @@ import {
   type OwnerReference,
 } from "../../api/kubernetes.ts";
 import { type ResourceType, resourceFinder } from "../../api/resources.ts";
-import { foreignKindFinder, kindKeyOf } from "../finalize-kinds.ts";
-import { hashOf } from "../render/hash.ts";
-import { owned } from "../render/owner.ts";
-import type { Rendered } from "../render/rendered.ts";
-import { stripped } from "./stripped.ts";
+import { componentUidLabel, definitionLabel, guardLabels } from "../../installation/anchor.ts";
+import { stripped } from "../../installation/stripped.ts";
+import { hashOf } from "../../render/hash.ts";
+import { owned } from "../../render/objects/owner.ts";
+import type { Rendered } from "../../render/rendered.ts";
+import { foreignKindFinder, kindKeyOf } from "../uninstall/finalize-kinds.ts";
 
 /** An object of the desired set, the same for all clusters that it is installed on. */
 export interface Prepared {

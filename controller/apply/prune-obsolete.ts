@@ -1,12 +1,12 @@
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 import { identityOf } from "../../api/kubernetes.ts";
-import { belongingOf } from "../finalize-plan.ts";
+import type { InventoryEntry } from "../../installation/inventory.ts";
+import { belongingOf } from "../uninstall/finalize-plan.ts";
 import { askedIn } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
+import { heldByOthers } from "./filters/shared-objects.ts";
 import type { Begun } from "./install-work.ts";
-import type { InventoryEntry } from "./inventory.ts";
 import { keyWithout, prune, type Pruned } from "./prune.ts";
-import { heldByOthers } from "./shared-objects.ts";
 
 interface Obsolete {
   readonly entries: readonly InventoryEntry[];

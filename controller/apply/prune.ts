@@ -1,15 +1,15 @@
-import { ApiError } from "../../access/api-error.ts";
 import { foreignText } from "../../access/foreign-text.ts";
-import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
-import { objectRefOf } from "../../access/object-ref.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { objectRefOf } from "../../access/kube/object-ref.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { type Belonging, isOurs, isWebhookConfiguration } from "../finalize-plan.ts";
-import { missingRightIn } from "../missing-right.ts";
+import type { InventoryEntry } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../observe/observation.ts";
+import { type Belonging, isOurs, isWebhookConfiguration } from "../uninstall/finalize-plan.ts";
+import { missingRightIn } from "../uninstall/missing-right.ts";
 import { obstacleIn, refusedOf } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Whereabouts } from "./inventory-kinds.ts";
-import type { InventoryEntry } from "./inventory.ts";
 
 export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;

@@ -1,4 +1,4 @@
-import type { StatusCause } from "../../access/api-error.ts";
+import type { StatusCause } from "../../access/kube/api-error.ts";
 import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
 
 const refusal =

@@ -1,9 +1,9 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { CollectionRef } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { CollectionRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { builtInReleaseKinds, customReleaseKinds } from "../finalize-kinds.ts";
 import { kindIdOf } from "../observe/sighting.ts";
+import { builtInReleaseKinds, customReleaseKinds } from "../uninstall/finalize-kinds.ts";
 import type { Desired } from "./prepare.ts";
 import type { Target } from "./target.ts";
 

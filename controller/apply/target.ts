@@ -1,4 +1,4 @@
-import type { KubeClient } from "../../access/kube-client.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 
 /** The cluster that a component is installed on. */

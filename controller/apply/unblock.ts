@@ -1,5 +1,5 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
 import { describe, type Manifest } from "../../api/kubernetes.ts";
 import { webhookIn } from "./apply-error.ts";

@@ -1,12 +1,12 @@
-import type { ObjectRef } from "../../access/kube-client.ts";
+import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
+import type { Inventory } from "../../installation/inventory.ts";
 import { kindIdOf } from "../observe/sighting.ts";
+import { rootKeyOf, type RootOwner } from "./anchor/root-object.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
-import type { Inventory } from "./inventory.ts";
 import { obsoleteEntries } from "./plan.ts";
 import type { Desired } from "./prepare.ts";
-import { rootKeyOf, type RootOwner } from "./root-object.ts";
 
 /** Objects that an installation stands on and that do not carry its label. */
 export function guardedObjects(owner: RootOwner, { namespaces }: Desired): readonly ObjectRef[] {

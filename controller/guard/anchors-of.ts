@@ -1,7 +1,7 @@
-import type { KubeClient } from "../../access/kube-client.ts";
-import { anchorAnnotations } from "../../api/anchor.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { anchorAnnotations } from "../../installation/anchor.ts";
 
 const resource = knownResource("v1", "ConfigMap");
 

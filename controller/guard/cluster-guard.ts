@@ -1,13 +1,13 @@
 import { abortable } from "../../access/abortable.ts";
-import { ApiError } from "../../access/api-error.ts";
 import { Follower } from "../../access/follower.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject, NamespacedName, ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { type Clock, delay } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { type Clock, delay } from "../queue/clock.ts";
 import { anchorsOf } from "./anchors-of.ts";
 import { Confirmations } from "./confirmations.ts";
 import { establish, Unproven } from "./establish.ts";

@@ -1,11 +1,11 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import { guardAnnotations } from "../../api/anchor.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import { keyOf } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import type { Clock } from "../clock.ts";
+import { guardAnnotations } from "../../installation/anchor.ts";
 import type { Log } from "../log.ts";
+import type { Clock } from "../queue/clock.ts";
 
 export interface ConfirmationsOptions {
   readonly client: Pick<KubeClient, "patch">;

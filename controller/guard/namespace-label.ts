@@ -1,6 +1,6 @@
-import type { KubeClient } from "../../access/kube-client.ts";
-import { anchorAnnotations, guardLabels } from "../../api/anchor.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { knownResource } from "../../api/resources.ts";
+import { anchorAnnotations, guardLabels } from "../../installation/anchor.ts";
 import { anchorsOf } from "./anchors-of.ts";
 
 const namespaces = knownResource("v1", "Namespace");

@@ -1,8 +1,8 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import type { GuardName } from "../../api/guard/guard-request.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
+import type { GuardName } from "../../installation/guard/guard-request.ts";
 import { guardPolicyOf, policyNameOf } from "./policy.ts";
 
 const group = "admissionregistration.k8s.io/v1";

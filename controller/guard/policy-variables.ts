@@ -1,7 +1,7 @@
-import { guardAnnotations, guardLabels } from "../../api/anchor.ts";
 import { isRecord } from "../../api/fields.ts";
-import { collectorFinalizers, markers } from "../../api/guard/guard-checks.ts";
-import type { GuardName } from "../../api/guard/guard-request.ts";
+import { guardAnnotations, guardLabels } from "../../installation/anchor.ts";
+import { collectorFinalizers, markers } from "../../installation/guard/guard-checks.ts";
+import type { GuardName } from "../../installation/guard/guard-request.ts";
 
 /** A named CEL expression of a policy; later ones may use earlier ones. */
 export interface PolicyVariable {

@@ -1,13 +1,18 @@
-import { anchorAnnotations, anchorLabels, guardLabels, managedByValue } from "../../api/anchor.ts";
 import { isRecord } from "../../api/fields.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import {
+  anchorAnnotations,
+  anchorLabels,
+  guardLabels,
+  managedByValue,
+} from "../../installation/anchor.ts";
 import {
   type GuardName,
   type GuardOwner,
   guardViewOf,
   type GuardView,
-} from "../../api/guard/guard-request.ts";
-import { type GuardRule, guardRules } from "../../api/guard/guard-rules.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
+} from "../../installation/guard/guard-request.ts";
+import { type GuardRule, guardRules } from "../../installation/guard/guard-rules.ts";
 import { policyVariablesOf, usersAmong } from "./policy-variables.ts";
 
 /** The two objects by which an API server enforces a guard. */

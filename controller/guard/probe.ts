@@ -1,4 +1,4 @@
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 
 /** How a request that a guard has to refuse was answered. */
 export type ProbeAnswer =

@@ -1,7 +1,7 @@
-import type { KubeClient } from "../../access/kube-client.ts";
-import { anchorAnnotations, guardAnnotations, guardLabels } from "../../api/anchor.ts";
-import type { GuardName } from "../../api/guard/guard-request.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { NamespacedName } from "../../api/kubernetes.ts";
+import { anchorAnnotations, guardAnnotations, guardLabels } from "../../installation/anchor.ts";
+import type { GuardName } from "../../installation/guard/guard-request.ts";
 import { policyNameOf } from "./policy.ts";
 import { type ProbeAnswer, probeMessages, verdictOn } from "./probe.ts";
 

@@ -1,7 +1,7 @@
-import type { KubeClient } from "../../access/kube-client.ts";
-import { guardLabels } from "../../api/anchor.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { KubeObject, NamespacedName } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { guardLabels } from "../../installation/anchor.ts";
 import type { Prober } from "./prober.ts";
 
 const namespaces = knownResource("v1", "Namespace");

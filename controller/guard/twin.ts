@@ -1,10 +1,4 @@
-import type { KubeClient } from "../../access/kube-client.ts";
-import {
-  anchorAnnotations,
-  anchorLabels,
-  componentUidLabel,
-  managedByValue,
-} from "../../api/anchor.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import {
@@ -15,6 +9,12 @@ import {
   type OwnerReference,
 } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import {
+  anchorAnnotations,
+  anchorLabels,
+  componentUidLabel,
+  managedByValue,
+} from "../../installation/anchor.ts";
 
 const apiVersion = "rbac.authorization.k8s.io/v1";
 const resource = knownResource(apiVersion, "ClusterRole");

@@ -1,5 +1,5 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { ClusterUser } from "./protection.ts";
 

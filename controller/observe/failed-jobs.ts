@@ -1,13 +1,13 @@
 import { abortable } from "../../access/abortable.ts";
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { describe, identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { type Clock, limited } from "../clock.ts";
+import { isJob } from "../../installation/job.ts";
+import { conditionOf } from "../../installation/pod-cause.ts";
 import type { Log } from "../log.ts";
-import { isJob } from "./job.ts";
+import { type Clock, limited } from "../queue/clock.ts";
 import type { ObservedObject } from "./observation.ts";
-import { conditionOf } from "./pod-cause.ts";
 
 export interface JobDeps {
   readonly client: Pick<KubeClient, "get">;

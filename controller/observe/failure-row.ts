@@ -1,4 +1,4 @@
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 
 // With the pauses between them three to six seconds: longer than a server needs that knows nobody's rights yet after its start.
 const lastingLength = 4;

@@ -1,5 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
-import { type Clock, limited } from "../clock.ts";
+import { type Clock, limited } from "../queue/clock.ts";
 import type { Observation } from "./observation.ts";
 
 // Far more than a slow cluster takes; what came until then is kept for the next attempt.

@@ -1,9 +1,9 @@
-import { ApiError, ConnectionError } from "../../access/api-error.ts";
-import type { Listing } from "../../access/reflector.ts";
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import type { Listing } from "../../access/kube/reflector.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { missingRightIn } from "../missing-right.ts";
+import { missingRightIn } from "../uninstall/missing-right.ts";
 import { FailureRow } from "./failure-row.ts";
 import type {
   KindSubscription,

@@ -1,4 +1,4 @@
-import type { ObjectRef } from "../../access/kube-client.ts";
+import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 

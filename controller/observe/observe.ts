@@ -1,13 +1,13 @@
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
-import type { Listing } from "../../access/reflector.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import type { Listing } from "../../access/kube/reflector.ts";
 import { interned } from "../../api/interned.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
+import { afterWrite, turnOf } from "../../installation/readiness.ts";
 import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
-import { afterWrite, turnOf } from "./readiness.ts";
 import { type SharedWatches, type Sighted, WatchSharing } from "./shared-watches.ts";
 import { isApplied, isDrift, isNewer, isOlder, kindIdOf } from "./sighting.ts";
 import { type Look, lookOf, SingleWatch } from "./single-watch.ts";

@@ -1,13 +1,13 @@
-import type { KubeClient } from "../../access/kube-client.ts";
-import { KeepingReflector, type Listing, reflectorKey } from "../../access/reflector.ts";
-import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { KeepingReflector, type Listing, reflectorKey } from "../../access/kube/reflector.ts";
 import { isRecord } from "../../api/fields.ts";
 import { interned } from "../../api/interned.ts";
 import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { componentsSelector } from "../component-selector.ts";
+import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
+import { isWorkload } from "../../installation/readiness.ts";
+import { componentsSelector } from "../uninstall/component-selector.ts";
 import type { ObservedObject } from "./observation.ts";
-import { isWorkload } from "./readiness.ts";
 import { sightingOf } from "./sighting.ts";
 
 /** What is kept of an object. */

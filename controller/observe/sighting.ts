@@ -1,9 +1,9 @@
 import { interned } from "../../api/interned.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { appliedAtOf, fingerprintOf } from "./fingerprint.ts";
-import { isFinished, isJob, mayHaveFailed } from "./job.ts";
+import { appliedAtOf, fingerprintOf } from "../../installation/fingerprint.ts";
+import { isFinished, isJob, mayHaveFailed } from "../../installation/job.ts";
+import { isWorkload } from "../../installation/readiness.ts";
 import type { ObservedObject } from "./observation.ts";
-import { isWorkload } from "./readiness.ts";
 
 /** The compact record of an object that a watch, a list or an answer to our own write showed; needs its managedFields. */
 export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {

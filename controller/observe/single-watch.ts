@@ -1,8 +1,8 @@
-import type { KubeClient, ObjectRef } from "../../access/kube-client.ts";
-import { type Listing, Reflector } from "../../access/reflector.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { type Listing, Reflector } from "../../access/kube/reflector.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import { hashOf } from "../render/hash.ts";
+import { hashOf } from "../../render/hash.ts";
 import { FailureRow } from "./failure-row.ts";
 import { isNewer, isOlder } from "./sighting.ts";
 

@@ -1,6 +1,11 @@
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import {
+  isWorkload,
+  type Readiness,
+  readinessOf,
+  waitingAmong,
+} from "../../installation/readiness.ts";
 import type { Observation } from "./observation.ts";
-import { isWorkload, type Readiness, readinessOf, waitingAmong } from "./readiness.ts";
 import { kindIdOf } from "./sighting.ts";
 import type { CauseDeps, WorkloadCauses } from "./workload-causes.ts";
 

@@ -1,12 +1,12 @@
 import { abortable } from "../../access/abortable.ts";
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { type Clock, limited } from "../clock.ts";
+import { causeOfPods, causeOfRefusal } from "../../installation/pod-cause.ts";
 import type { Log } from "../log.ts";
-import { causeOfPods, causeOfRefusal } from "./pod-cause.ts";
+import { type Clock, limited } from "../queue/clock.ts";
 
 export interface CauseDeps {
   readonly client: Pick<KubeClient, "list">;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { parseProviderFile } from "../../access/provider-config.ts";
-import { providerSchema } from "../../access/provider-schema.ts";
-import { resolveAccess } from "../../access/resolved-access.ts";
+import { parseProviderFile } from "../../access/providers/provider-config.ts";
+import { providerSchema } from "../../access/providers/provider-schema.ts";
+import { resolveAccess } from "../../access/spokes/resolved-access.ts";
 import { blocksOf } from "../demo/page.ts";
 import { fieldsOf } from "../vectors/access-cases.ts";
 import { anyCaData, profileOf } from "./builders.ts";

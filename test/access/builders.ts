@@ -1,4 +1,4 @@
-import { parseProviderFile, type ProviderFile } from "../../access/provider-config.ts";
+import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
 import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { createAuthority } from "../fleet/certificates.ts";

@@ -2,8 +2,8 @@ import { getEventListeners } from "node:events";
 
 import { expect, test } from "vitest";
 
-import { Lane, type LaneOptions } from "../../access/lane.ts";
-import type { EndpointProxy } from "../../access/proxy-url.ts";
+import { Lane, type LaneOptions } from "../../access/http/lane.ts";
+import type { EndpointProxy } from "../../access/http/proxy-url.ts";
 import { freePort } from "../fleet/ports.ts";
 import { authority, stub, untilTheEnd } from "./loopback.ts";
 import { startProxyStub } from "./proxy-stub.ts";

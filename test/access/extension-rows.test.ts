@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { execInfo } from "../../access/exec-plugin.ts";
 import { parseExactJson } from "../../access/json.ts";
-import type { ProviderFile } from "../../access/provider-config.ts";
+import { execInfo } from "../../access/plugins/exec-plugin.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { entryOf, fileOf, rawProvider } from "./builders.ts";
 import {

@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { AnswerBudget } from "../../access/answer-budget.ts";
-import { ApiError } from "../../access/api-error.ts";
-import { createKubeClient } from "../../access/create-kube-client.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import { Reflector } from "../../access/reflector.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import { createKubeClient } from "../../access/kube/create-kube-client.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { ClusterVersions } from "../../controller/cluster-versions.ts";
+import { ClusterVersions } from "../../controller/reconcile/cluster-versions.ts";
 import type { StubAnswer, StubRequest } from "./api-stub.ts";
 import { startApiStub } from "./api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "./loopback.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { resolveAccess } from "../../access/resolved-access.ts";
+import { resolveAccess } from "../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { entryOf, fileOf, healthy, profileOf, rawProvider } from "./builders.ts";
 

@@ -5,10 +5,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 
-import { connectHub } from "../../access/hub.ts";
-import { openSpokes, type SpokesOptions } from "../../access/open-spokes.ts";
-import { Reflector } from "../../access/reflector.ts";
-import type { Spokes } from "../../access/spokes.ts";
+import { connectHub } from "../../access/hub/hub.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
+import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";

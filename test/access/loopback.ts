@@ -1,14 +1,14 @@
 import { onTestFinished } from "vitest";
 
-import { ConnectionError } from "../../access/api-error.ts";
-import type { Credential, CredentialSource } from "../../access/credential.ts";
-import type { Endpoint } from "../../access/endpoint.ts";
-import { RequestCounters } from "../../access/request-counters.ts";
+import type { Endpoint } from "../../access/http/endpoint.ts";
+import { RequestCounters } from "../../access/http/request-counters.ts";
 import {
   AuthorizedRequester,
   type AuthorizedRequest,
   type RequesterOptions,
-} from "../../access/requester.ts";
+} from "../../access/http/requester.ts";
+import { ConnectionError } from "../../access/kube/api-error.ts";
+import type { Credential, CredentialSource } from "../../access/plugins/credential.ts";
 import { Secret } from "../../access/secret.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { type ApiStub, startApiStub, type StubAnswer, type StubOptions } from "./api-stub.ts";

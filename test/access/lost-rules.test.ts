@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { parseProviderFile } from "../../access/provider-config.ts";
+import { parseProviderFile } from "../../access/providers/provider-config.ts";
 import { rawProvider } from "./builders.ts";
 
 const json = { path: "providers.json", format: "json" } as const;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { connectHub } from "../../access/hub.ts";
-import { Reflector } from "../../access/reflector.ts";
+import { connectHub } from "../../access/hub/hub.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
 import { knownResource } from "../../api/resources.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 

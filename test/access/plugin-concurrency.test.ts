@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { createKubeClient } from "../../access/create-kube-client.ts";
-import { openSpokes } from "../../access/open-spokes.ts";
-import { PluginLimits } from "../../access/plugin-limits.ts";
-import type { ProviderFile } from "../../access/provider-config.ts";
-import { connectSpoke } from "../../access/spoke-connection.ts";
+import { createKubeClient } from "../../access/kube/create-kube-client.ts";
+import { PluginLimits } from "../../access/plugins/plugin-limits.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import { openSpokes } from "../../access/spokes/open-spokes.ts";
+import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
 import { startProfileHub } from "../support/profile-hub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 import { authority, requesterTo, serverIdentity, stub, untilTheEnd } from "./loopback.ts";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { PluginLimits } from "../../access/plugin-limits.ts";
-import { resolveAccess } from "../../access/resolved-access.ts";
-import { SpokeKeeper } from "../../access/spoke-keeper.ts";
-import { TurnWaits } from "../../access/turn-waits.ts";
+import { PluginLimits } from "../../access/plugins/plugin-limits.ts";
+import { TurnWaits } from "../../access/plugins/turn-waits.ts";
+import { resolveAccess } from "../../access/spokes/resolved-access.ts";
+import { SpokeKeeper } from "../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";
 import { authority, stub, untilTheEnd } from "./loopback.ts";

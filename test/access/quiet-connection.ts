@@ -2,10 +2,10 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { KubeClient } from "../../access/kube-client.ts";
-import type { Silence } from "../../access/liveness.ts";
-import { resolveAccess } from "../../access/resolved-access.ts";
-import { SpokeKeeper } from "../../access/spoke-keeper.ts";
+import type { Silence } from "../../access/http/liveness.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { resolveAccess } from "../../access/spokes/resolved-access.ts";
+import { SpokeKeeper } from "../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { StubAnswer, StubRequest } from "./api-stub.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { StubAnswer } from "./api-stub.ts";
 import { untilTheEnd } from "./loopback.ts";

@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-import { connectHub, type HubConnection } from "../../access/hub.ts";
-import { openSpokes } from "../../access/open-spokes.ts";
-import type { Spokes } from "../../access/spokes.ts";
+import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
+import { openSpokes } from "../../access/spokes/open-spokes.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
 import { FleetError } from "../../api/errors.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";

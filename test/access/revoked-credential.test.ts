@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
 
-import { PathMetrics } from "../../access/path-metrics.ts";
-import { Reflector } from "../../access/reflector.ts";
-import { resolveAccess } from "../../access/resolved-access.ts";
-import { SpokeKeeper } from "../../access/spoke-keeper.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
+import { PathMetrics } from "../../access/spokes/path-metrics.ts";
+import { resolveAccess } from "../../access/spokes/resolved-access.ts";
+import { SpokeKeeper } from "../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
 import { startApiStub, type StubAnswer } from "./api-stub.ts";

@@ -1,5 +1,5 @@
-import type { ProviderFile } from "../../access/provider-config.ts";
-import { resolveAccess, type ResolvedAccess } from "../../access/resolved-access.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import { resolveAccess, type ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "./builders.ts";

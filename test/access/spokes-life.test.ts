@@ -6,11 +6,11 @@ import { join } from "node:path";
 
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 
-import { createKubeClient } from "../../access/create-kube-client.ts";
-import { openSpokes, type SpokesOptions } from "../../access/open-spokes.ts";
-import { PathMetrics } from "../../access/path-metrics.ts";
-import { placementSets } from "../../access/placement.ts";
-import type { SpokeConnection, Spokes } from "../../access/spokes.ts";
+import { createKubeClient } from "../../access/kube/create-kube-client.ts";
+import { placementSets } from "../../access/providers/placement.ts";
+import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
+import { PathMetrics } from "../../access/spokes/path-metrics.ts";
+import type { SpokeConnection, Spokes } from "../../access/spokes/spokes.ts";
 import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 
-import { ApiError, ConnectionError } from "../../access/api-error.ts";
-import { openSpokes, type SpokesOptions } from "../../access/open-spokes.ts";
-import { PathMetrics } from "../../access/path-metrics.ts";
-import type { Spokes } from "../../access/spokes.ts";
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
+import { PathMetrics } from "../../access/spokes/path-metrics.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
 import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";

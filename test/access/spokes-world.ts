@@ -2,8 +2,8 @@ import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { createKubeClient } from "../../access/create-kube-client.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { createKubeClient } from "../../access/kube/create-kube-client.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { type ProfileHub, startProfileHub } from "../support/profile-hub.ts";
 import { type ApiStub, startApiStub, type StubAnswer, type StubRequest } from "./api-stub.ts";

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 
 import { beforeAll, describe, expect, test, afterAll } from "vitest";
 
-import { connectHub, type HubConnection } from "../../access/hub.ts";
+import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
 import { parseExactJson } from "../../access/json.ts";
-import { openSpokes } from "../../access/open-spokes.ts";
-import { getProfile } from "../../access/profile-versions.ts";
-import type { Spokes } from "../../access/spokes.ts";
+import { getProfile } from "../../access/kube/profile-versions.ts";
+import { openSpokes } from "../../access/spokes/open-spokes.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { mapLimited } from "../../cmd/kubectl/concurrency.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { createKubeClient } from "../../access/create-kube-client.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import type { AuthorizedRequest, Requester } from "../../access/requester.ts";
+import type { AuthorizedRequest, Requester } from "../../access/http/requester.ts";
+import { createKubeClient } from "../../access/kube/create-kube-client.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { knownResource } from "../../api/resources.ts";
 
 const resource = knownResource("v1", "ConfigMap");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { bundle, filesFrom } from "../../cmd/bundle.ts";
+import { bundle, filesFrom } from "../../cmd/build/bundle.ts";
 
 let root: string;
 

@@ -16,7 +16,7 @@ export interface DistFolder extends AsyncDisposable {
 export async function buildDist(): Promise<DistFolder> {
   const base = await mkdtemp(join(tmpdir(), "knfleet-dist-"));
   const folder = join(base, "dist");
-  const script = join(project, "cmd/build.ts");
+  const script = join(project, "cmd/build/build.ts");
   await promisify(execFile)(process.execPath, [script, "--output", folder]);
   return {
     path: (name) => join(folder, name),

@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { programsOf } from "../../cmd/bundle.ts";
+import { programsOf } from "../../cmd/build/bundle.ts";
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { buildDist, type DistFolder } from "./dist-folder.ts";
 
@@ -143,7 +143,7 @@ describe("dist/", () => {
     const folder = dist.path("../somebody");
     await mkdir(folder);
     await writeFile(join(folder, "letter"), "dear");
-    const script = join(project, "cmd/build.ts");
+    const script = join(project, "cmd/build/build.ts");
     const attempt = run(process.execPath, [script, "--output", folder]);
     await expect(attempt).rejects.toMatchObject({
       code: 1,

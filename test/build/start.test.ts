@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { bundle, type BundledFile, filesFrom } from "../../cmd/bundle.ts";
-import { packagesIn } from "../../cmd/package-files.ts";
+import { bundle, type BundledFile, filesFrom } from "../../cmd/build/bundle.ts";
+import { packagesIn } from "../../cmd/build/package-files.ts";
 import { isRecord } from "../fleet/json-record.ts";
 
 const project = resolve(import.meta.dirname, "../..");
@@ -130,12 +130,16 @@ describe("what the plugin can reach at all", () => {
 
   test("has what draws a screen in one file, which top alone loads", () => {
     const drawing = files.filter((file) => names([file]).some((name) => name === "ink"));
-    expect(drawing.map(({ modules }) => modules.at(-1))).toEqual(["cmd/kubectl/top/run-screen.ts"]);
+    expect(drawing.map(({ modules }) => modules.at(-1))).toEqual([
+      "cmd/kubectl/commands/top/run-screen.ts",
+    ]);
     const [screen] = drawing.map(({ name }) => name);
     const users = files.filter(({ imports, lazyImports }) =>
       [...imports, ...lazyImports].some((name) => name === screen),
     );
-    expect(users.flatMap(({ modules }) => modules)).toContain("cmd/kubectl/top/top-action.ts");
+    expect(users.flatMap(({ modules }) => modules)).toContain(
+      "cmd/kubectl/commands/top/top-action.ts",
+    );
     expect(users).toHaveLength(1);
     expect(users.flatMap(({ imports }) => imports)).not.toContain(screen);
   });

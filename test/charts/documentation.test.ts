@@ -4,8 +4,8 @@ import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 
-import { parseProviderFile, type ProviderFile } from "../../access/provider-config.ts";
-import { resolveAccess } from "../../access/resolved-access.ts";
+import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
+import { resolveAccess } from "../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { protectionReasons, reasons } from "../../api/reasons.ts";

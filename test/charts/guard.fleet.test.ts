@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-import { anchorAnnotations, guardAnnotations, guardLabels } from "../../api/anchor.ts";
+import { anchorAnnotations, guardAnnotations, guardLabels } from "../../installation/anchor.ts";
 import { openAdminClient } from "../fleet/admin-client.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { valueAt } from "../fleet/json-record.ts";

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { crdOf } from "../../api/schema/component-crd.ts";
-import { readControllerFlags } from "../../cmd/flags.ts";
-import { readWebhookFlags } from "../../cmd/webhook-flags.ts";
+import { readControllerFlags } from "../../cmd/service/flags.ts";
+import { readWebhookFlags } from "../../cmd/service/webhook-flags.ts";
 import { guardTargets, matchConditionOf } from "../../controller/guard/policy.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { readManifests } from "../fleet/manifest-files.ts";

@@ -2,9 +2,9 @@ import { resolve } from "node:path";
 
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { componentUidLabel } from "../../api/anchor.ts";
 import { operatorApiVersion } from "../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { writesTo } from "../e2e/requests.ts";
 import type { Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { HubConnection } from "../../access/hub.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
-import { componentUidLabel } from "../../api/anchor.ts";
+import type { HubConnection } from "../../access/hub/hub.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
-import { systemClock } from "../../controller/clock.ts";
-import { finalize } from "../../controller/finalize.ts";
+import { systemClock } from "../../controller/queue/clock.ts";
+import { finalize } from "../../controller/uninstall/finalize.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import {
   type ApiStub,
   startApiStub,

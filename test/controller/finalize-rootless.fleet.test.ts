@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { HubConnection } from "../../access/hub.ts";
-import { componentUidLabel } from "../../api/anchor.ts";
+import type { HubConnection } from "../../access/hub/hub.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
-import { finalize } from "../../controller/finalize.ts";
+import { finalize } from "../../controller/uninstall/finalize.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { useSpokes } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { HubConnection } from "../../access/hub.ts";
+import type { HubConnection } from "../../access/hub/hub.ts";
 import type { Component } from "../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
-import { rootKeyOf } from "../../controller/apply/root-object.ts";
+import { rootKeyOf } from "../../controller/apply/anchor/root-object.ts";
 import type { Target } from "../../controller/apply/target.ts";
-import { finalize } from "../../controller/finalize.ts";
+import { finalize } from "../../controller/uninstall/finalize.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { HubConnection } from "../../access/hub.ts";
-import { componentUidLabel } from "../../api/anchor.ts";
+import type { HubConnection } from "../../access/hub/hub.ts";
 import { keyOf } from "../../api/kubernetes.ts";
-import { encodeInventory } from "../../controller/apply/inventory.ts";
-import { builtInReleaseKinds, customReleaseKinds } from "../../controller/finalize-kinds.ts";
-import { sweepScopeOf } from "../../controller/finalize-scope.ts";
-import { Sweep } from "../../controller/finalize-sweep.ts";
-import { finalize, type FinalizeDeps } from "../../controller/finalize.ts";
 import type { Observation } from "../../controller/observe/observation.ts";
 import { observe } from "../../controller/observe/observe.ts";
+import {
+  builtInReleaseKinds,
+  customReleaseKinds,
+} from "../../controller/uninstall/finalize-kinds.ts";
+import { sweepScopeOf } from "../../controller/uninstall/finalize-scope.ts";
+import { Sweep } from "../../controller/uninstall/finalize-sweep.ts";
+import { finalize, type FinalizeDeps } from "../../controller/uninstall/finalize.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import { encodeInventory } from "../../installation/inventory.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
 import { useSpokes } from "../fleet/use-fleet.ts";

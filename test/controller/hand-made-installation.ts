@@ -1,9 +1,9 @@
-import { connectHub, type HubConnection } from "../../access/hub.ts";
-import { componentUidLabel } from "../../api/anchor.ts";
+import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
 import { componentKinds, operatorApiVersion, type KnativeEventing } from "../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey, type OwnerReference } from "../../api/kubernetes.ts";
-import { writeRoot, type Root } from "../../controller/apply/anchor.ts";
+import { writeRoot, type Root } from "../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../controller/apply/target.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import type { Cluster } from "../fleet/cluster.ts";
 import { waitFor } from "../fleet/wait-for.ts";

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 
-import { createKubeClient } from "../../access/create-kube-client.ts";
-import { deletableKinds, kindsOfGroup, servedKinds } from "../../controller/finalize-kinds.ts";
+import { createKubeClient } from "../../access/kube/create-kube-client.ts";
+import {
+  deletableKinds,
+  kindsOfGroup,
+  servedKinds,
+} from "../../controller/uninstall/finalize-kinds.ts";
 import { startApiStub, type ApiStub } from "../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../access/loopback.ts";
 

@@ -1,8 +1,8 @@
 // oxlint-disable max-params -- the methods of the client take options and, last, the signal
 import { onTestFinished } from "vitest";
 
-import type { KubeClient } from "../../access/kube-client.ts";
-import { RequestCounters } from "../../access/request-counters.ts";
+import { RequestCounters } from "../../access/http/request-counters.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import {
   type Controller,
@@ -10,8 +10,8 @@ import {
   startController,
 } from "../../controller/controller.ts";
 import type { ListenAddress } from "../../controller/health.ts";
-import { BoundedCache } from "../../controller/render/bounded-cache.ts";
-import type { Rendered } from "../../controller/render/render.ts";
+import { BoundedCache } from "../../render/release/bounded-cache.ts";
+import type { Rendered } from "../../render/render.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { silentLog } from "../support/silent-log.ts";
 

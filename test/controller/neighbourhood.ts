@@ -1,10 +1,10 @@
-import type { ApiError } from "../../access/api-error.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import type { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component, ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import { encodeInventory } from "../../controller/apply/inventory.ts";
-import { rootManifest } from "../../controller/apply/root-object.ts";
+import { rootManifest } from "../../controller/apply/anchor/root-object.ts";
 import type { Target } from "../../controller/apply/target.ts";
+import { encodeInventory } from "../../installation/inventory.ts";
 import { eventing, serving } from "./apply/installer.ts";
 
 export const hubId = "hub-a";

@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 
 import { abortable } from "../../access/abortable.ts";
-import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
-import { soleLeadership } from "../../controller/leader.ts";
+import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
+import { soleLeadership } from "../../controller/leader/leader.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { never, startIdle } from "./idle-controller.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import type { Contest } from "../../controller/apply/contests.ts";
+import type { Contest } from "../../controller/apply/filters/contests.ts";
 import { InstallationMemory } from "../../controller/apply/installation-memory.ts";
-import { nextOf } from "../../controller/next-of.ts";
-import { type Outcome, statusOf } from "../../controller/outcome.ts";
-import { happeningsOf } from "../../controller/transitions.ts";
+import { nextOf } from "../../controller/queue/next-of.ts";
+import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
+import { happeningsOf } from "../../controller/reconcile/transitions.ts";
 import { serving } from "../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

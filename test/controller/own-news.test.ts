@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { KubeClient } from "../../access/kube-client.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { serving } from "../support/component.ts";

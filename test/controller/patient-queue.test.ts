@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Next, QueueOptions } from "../../controller/queue.ts";
+import type { Next, QueueOptions } from "../../controller/queue/queue.ts";
 import { queueUnderTest } from "./queue-under-test.ts";
 
 describe("C11: a failure that is not to be tried again before a time", () => {

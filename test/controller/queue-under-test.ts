@@ -1,4 +1,4 @@
-import { WorkQueue, type Next, type QueueOptions } from "../../controller/queue.ts";
+import { WorkQueue, type Next, type QueueOptions } from "../../controller/queue/queue.ts";
 import { FakeClock, settled } from "../support/fake-clock.ts";
 
 interface Started {

@@ -2,9 +2,9 @@ import { resolve } from "node:path";
 
 import { afterEach, beforeAll, expect, test } from "vitest";
 
-import { anchorAnnotations } from "../../api/anchor.ts";
 import { operatorApiVersion } from "../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import { anchorAnnotations } from "../../installation/anchor.ts";
 import type { Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 
+import { SharedTokens } from "../../access/plugins/shared-tokens.ts";
 import { Secret } from "../../access/secret.ts";
-import { SharedTokens } from "../../access/shared-tokens.ts";
-import { Installation } from "../../controller/installation.ts";
+import { Installation } from "../../controller/reconcile/installation.ts";
 import { sharingOf } from "../../controller/shared-credential.ts";
 import { serving } from "../support/component.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 import type { Component } from "../../api/component.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import type { OwnershipQuestion } from "../../controller/apply/sharing.ts";
-import { Neighbours } from "../../controller/neighbours.ts";
+import { Neighbours } from "../../controller/reconcile/neighbours.ts";
+import type { OwnershipQuestion } from "../../installation/sharing.ts";
 import { bornAt, type Cluster, component, hubId, role, rootOf, targetOf } from "./neighbourhood.ts";
 
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { lead, type Leadership } from "../../controller/leader.ts";
+import { lead, type Leadership } from "../../controller/leader/leader.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -1,9 +1,9 @@
 import { Registry } from "prom-client";
 import { expect, test, vi } from "vitest";
 
-import { openSpokes } from "../../access/open-spokes.ts";
-import { PathMetrics } from "../../access/path-metrics.ts";
-import { addPathMetrics } from "../../controller/path-metrics.ts";
+import { openSpokes } from "../../access/spokes/open-spokes.ts";
+import { PathMetrics } from "../../access/spokes/path-metrics.ts";
+import { addPathMetrics } from "../../controller/metrics/path-metrics.ts";
 import { SpokesWorld } from "../access/spokes-world.ts";
 
 const signal = AbortSignal.timeout(600_000);

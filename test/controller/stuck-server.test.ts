@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { connectHub, type HubConnection } from "../../access/hub.ts";
-import { Reflector } from "../../access/reflector.ts";
+import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
 import { knownResource } from "../../api/resources.ts";
-import { LeaseEcho } from "../../controller/lease-echo.ts";
+import { LeaseEcho } from "../../controller/leader/lease-echo.ts";
 import type { StubAnswer, StubRequest } from "../access/api-stub.ts";
 import { authority, failureOf, stub, untilTheEnd } from "../access/loopback.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type Reason, reasons } from "../../api/reasons.ts";
 import { beginning } from "../../controller/guard/protection.ts";
-import { type Outcome, statusOf } from "../../controller/outcome.ts";
-import { happeningsOf } from "../../controller/transitions.ts";
+import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
+import { happeningsOf } from "../../controller/reconcile/transitions.ts";
 import { serving } from "../support/component.ts";
 import { everyProtection } from "./guard/every-protection.ts";
 

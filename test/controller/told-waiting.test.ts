@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import { ApiError } from "../../access/api-error.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Trouble } from "../../controller/apply/change-set.ts";
-import { type Outcome, statusOf } from "../../controller/outcome.ts";
-import { happeningsOf } from "../../controller/transitions.ts";
+import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
+import { happeningsOf } from "../../controller/reconcile/transitions.ts";
 import { serving } from "../support/component.ts";
 import { eventsAfter } from "../support/events-after.ts";
 

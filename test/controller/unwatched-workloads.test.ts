@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { ComponentStatus } from "../../api/component.ts";
-import { nextOf } from "../../controller/next-of.ts";
-import { type Outcome, statusOf } from "../../controller/outcome.ts";
+import { nextOf } from "../../controller/queue/next-of.ts";
+import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
 import { serving } from "../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { parseProviderFile } from "../../access/provider-config.ts";
-import { loadProviderFile } from "../../access/provider-file.ts";
-import { connectSpoke } from "../../access/spoke-connection.ts";
+import { parseProviderFile } from "../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../access/providers/provider-file.ts";
+import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
 import { clusterProfileApiVersion, type ClusterProfile } from "../../api/cluster-profile.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";

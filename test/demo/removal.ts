@@ -1,4 +1,4 @@
-import { anchorNameOf, componentUidLabel } from "../../api/anchor.ts";
+import { anchorNameOf, componentUidLabel } from "../../installation/anchor.ts";
 import { eventing } from "./components.ts";
 import { componentOf, type Stage } from "./stage.ts";
 

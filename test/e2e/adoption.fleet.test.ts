@@ -1,14 +1,14 @@
 // @module-tag release-files
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { anchorNameOf } from "../../api/anchor.ts";
 import { type Component, type ComponentKind, componentKinds } from "../../api/component.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import { isUpstreams } from "../../controller/apply/take-over.ts";
-import { openReleases } from "../../controller/render/release.ts";
-import { render } from "../../controller/render/render.ts";
-import type { Rendered } from "../../controller/render/rendered.ts";
-import { asComponent } from "../../controller/stored-component.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
+import { isUpstreams } from "../../controller/apply/adoption/take-over.ts";
+import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
+import { render } from "../../render/render.ts";
+import type { Rendered } from "../../render/rendered.ts";
 import { UpstreamOperator } from "../controller/apply/upstream-operator.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";

@@ -1,8 +1,8 @@
 // @module-tag release-files
 import { beforeAll, expect, test } from "vitest";
 
-import { componentUidLabel } from "../../api/anchor.ts";
 import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { condition, create, read, ready } from "./installation.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { anchorNameOf } from "../../api/anchor.ts";
 import { type ComponentKind, componentKinds } from "../../api/component.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { anchorNameOf, guardLabels } from "../../api/anchor.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import { anchorNameOf, guardLabels } from "../../installation/anchor.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";

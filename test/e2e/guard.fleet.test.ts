@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
+import { keyOf, type ObjectKey } from "../../api/kubernetes.ts";
 import {
   anchorAnnotations,
   anchorLabels,
   anchorNameOf,
   guardAnnotations,
   guardLabels,
-} from "../../api/anchor.ts";
-import { keyOf, type ObjectKey } from "../../api/kubernetes.ts";
+} from "../../installation/anchor.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventsOf } from "./history.ts";

@@ -1,5 +1,5 @@
-import { connectHub } from "../../access/hub.ts";
-import type { KubeClient } from "../../access/kube-client.ts";
+import { connectHub } from "../../access/hub/hub.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";

@@ -1,12 +1,12 @@
 // @module-tag release-files
 import { describe, expect, test } from "vitest";
 
-import { anchorNameOf } from "../../api/anchor.ts";
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
-import { openReleases } from "../../controller/render/release.ts";
-import { render } from "../../controller/render/render.ts";
-import { asComponent } from "../../controller/stored-component.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
+import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
+import { render } from "../../render/render.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";

@@ -1,4 +1,3 @@
-import { componentUidLabel, guardAnnotations } from "../../api/anchor.ts";
 import { componentKinds, operatorApiVersion, type ComponentKind } from "../../api/component.ts";
 import {
   identityOf,
@@ -8,6 +7,7 @@ import {
   type NamespacedName,
   type ObjectKey,
 } from "../../api/kubernetes.ts";
+import { componentUidLabel, guardAnnotations } from "../../installation/anchor.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";

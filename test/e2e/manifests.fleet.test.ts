@@ -7,9 +7,9 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { componentUidLabel } from "../../api/anchor.ts";
 import type { ComponentKind } from "../../api/component.ts";
 import { type KubeObject, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { definitionOf } from "../controller/hand-made-installation.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { valueAt } from "../fleet/json-record.ts";

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { componentUidLabel } from "../../api/anchor.ts";
 import { type ComponentKind, componentKinds, operatorApiVersion } from "../../api/component.ts";
 import {
   type KubeObject,
@@ -8,7 +7,8 @@ import {
   type NamespacedName,
   type ObjectKey,
 } from "../../api/kubernetes.ts";
-import { readRoot } from "../../controller/apply/anchor.ts";
+import { readRoot } from "../../controller/apply/anchor/anchor.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { manifestOf } from "../controller/apply/prepared.ts";
 import { renderedOf } from "../controller/apply/small-set.ts";
 import { conditionOf } from "../fleet/json-record.ts";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
-import { componentUidLabel } from "../../api/anchor.ts";
 import { componentKinds, operatorApiVersion } from "../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { componentUidLabel, definitionLabel } from "../../api/anchor.ts";
 import {
   describe as nameOf,
   keyOf,
   type KubeObject,
   type ObjectKey,
 } from "../../api/kubernetes.ts";
+import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventsOf } from "./history.ts";

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { anchorNameOf } from "../../api/anchor.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
 import {
   spokeNamespaceAnnotation,
   type SpokeNamespaceMode,
-} from "../../api/installation-namespace.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+} from "../../installation/installation-namespace.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";

@@ -1,8 +1,8 @@
 // @module-tag release-files
 import { describe, expect, test } from "vitest";
 
-import { anchorNameOf, componentUidLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { anchorNameOf, componentUidLabel } from "../../installation/anchor.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventsOf } from "./history.ts";
 import { condition, create, gone, installed, read, ready, remove } from "./installation.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 
-import type { Root } from "../../controller/apply/anchor.ts";
+import type { Root } from "../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet } from "../../controller/apply/change-set.ts";
-import { Neighbours } from "../../controller/neighbours.ts";
-import type { Rendered } from "../../controller/render/rendered.ts";
+import { Neighbours } from "../../controller/reconcile/neighbours.ts";
+import type { Rendered } from "../../render/rendered.ts";
 import { eventing, type Installer, openInstaller } from "../controller/apply/installer.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 

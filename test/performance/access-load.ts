@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { connectHub, type HubConnection } from "../../access/hub.ts";
-import { openSpokes } from "../../access/open-spokes.ts";
-import type { Spokes } from "../../access/spokes.ts";
+import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
+import { openSpokes } from "../../access/spokes/open-spokes.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
 import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";

@@ -4,9 +4,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-import { connectHub } from "../../access/hub.ts";
-import { loadProviderFile } from "../../access/provider-file.ts";
-import { connectSpoke } from "../../access/spoke-connection.ts";
+import { connectHub } from "../../access/hub/hub.ts";
+import { loadProviderFile } from "../../access/providers/provider-file.ts";
+import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
 import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";

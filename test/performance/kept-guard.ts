@@ -1,4 +1,4 @@
-import { anchorAnnotations } from "../../api/anchor.ts";
+import { anchorAnnotations } from "../../installation/anchor.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 
 /**

@@ -29,7 +29,7 @@ export interface MemoryResult {
 
 const fewSpokes = 2;
 const allSpokes = 10;
-// What a start leaves behind is let go bit by bit: see cmd/idle-memory.ts.
+// What a start leaves behind is let go bit by bit: see cmd/service/idle-memory.ts.
 const restMs = 30_000;
 const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
 

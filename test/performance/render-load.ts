@@ -1,7 +1,7 @@
 import { operatorApiVersion, type ComponentKind } from "../../api/component.ts";
-import { openReleases } from "../../controller/render/release.ts";
-import { render } from "../../controller/render/render.ts";
-import { asComponent } from "../../controller/stored-component.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
+import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { render } from "../../render/render.ts";
 import { peakResidentBytes } from "./peak-memory.ts";
 
 /** What a process of its own writes on standard output: rendering a fleet, from cold. */

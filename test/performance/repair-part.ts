@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { componentUidLabel } from "../../api/anchor.ts";
 import { keyOf, type Manifest } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
 import { create, gone, ready, remove } from "../e2e/installation.ts";
 import { requestsTo } from "../e2e/requests.ts";
 import type { Cluster } from "../fleet/fleet.ts";

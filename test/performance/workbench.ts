@@ -2,9 +2,9 @@ import { join } from "node:path";
 
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { openReleases } from "../../controller/render/release.ts";
-import { render } from "../../controller/render/render.ts";
-import { asComponent } from "../../controller/stored-component.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
+import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { render } from "../../render/render.ts";
 import { buildDist } from "../build/dist-folder.ts";
 import { componentOf } from "../e2e/installation.ts";
 import { releaseDir } from "../e2e/release-dir.ts";

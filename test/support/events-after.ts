@@ -1,6 +1,6 @@
 import type { ComponentStatus } from "../../api/component.ts";
-import { type Outcome, statusOf } from "../../controller/outcome.ts";
-import { happeningsOf } from "../../controller/transitions.ts";
+import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
+import { happeningsOf } from "../../controller/reconcile/transitions.ts";
 import { serving } from "./component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -1,9 +1,9 @@
 import { abortable } from "../../access/abortable.ts";
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
-import { ApiError } from "../../access/api-error.ts";
-import type { KubeClient, WatchEvent } from "../../access/kube-client.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import { type Clock, delay } from "../../controller/clock.ts";
+import { type Clock, delay } from "../../controller/queue/clock.ts";
 
 type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch" | "list" | "watch">;
 

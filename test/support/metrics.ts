@@ -1,5 +1,9 @@
-import { RequestCounters } from "../../access/request-counters.ts";
-import { createMetrics, type Metrics, type MetricSources } from "../../controller/metrics.ts";
+import { RequestCounters } from "../../access/http/request-counters.ts";
+import {
+  createMetrics,
+  type Metrics,
+  type MetricSources,
+} from "../../controller/metrics/metrics.ts";
 
 /** Metrics of a controller in which nothing happens but what is given. */
 export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {

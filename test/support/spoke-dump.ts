@@ -1,7 +1,7 @@
-import { anchorAnnotations, componentUidLabel } from "../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import { decodeInventory } from "../../controller/apply/inventory.ts";
 import { outlives } from "../../controller/apply/prepare.ts";
+import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
+import { decodeInventory } from "../../installation/inventory.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
 import { clusterObjects } from "./cluster-objects.ts";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { parseExactJson } from "../../access/json.ts";
-import type { ProviderFile } from "../../access/provider-config.ts";
-import { loadProviderFile } from "../../access/provider-file.ts";
-import { resolveAccess, type ResolvedAccess } from "../../access/resolved-access.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../access/providers/provider-file.ts";
+import { resolveAccess, type ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type AccessCase, fieldsOf, listOf, textOf } from "./access-cases.ts";

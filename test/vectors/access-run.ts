@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { RenewingCredentials } from "../../access/credential-source.ts";
-import { runExecPlugin } from "../../access/exec-plugin.ts";
-import { pluginEnvironment } from "../../access/plugin-environment.ts";
-import { RequestCounters } from "../../access/request-counters.ts";
-import { AuthorizedRequester } from "../../access/requester.ts";
-import type { ResolvedAccess } from "../../access/resolved-access.ts";
+import { RequestCounters } from "../../access/http/request-counters.ts";
+import { AuthorizedRequester } from "../../access/http/requester.ts";
+import { RenewingCredentials } from "../../access/plugins/credential-source.ts";
+import { runExecPlugin } from "../../access/plugins/exec-plugin.ts";
+import { pluginEnvironment } from "../../access/plugins/plugin-environment.ts";
+import type { ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import { FleetError } from "../../api/errors.ts";
 import { fieldsOf, listOf } from "./access-cases.ts";
 import type { RecordedPlugin } from "./recorded-plugin.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { ResolvedAccess } from "../../access/resolved-access.ts";
+import type { ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import { FleetError } from "../../api/errors.ts";
 import { startProxyStub } from "../access/proxy-stub.ts";
 import { startSocksStub } from "../access/socks-stub.ts";

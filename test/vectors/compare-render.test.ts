@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { serving } from "../controller/render/components.ts";
+import { serving } from "../render/components.ts";
 import { differencesOf } from "./compare-render.ts";
 import type { CaseOutcome } from "./render-case.ts";
 import type { RenderCase } from "./render-cases.ts";

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 
 import { isRecord } from "../../api/fields.ts";
 import { groupOf, identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
-import { type Fields } from "../../controller/render/fields.ts";
+import { type Fields } from "../../render/fields.ts";
 import {
   errorDifference,
   type FieldDifference,

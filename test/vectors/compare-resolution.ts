@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { parseExactJson } from "../../access/json.ts";
-import { parseProviderFile } from "../../access/provider-config.ts";
-import type { ProviderFile } from "../../access/provider-config.ts";
+import { parseProviderFile } from "../../access/providers/provider-config.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type AccessCase, fieldsOf, listOf, textOf } from "./access-cases.ts";
 import { refusalRule } from "./access-differences.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { type AdmissionRequest, admissionRequestOf } from "../../webhook/review.ts";
+import { type AdmissionRequest, admissionRequestOf } from "../../webhook/reviews/review.ts";
 
 /** A request that a real API server sent to a webhook. Format: recorded/README.md. */
 export interface RecordedReview {

@@ -1,17 +1,17 @@
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { componentDocuments } from "../../cmd/kubectl/render/component-documents.ts";
-import type { componentCheck } from "../../cmd/kubectl/render/component-schema.ts";
-import { InputError } from "../../cmd/kubectl/render/input-error.ts";
-import { environmentOf, objectsOf } from "../../cmd/kubectl/render/input-files.ts";
-import { manifestFolder } from "../../cmd/kubectl/render/manifest-folder.ts";
+import { componentDocuments } from "../../cmd/kubectl/commands/render/component-documents.ts";
+import type { componentCheck } from "../../cmd/kubectl/commands/render/component-schema.ts";
+import { InputError } from "../../cmd/kubectl/commands/render/input-error.ts";
+import { environmentOf, objectsOf } from "../../cmd/kubectl/commands/render/input-files.ts";
+import { manifestFolder } from "../../cmd/kubectl/commands/render/manifest-folder.ts";
 import {
   type RenderedComponent,
   renderComponent,
-} from "../../cmd/kubectl/render/render-component.ts";
-import { yamlDocuments } from "../../cmd/kubectl/render/yaml-documents.ts";
+} from "../../cmd/kubectl/commands/render/render-component.ts";
+import { yamlDocuments } from "../../cmd/kubectl/commands/render/yaml-documents.ts";
 import { Preparations } from "../../controller/apply/prepare.ts";
-import type { Releases } from "../../controller/render/release.ts";
+import type { Releases } from "../../render/release/releases.ts";
 import { caseFile, type RenderCase } from "./render-cases.ts";
 
 /** What knfleet made of a case: exactly one of `rendered` and `error`. */

@@ -1,9 +1,9 @@
 import { stringify } from "yaml";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { componentCheck } from "../../cmd/kubectl/render/component-schema.ts";
-import { unifiedDiff } from "../../cmd/kubectl/render/unified-diff.ts";
-import { openReleases } from "../../controller/render/release.ts";
+import { componentCheck } from "../../cmd/kubectl/commands/render/component-schema.ts";
+import { unifiedDiff } from "../../cmd/kubectl/commands/render/unified-diff.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
 import { type Difference, differencesOf } from "./compare-render.ts";
 import { runCase } from "./render-case.ts";
 import type { RenderCase, RenderVectors } from "./render-cases.ts";

@@ -1,4 +1,4 @@
-import type { ProviderFile } from "../../access/provider-config.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import { fileOf, rawProvider } from "../access/builders.ts";
 import { type AccessCase, fieldsOf, listOf, textOf } from "./access-cases.ts";
 import { isProfile, resolveCase, type ResolveOutcome } from "./access-resolution.ts";

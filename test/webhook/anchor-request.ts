@@ -1,4 +1,4 @@
-import type { AdmissionRequest } from "../../webhook/review.ts";
+import type { AdmissionRequest } from "../../webhook/reviews/review.ts";
 
 export type Asked = Pick<AdmissionRequest, "operation" | "object" | "oldObject"> &
   Partial<Pick<AdmissionRequest, "resource" | "dryRun">>;

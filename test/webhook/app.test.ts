@@ -3,7 +3,7 @@ import { connect } from "node:tls";
 
 import { describe, expect, test } from "vitest";
 
-import type { Ruling } from "../../webhook/review.ts";
+import type { Ruling } from "../../webhook/reviews/review.ts";
 import { reviewOf, serve } from "./serving.ts";
 
 const nothing: Ruling = { violations: [], warnings: [] };

@@ -8,8 +8,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   followClientAuthorities,
   loadClientAuthorities,
-} from "../../webhook/client-authorities.ts";
-import type { Ruling } from "../../webhook/review.ts";
+} from "../../webhook/certificates/client-authorities.ts";
+import type { Ruling } from "../../webhook/reviews/review.ts";
 import { createAuthority, createSelfSigned, type KeyPair } from "../fleet/certificates.ts";
 import { exchange } from "../fleet/https-exchange.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
-import { anchorAnnotations } from "../../api/anchor.ts";
 import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
+import { anchorAnnotations } from "../../installation/anchor.ts";
 import { AdminError } from "../fleet/admin-client.ts";
 import type { Cluster } from "../fleet/cluster.ts";
 import { applyFile } from "../fleet/hub-access.ts";

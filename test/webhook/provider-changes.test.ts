@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { providerFileReview } from "../../webhook/provider-file-review.ts";
+import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
 import { recordedRequest } from "../vectors/recorded-reviews.ts";
 import { factsOf, fileOf, profileOf, type Stage } from "./component-stage.ts";
 import { provider, review, text } from "./provider-stage.ts";

@@ -1,5 +1,5 @@
-import { providerFileReview } from "../../webhook/provider-file-review.ts";
-import type { Ruling } from "../../webhook/review.ts";
+import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
+import type { Ruling } from "../../webhook/reviews/review.ts";
 import { requestIn } from "../vectors/recorded-reviews.ts";
 import { factsOf, linesOf, type Stage } from "./component-stage.ts";
 import { reviewOf } from "./serving.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { componentReview } from "../../webhook/component-review.ts";
-import { readingOf } from "../../webhook/provider-reading.ts";
-import { admissionRequestOf } from "../../webhook/review.ts";
+import { componentReview } from "../../webhook/reviews/component-review.ts";
+import { readingOf } from "../../webhook/reviews/provider-reading.ts";
+import { admissionRequestOf } from "../../webhook/reviews/review.ts";
 import { factsOf } from "./component-stage.ts";
 
 const seed = Number(process.env["KNFLEET_FUZZ_SEED"] ?? Date.now() % 2 ** 31);

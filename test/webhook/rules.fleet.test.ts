@@ -3,14 +3,14 @@ import { Agent } from "node:https";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { connectHub } from "../../access/hub.ts";
-import { openReleases } from "../../controller/render/release.ts";
-import { render } from "../../controller/render/render.ts";
-import { createAccessReviews } from "../../webhook/access-review.ts";
-import { componentReview } from "../../webhook/component-review.ts";
-import { openHubFacts } from "../../webhook/hub-facts.ts";
-import { providerFileReview } from "../../webhook/provider-file-review.ts";
+import { connectHub } from "../../access/hub/hub.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
+import { render } from "../../render/render.ts";
 import type { Review } from "../../webhook/reply.ts";
+import { createAccessReviews } from "../../webhook/reviews/access-review.ts";
+import { componentReview } from "../../webhook/reviews/component-review.ts";
+import { openHubFacts } from "../../webhook/reviews/hub-facts.ts";
+import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
 import { anyReleaseDir } from "../e2e/release-dir.ts";
 import { exchange } from "../fleet/https-exchange.ts";
 import { valueAt } from "../fleet/json-record.ts";

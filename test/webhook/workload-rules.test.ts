@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { componentReview } from "../../webhook/component-review.ts";
-import type { AdmissionRequest } from "../../webhook/review.ts";
+import { componentReview } from "../../webhook/reviews/component-review.ts";
+import type { AdmissionRequest } from "../../webhook/reviews/review.ts";
 import { factsOf, linesOf, written } from "./component-stage.ts";
 import { edgeSpec } from "./edge-spec.ts";
 import { containerRows, kourier, otherRows, placementRows } from "./workload-rows.ts";

@@ -1,8 +1,8 @@
-import { distrustedProfile } from "../../access/reference-policy.ts";
-import { isHealthy } from "../../access/select-provider.ts";
+import { distrustedProfile } from "../../access/providers/reference-policy.ts";
+import { isHealthy } from "../../access/providers/select-provider.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
-import { providerFor } from "../provider-for.ts";
+import { providerFor } from "../reviews/provider-for.ts";
 import type { ComponentFacts } from "./component-facts.ts";
 import type { Check, Subject } from "./rule.ts";
 

@@ -1,9 +1,9 @@
-import type { AllowedSource } from "../../access/manifest-url.ts";
-import type { ProviderFile } from "../../access/provider-config.ts";
-import type { ReferencePolicy } from "../../access/reference-policy.ts";
+import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import type { ReferencePolicy } from "../../access/providers/reference-policy.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef, ComponentKey } from "../../api/component.ts";
-import type { RenderFindings } from "../render-check.ts";
+import type { RenderFindings } from "../reviews/render-check.ts";
 
 /** A component that the hub holds. */
 export interface StoredComponent extends ComponentKey {

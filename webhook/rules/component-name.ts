@@ -1,4 +1,4 @@
-import { anchorNameOf } from "../../api/anchor.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
 import type { Check } from "./rule.ts";
 
 const maxName = 253;

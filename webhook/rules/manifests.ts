@@ -2,8 +2,8 @@ import {
   allowedManifestUrl,
   type AllowedSource,
   manifestUrlProblem,
-} from "../../access/manifest-url.ts";
-import { isShared } from "../../access/reference-policy.ts";
+} from "../../access/manifests/manifest-url.ts";
+import { isShared } from "../../access/providers/reference-policy.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isSameJson } from "../../api/fields.ts";
 import {

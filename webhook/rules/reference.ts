@@ -1,4 +1,4 @@
-import { refusedReference } from "../../access/reference-policy.ts";
+import { refusedReference } from "../../access/providers/reference-policy.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { isRecord, isSameJson } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";

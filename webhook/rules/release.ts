@@ -1,4 +1,4 @@
-import type { ReleaseNames } from "../render-check.ts";
+import type { ReleaseNames } from "../reviews/render-check.ts";
 import {
   below,
   type Check,

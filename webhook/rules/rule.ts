@@ -1,6 +1,6 @@
 import type { ClusterProfileRef, Component, ComponentKind } from "../../api/component.ts";
 import { isRecord } from "../../api/fields.ts";
-import type { Violation } from "../review.ts";
+import type { Violation } from "../reviews/review.ts";
 import type { ComponentFacts } from "./component-facts.ts";
 
 /** JSON of unknown shape. */

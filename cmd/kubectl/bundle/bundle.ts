@@ -1,7 +1,7 @@
-import type { ServedKind } from "../get/discovery.ts";
-import type { Column, ObjectRow } from "../get/object-table.ts";
-import type { Report } from "../report.ts";
-import type { UnreadSpoke } from "../spoke-reading.ts";
+import type { ServedKind } from "../commands/get/discovery.ts";
+import type { Column, ObjectRow } from "../commands/get/object-table.ts";
+import type { Report } from "../commands/status/report.ts";
+import type { UnreadSpoke } from "../spokes/spoke-reading.ts";
 
 /** File of a bundle that says what is in it. */
 export const indexFile = "bundle.json";

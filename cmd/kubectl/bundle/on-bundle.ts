@@ -1,8 +1,8 @@
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
-import { humanDuration } from "../age.ts";
 import type { CommandEntry } from "../command-entry.ts";
 import { words } from "../commands.ts";
+import { humanDuration } from "../output/age.ts";
 import { UsageError } from "../usage-error.ts";
 import { readBundle } from "./read-bundle.ts";
 

@@ -4,9 +4,9 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
 import { isRecord } from "../../../api/fields.ts";
-import { itemsAt, stringAt } from "../fields.ts";
+import { reportApiVersion } from "../commands/status/report.ts";
 import { messageOf } from "../message-of.ts";
-import { reportApiVersion } from "../report.ts";
+import { itemsAt, stringAt } from "../selection/fields.ts";
 import { UsageError } from "../usage-error.ts";
 import {
   checkFile,

@@ -1,8 +1,8 @@
-import type { KubeClient } from "../../../access/kube-client.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
-import type { ClusterAccess, SpokeAccess } from "../cluster-access.ts";
-import { ownReasons } from "../own-reasons.ts";
-import { UnreadError } from "../spoke-reading.ts";
+import { ownReasons } from "../commands/status/own-reasons.ts";
+import type { ClusterAccess, SpokeAccess } from "../spokes/cluster-access.ts";
+import { UnreadError } from "../spokes/spoke-reading.ts";
 import type { RecordedCluster, RecordedFleet } from "./bundle.ts";
 import { recordedClient } from "./recorded-client.ts";
 import { recordedLines } from "./recorded-logs.ts";

@@ -1,11 +1,11 @@
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
-import type { CheckFlags } from "../check/check-flags.ts";
-import type { CheckItem, CheckReport } from "../check/check-item.ts";
-import { checkReport } from "../check/check.ts";
-import { stringAt } from "../fields.ts";
-import { profileId, selectedProfiles } from "../profiles.ts";
-import { reportApiVersion } from "../report.ts";
+import type { CheckFlags } from "../commands/check/check-flags.ts";
+import type { CheckItem, CheckReport } from "../commands/check/check-item.ts";
+import { checkReport } from "../commands/check/check.ts";
+import { reportApiVersion } from "../commands/status/report.ts";
+import { profileId, selectedProfiles } from "../hub/profiles.ts";
+import { stringAt } from "../selection/fields.ts";
 import { UsageError } from "../usage-error.ts";
 import { checkFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-access.ts";

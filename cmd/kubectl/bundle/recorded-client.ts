@@ -1,15 +1,15 @@
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
-import { isKubeObject } from "../../../access/api-answer.ts";
-import { ApiError } from "../../../access/api-error.ts";
+import { isKubeObject } from "../../../access/kube/api-answer.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
 import type {
   CollectionRef,
   KubeClient,
   KubeList,
   LogRef,
   ObjectRef,
-} from "../../../access/kube-client.ts";
+} from "../../../access/kube/kube-client.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
-import type { ServedKind } from "../get/discovery.ts";
+import type { ServedKind } from "../commands/get/discovery.ts";
 import { UsageError } from "../usage-error.ts";
 import type { RecordedCluster, RecordedTable } from "./bundle.ts";
 import { discoveryOf, tableAnswer } from "./recorded-answers.ts";

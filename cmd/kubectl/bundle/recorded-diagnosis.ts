@@ -1,11 +1,11 @@
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
-import { askedTargets } from "../diagnose/asked-targets.ts";
-import type { DiagnoseFlags } from "../diagnose/diagnose-flags.ts";
-import { diagnosisReport } from "../diagnose/diagnose.ts";
-import type { Diagnosis, DiagnosisReport } from "../diagnose/diagnosis.ts";
-import { stringAt } from "../fields.ts";
-import { reportApiVersion } from "../report.ts";
+import { askedTargets } from "../commands/diagnose/asked-targets.ts";
+import type { DiagnoseFlags } from "../commands/diagnose/diagnose-flags.ts";
+import { diagnosisReport } from "../commands/diagnose/diagnose.ts";
+import type { Diagnosis, DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
+import { reportApiVersion } from "../commands/status/report.ts";
+import { stringAt } from "../selection/fields.ts";
 import { UsageError } from "../usage-error.ts";
 import { diagnosisFile } from "./bundle.ts";
 import { recordedClient } from "./recorded-client.ts";

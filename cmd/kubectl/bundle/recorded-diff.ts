@@ -2,19 +2,19 @@ import { componentKeyOf } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { selectionOf, type ActionInput } from "../action.ts";
-import type { DiffFlags } from "../diff/diff-flags.ts";
+import type { DiffFlags } from "../commands/diff/diff-flags.ts";
 import {
   diffOf,
   installationOf,
   type Diff,
   type DiffBlock,
   type DiffList,
-} from "../diff/diff-list.ts";
-import { stringAt } from "../fields.ts";
-import { inTrouble, listInstallations } from "../installations.ts";
-import { clusterIdOf } from "../read-clusters.ts";
-import { notFoundErrors, reportApiVersion } from "../report.ts";
-import { missingNames } from "../selection.ts";
+} from "../commands/diff/diff-list.ts";
+import { notFoundErrors, reportApiVersion } from "../commands/status/report.ts";
+import { inTrouble, listInstallations } from "../hub/installations.ts";
+import { stringAt } from "../selection/fields.ts";
+import { missingNames } from "../selection/selection.ts";
+import { clusterIdOf } from "../spokes/read-clusters.ts";
 import { UsageError } from "../usage-error.ts";
 import { diffFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-access.ts";

@@ -1,10 +1,10 @@
-import type { LogRef } from "../../../access/kube-client.ts";
+import type { LogRef } from "../../../access/kube/kube-client.ts";
 import { isRecord } from "../../../api/fields.ts";
-import { itemsAt, stringAt } from "../fields.ts";
-import type { LogItem } from "../logs/log-line.ts";
-import type { LogList } from "../logs/read-logs.ts";
-import { reportApiVersion } from "../report.ts";
-import { UnreadError } from "../spoke-reading.ts";
+import type { LogItem } from "../commands/logs/log-line.ts";
+import type { LogList } from "../commands/logs/read-logs.ts";
+import { reportApiVersion } from "../commands/status/report.ts";
+import { itemsAt, stringAt } from "../selection/fields.ts";
+import { UnreadError } from "../spokes/spoke-reading.ts";
 import { UsageError } from "../usage-error.ts";
 import { logsFile, type RecordedCluster, type RecordedFleet } from "./bundle.ts";
 

@@ -1,8 +1,8 @@
-import { ApiError } from "../../../access/api-error.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
 import { isRecord } from "../../../api/fields.ts";
-import { stringAt } from "../fields.ts";
-import type { ObjectRow } from "../get/object-table.ts";
-import { labelMatcher } from "../label-selector.ts";
+import type { ObjectRow } from "../commands/get/object-table.ts";
+import { stringAt } from "../selection/fields.ts";
+import { labelMatcher } from "../selection/label-selector.ts";
 import type { RecordedTable } from "./bundle.ts";
 
 /** Which objects of a kind; without a namespace those of all. */

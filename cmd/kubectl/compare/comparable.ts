@@ -2,9 +2,9 @@ import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import type { Desired } from "../../../controller/apply/prepare.ts";
-import { render } from "../../../controller/render/render.ts";
+import { render } from "../../../render/render.ts";
+import type { RenderSettings } from "../commands/render/render-component.ts";
 import { mapLimited } from "../concurrency.ts";
-import type { RenderSettings } from "../render/render-component.ts";
 
 /** What the controller of this version makes of a component. */
 export interface Comparable {

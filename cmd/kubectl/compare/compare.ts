@@ -1,5 +1,4 @@
-import { objectRefOf } from "../../../access/object-ref.ts";
-import { componentUidLabel } from "../../../api/anchor.ts";
+import { objectRefOf } from "../../../access/kube/object-ref.ts";
 import { isRecord, isSameJson } from "../../../api/fields.ts";
 import {
   identityOf,
@@ -8,14 +7,18 @@ import {
   type Manifest,
   type ObjectKey,
 } from "../../../api/kubernetes.ts";
-import { lookAtNamespaces, wantedNamespaces } from "../../../controller/apply/ensure-namespaces.ts";
+import {
+  lookAtNamespaces,
+  wantedNamespaces,
+} from "../../../controller/apply/anchor/ensure-namespaces.ts";
 import { InventoryKinds, type Whereabouts } from "../../../controller/apply/inventory-kinds.ts";
 import { type ApplyPlan, planApply } from "../../../controller/apply/plan.ts";
 import { type Desired, outlives, type Prepared } from "../../../controller/apply/prepare.ts";
-import { scaledAmong } from "../../../controller/apply/stripped.ts";
 import { kindIdOf, sightingOf } from "../../../controller/observe/sighting.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
+import { scaledAmong } from "../../../installation/stripped.ts";
 import { mapLimited } from "../concurrency.ts";
-import { numberAt } from "../fields.ts";
+import { numberAt } from "../selection/fields.ts";
 import { dryRun, type DryRunDeps } from "./dry-run.ts";
 import { masked, neat, withoutMarks, type Sides } from "./neat.ts";
 import { observedObjects, type Observed, type Wanted } from "./observed.ts";

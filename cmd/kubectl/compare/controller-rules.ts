@@ -1,15 +1,19 @@
-import { ApiError, ConnectionError } from "../../../access/api-error.ts";
-import type { KubeClient } from "../../../access/kube-client.ts";
-import { allowedSourceOf, type AllowedSource } from "../../../access/manifest-url.ts";
-import { isShared, referenceModes } from "../../../access/reference-policy.ts";
+import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { allowedSourceOf, type AllowedSource } from "../../../access/manifests/manifest-url.ts";
+import { isShared, referenceModes } from "../../../access/providers/reference-policy.ts";
 import {
   defaultSpokeNamespace,
   spokeNamespaceModes,
   type SpokeNamespaceMode,
-} from "../../../api/installation-namespace.ts";
-import type { ClusterAccess } from "../cluster-access.ts";
-import { controllerDeployments, flagOf, flagValuesOf } from "../diagnose/find-controller.ts";
-import { installedNamespaces } from "../installed-namespaces.ts";
+} from "../../../installation/installation-namespace.ts";
+import {
+  controllerDeployments,
+  flagOf,
+  flagValuesOf,
+} from "../commands/diagnose/find-controller.ts";
+import { installedNamespaces } from "../hub/installed-namespaces.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
 /** What the controller on the hub was started with, as far as a rendering depends on it. */
 export interface ControllerRules {

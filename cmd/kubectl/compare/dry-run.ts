@@ -1,14 +1,8 @@
-import { ApiError } from "../../../access/api-error.ts";
 import { foreignText } from "../../../access/foreign-text.ts";
-import { collectionPath } from "../../../access/kube-path.ts";
-import { guardLabels } from "../../../api/anchor.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
+import { collectionPath } from "../../../access/kube/kube-path.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { describe, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import {
-  isHandedOver,
-  pathsToRelease,
-  withoutHandedOver,
-} from "../../../controller/apply/hand-over.ts";
 import {
   bodyOf,
   type Installation,
@@ -16,8 +10,14 @@ import {
   type Prepared,
 } from "../../../controller/apply/prepare.ts";
 import { isReplaceable } from "../../../controller/apply/replaceable.ts";
-import { changeField } from "../../../controller/render/fields.ts";
-import { withLiveFields } from "../render/live-fields.ts";
+import { guardLabels } from "../../../installation/anchor.ts";
+import {
+  isHandedOver,
+  pathsToRelease,
+  withoutHandedOver,
+} from "../../../installation/hand-over.ts";
+import { changeField } from "../../../render/fields.ts";
+import { withLiveFields } from "../commands/render/live-fields.ts";
 import type { Place } from "./place.ts";
 
 /** What a server would make of an object if the controller sent it now; nothing is stored. */

@@ -1,6 +1,6 @@
 import { knownResource } from "../../../api/resources.ts";
-import type { ClusterAccess } from "../cluster-access.ts";
 import { ifDenied } from "../if-denied.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
 
 /** Uid of the hub's `kube-system`, which tells this hub from others; undefined when it may not be read. */
 export async function hubIdOf(

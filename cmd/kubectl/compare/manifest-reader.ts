@@ -1,14 +1,14 @@
 import { abortable } from "../../../access/abortable.ts";
-import { ManifestSource } from "../../../access/manifest-source.ts";
+import { ManifestSource } from "../../../access/manifests/manifest-source.ts";
 import {
   allowedManifestUrl,
   allowedSourceOf,
   type AllowedSource,
   manifestUrlProblem,
-} from "../../../access/manifest-url.ts";
+} from "../../../access/manifests/manifest-url.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { clientVersion } from "../client-version.ts";
-import type { RenderSettings } from "../render/render-component.ts";
+import type { RenderSettings } from "../commands/render/render-component.ts";
 import { UsageError } from "../usage-error.ts";
 import type { ControllerRules, ManifestRules } from "./controller-rules.ts";
 

@@ -1,10 +1,10 @@
-import { ApiError } from "../../../access/api-error.ts";
-import type { KubeClient } from "../../../access/kube-client.ts";
-import { componentUidLabel, definitionLabel } from "../../../api/anchor.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import { outlives } from "../../../controller/apply/prepare.ts";
 import { kindIdOf } from "../../../controller/observe/sighting.ts";
+import { componentUidLabel, definitionLabel } from "../../../installation/anchor.ts";
 import { mapLimited } from "../concurrency.ts";
 
 /** What a cluster has of some objects, as metadata. */

@@ -1,9 +1,9 @@
 import type { ActionInput } from "../action.ts";
-import type { ClusterAccess } from "../cluster-access.ts";
-import type { RenderSettings } from "../render/render-component.ts";
-import { renderSettings } from "../render/render-files.ts";
-import { usageInstead } from "../render/usage-instead.ts";
-import { namespaceOfHub } from "../spoke-namespace.ts";
+import type { RenderSettings } from "../commands/render/render-component.ts";
+import { renderSettings } from "../commands/render/render-files.ts";
+import { usageInstead } from "../commands/render/usage-instead.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import { namespaceOfHub } from "../spokes/spoke-namespace.ts";
 import { rulesOfHub } from "./controller-rules.ts";
 import { openManifestReader } from "./manifest-reader.ts";
 import type { RenderingFlags } from "./rendering-options.ts";

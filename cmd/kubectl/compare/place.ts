@@ -1,15 +1,15 @@
-import type { KubeClient } from "../../../access/kube-client.ts";
-import { anchorAnnotations, componentUidLabel } from "../../../api/anchor.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { readRoot, type Root } from "../../../controller/apply/anchor.ts";
-import { rootKeyOf } from "../../../controller/apply/root-object.ts";
+import { readRoot, type Root } from "../../../controller/apply/anchor/anchor.ts";
+import { rootKeyOf } from "../../../controller/apply/anchor/root-object.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import { twinKeyOf } from "../../../controller/guard/twin.ts";
-import { fieldManagerOf, foundNamespaces } from "../../../controller/resolve.ts";
+import { fieldManagerOf, foundNamespaces } from "../../../controller/reconcile/resolve.ts";
+import { anchorAnnotations, componentUidLabel } from "../../../installation/anchor.ts";
 import { ifDenied } from "../if-denied.ts";
-import type { NamespaceOf } from "../spoke-namespace.ts";
+import type { NamespaceOf } from "../spokes/spoke-namespace.ts";
 
 /** Where an installation is or would be, as its controller sees it. */
 export interface Place {

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 
-import { several } from "../several.ts";
-import { spokeNamespaceFlag, type SpokeNamespaceFlag } from "../spoke-namespace.ts";
+import { several } from "../output/several.ts";
+import { spokeNamespaceFlag, type SpokeNamespaceFlag } from "../spokes/spoke-namespace.ts";
 
 /** Flags of the commands that render what the controller would, as they come from the command line. */
 export interface RenderingFlags extends SpokeNamespaceFlag {

@@ -6,13 +6,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { operatorApiVersion } from "../../../api/component.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { crdNameOf } from "../../../api/schema/component-crd.ts";
-import { componentCheck } from "../../../cmd/kubectl/render/component-schema.ts";
-import { eventing, serving } from "../../controller/render/components.ts";
+import { componentCheck } from "../../../cmd/kubectl/commands/render/component-schema.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { eventing, serving } from "../../render/components.ts";
 import { componentOf } from "../../vectors/render-case.ts";
 import { renderVectors } from "../../vectors/render-cases.ts";
 

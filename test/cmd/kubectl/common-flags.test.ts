@@ -2,10 +2,10 @@ import { Readable } from "node:stream";
 
 import { describe, expect, test } from "vitest";
 
-import { ApiError } from "../../../access/api-error.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { agreed } from "../../../cmd/kubectl/agreed.ts";
 import { failureOf } from "../../../cmd/kubectl/failure.ts";
+import { agreed } from "../../../cmd/kubectl/hub/agreed.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { runText } from "./run-text.ts";
 import { startStubHub } from "./stub-hub.ts";

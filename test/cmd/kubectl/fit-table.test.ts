@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { inAscii, wantsAscii } from "../../../cmd/kubectl/print/characters.ts";
-import { fitTable } from "../../../cmd/kubectl/print/fit-table.ts";
-import { renderTable, type Table } from "../../../cmd/kubectl/print/table.ts";
+import { inAscii, wantsAscii } from "../../../cmd/kubectl/output/characters.ts";
+import { fitTable } from "../../../cmd/kubectl/output/fit-table.ts";
+import { renderTable, type Table } from "../../../cmd/kubectl/output/table.ts";
 
 const plain = { headers: true, paint: (text: string) => text };
 

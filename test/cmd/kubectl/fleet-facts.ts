@@ -1,4 +1,3 @@
-import { anchorNameOf } from "../../../api/anchor.ts";
 import {
   componentKinds,
   operatorApiVersion,
@@ -6,12 +5,13 @@ import {
   type ComponentStatus,
 } from "../../../api/component.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
-import { anchorFactOf } from "../../../cmd/kubectl/anchor-fact.ts";
-import { deploymentFactOf } from "../../../cmd/kubectl/deployment-fact.ts";
-import type { SpokeFacts } from "../../../cmd/kubectl/spoke-facts.ts";
-import type { SpokeReading } from "../../../cmd/kubectl/spoke-reading.ts";
-import { encodeInventory } from "../../../controller/apply/inventory.ts";
-import { rootManifest } from "../../../controller/apply/root-object.ts";
+import { anchorFactOf } from "../../../cmd/kubectl/hub/anchor-fact.ts";
+import { deploymentFactOf } from "../../../cmd/kubectl/spokes/deployment-fact.ts";
+import type { SpokeFacts } from "../../../cmd/kubectl/spokes/spoke-facts.ts";
+import type { SpokeReading } from "../../../cmd/kubectl/spokes/spoke-reading.ts";
+import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
+import { anchorNameOf } from "../../../installation/anchor.ts";
+import { encodeInventory } from "../../../installation/inventory.ts";
 
 /** The moment at which all tests of the command line look at the fleet. */
 export const now = new Date("2026-11-21T12:00:00Z");

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 
-import { anchorLabels, anchorNameOf, managedByValue } from "../../../api/anchor.ts";
 import { componentKinds, operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
-import { spokeNamespaceAnnotation } from "../../../api/installation-namespace.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
+import { anchorLabels, anchorNameOf, managedByValue } from "../../../installation/anchor.ts";
+import { spokeNamespaceAnnotation } from "../../../installation/installation-namespace.ts";
 import type { Cluster, Fleet } from "../../fleet/fleet.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

@@ -2,10 +2,10 @@ import { once } from "node:events";
 
 import { describe, expect, test } from "vitest";
 
+import { openFleetFeed } from "../../../cmd/kubectl/commands/top/fleet-feed.ts";
 import { readFlags } from "../../../cmd/kubectl/flags.ts";
-import { openClusterAccess } from "../../../cmd/kubectl/open-cluster-access.ts";
-import { allKinds } from "../../../cmd/kubectl/selection.ts";
-import { openFleetFeed } from "../../../cmd/kubectl/top/fleet-feed.ts";
+import { allKinds } from "../../../cmd/kubectl/selection/selection.ts";
+import { openClusterAccess } from "../../../cmd/kubectl/spokes/open-cluster-access.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import type { FleetScene } from "./fleet-scene.ts";

@@ -1,5 +1,5 @@
 import { runCli } from "../../../cmd/kubectl/cli.ts";
-import type { Output } from "../../../cmd/kubectl/terminal.ts";
+import type { Output } from "../../../cmd/kubectl/output/terminal.ts";
 import { now } from "./fleet-facts.ts";
 
 export interface RunText {

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { waitFor } from "../../fleet/wait-for.ts";
 import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
+import { loggingObjects } from "./commands/logs/recorded-logs.ts";
 import { component } from "./fleet-facts.ts";
-import { loggingObjects } from "./logs/recorded-logs.ts";
 import { knfleetFile } from "./run-knfleet.ts";
 
 const controllerPod = "knfleet-controller-7c9f-x1";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { anchorLabels, anchorNameOf, managedByValue } from "../../../api/anchor.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { runCli } from "../../../cmd/kubectl/cli.ts";
+import { anchorLabels, anchorNameOf, managedByValue } from "../../../installation/anchor.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
 import { component, deployment } from "./fleet-facts.ts";

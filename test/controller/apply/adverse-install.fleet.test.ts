@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { componentUidLabel } from "../../../api/anchor.ts";
 import { keyOf } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
-import type { Rendered } from "../../../controller/render/render.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
+import type { Rendered } from "../../../render/render.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, type Installer, openInstaller, serving } from "./installer.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { StatusCause } from "../../../access/api-error.ts";
+import type { StatusCause } from "../../../access/kube/api-error.ts";
 import { refusalOf } from "../../../controller/apply/apply-error.ts";
 
 const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { ConnectionError } from "../../../access/api-error.ts";
+import { ConnectionError } from "../../../access/kube/api-error.ts";
 import type { Progress } from "../../../controller/apply/change-set.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { busy, configs, namesOf, start } from "./apply-run.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Awaiting } from "../../../controller/awaiting.ts";
+import { Awaiting } from "../../../controller/queue/awaiting.ts";
 import { busy, configs, namesOf, start } from "./apply-run.ts";
 import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
 import { Server } from "./scripted-server.ts";

@@ -1,11 +1,11 @@
-import { createKubeClient } from "../../../access/create-kube-client.ts";
+import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import type { InstallDeps } from "../../../controller/apply/install-work.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { Preparations } from "../../../controller/apply/prepare.ts";
-import { systemClock } from "../../../controller/clock.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import type { Rendered } from "../../../controller/render/rendered.ts";
+import { systemClock } from "../../../controller/queue/clock.ts";
+import type { Rendered } from "../../../render/rendered.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
 import { serving } from "../../support/component.ts";

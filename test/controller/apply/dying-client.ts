@@ -1,4 +1,4 @@
-import type { KubeClient } from "../../../access/kube-client.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 
 /** Where a process dies: with its n-th write not sent, or sent and not answered. */
 export interface Death {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import { createKubeClient } from "../../../access/create-kube-client.ts";
-import { anchorAnnotations } from "../../../api/anchor.ts";
+import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
-import { rootManifest } from "../../../controller/apply/root-object.ts";
+import { mayBeUpstreams } from "../../../controller/apply/adoption/upstream-objects.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
 import type { Target } from "../../../controller/apply/target.ts";
-import { mayBeUpstreams } from "../../../controller/apply/upstream-objects.ts";
-import { patienceOf } from "../../../controller/finalize-patience.ts";
-import { removeRoot } from "../../../controller/finalize-root.ts";
+import { patienceOf } from "../../../controller/uninstall/finalize-patience.ts";
+import { removeRoot } from "../../../controller/uninstall/finalize-root.ts";
+import { anchorAnnotations } from "../../../installation/anchor.ts";
 import {
   type ApiStub,
   type StubAnswer,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
-import { finalize } from "../../../controller/finalize.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";

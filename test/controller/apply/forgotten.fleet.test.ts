@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, type Installer, openInstaller, userAgent } from "./installer.ts";

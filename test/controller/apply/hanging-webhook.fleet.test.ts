@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { finalize } from "../../../controller/finalize.ts";
+import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { authority, stub } from "../../access/loopback.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { anchorNameOf } from "../../../api/anchor.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { rootKeyOf } from "../../../controller/apply/root-object.ts";
-import { Awaiting } from "../../../controller/awaiting.ts";
-import { finalize } from "../../../controller/finalize.ts";
-import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/in-use.ts";
+import { rootKeyOf } from "../../../controller/apply/anchor/root-object.ts";
+import { Awaiting } from "../../../controller/queue/awaiting.ts";
+import { finalize } from "../../../controller/uninstall/finalize.ts";
+import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/uninstall/in-use.ts";
+import { anchorNameOf } from "../../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import type { KubeClient } from "../../../access/kube-client.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
 import { applyRequests } from "../../../controller/apply/apply-requests.ts";
 import { prepare } from "../../../controller/apply/prepare.ts";
-import { finalize } from "../../../controller/finalize.ts";
+import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

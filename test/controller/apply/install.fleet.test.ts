@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { componentUidLabel } from "../../../api/anchor.ts";
 import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
-import { inventoryTextOf } from "../../../controller/apply/root-object.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { inventoryTextOf } from "../../../controller/apply/anchor/root-object.ts";
 import { ensureTwin, twinKeyOf } from "../../../controller/guard/twin.ts";
-import type { Rendered } from "../../../controller/render/render.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
+import type { Rendered } from "../../../render/render.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";

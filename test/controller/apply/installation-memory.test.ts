@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { identityOf } from "../../../api/kubernetes.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import type { Inventory } from "../../../controller/apply/inventory.ts";
 import { prepare } from "../../../controller/apply/prepare.ts";
+import type { Inventory } from "../../../installation/inventory.ts";
 import { manifestOf } from "./prepared.ts";
 import { rootWith } from "./stored-root.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError } from "../../../access/api-error.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
 import { InventoryKinds } from "../../../controller/apply/inventory-kinds.ts";
 import { bodyOf, type Desired, prepare } from "../../../controller/apply/prepare.ts";
 import { watchedKinds } from "../../../controller/apply/watched-kinds.ts";

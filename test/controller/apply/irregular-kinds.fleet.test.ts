@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { finalize } from "../../../controller/finalize.ts";
+import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";

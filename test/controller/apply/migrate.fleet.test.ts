@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import type { KubeClient } from "../../../access/kube-client.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
-import { isUpstreams } from "../../../controller/apply/take-over.ts";
-import type { Rendered } from "../../../controller/render/render.ts";
+import { isUpstreams } from "../../../controller/apply/adoption/take-over.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import type { Rendered } from "../../../render/render.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { anchorNameOf } from "../../../api/anchor.ts";
 import type { Component, KnativeEventing } from "../../../api/component.ts";
 import { releaseNamespaces } from "../../../controller/guard/namespace-label.ts";
+import { anchorNameOf } from "../../../installation/anchor.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import type { Inventory } from "../../../controller/apply/inventory.ts";
 import { isSettled, planApply } from "../../../controller/apply/plan.ts";
 import type { ObservedObject } from "../../../controller/observe/observation.ts";
+import type { Inventory } from "../../../installation/inventory.ts";
 import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
 
 const config = manifestOf("v1 ConfigMap knative/a", { data: { x: "1" } });

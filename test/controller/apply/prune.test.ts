@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError } from "../../../access/api-error.ts";
-import { componentUidLabel } from "../../../api/anchor.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { prune, type PruneDeps } from "../../../controller/apply/prune.ts";
 import type { ObservedObject } from "../../../controller/observe/observation.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
 
 const belonging = {
   componentUid: "component",

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { keyOf } from "../../../api/kubernetes.ts";
-import { rootKeyOf } from "../../../controller/apply/root-object.ts";
-import { fleetErrorOf } from "../../../controller/failure.ts";
-import { finalize } from "../../../controller/finalize.ts";
+import { rootKeyOf } from "../../../controller/apply/anchor/root-object.ts";
+import { fleetErrorOf } from "../../../controller/reconcile/failure.ts";
+import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";

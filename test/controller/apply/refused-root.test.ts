@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { createKubeClient } from "../../../access/create-kube-client.ts";
+import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { readRoot, type Root, writeRoot } from "../../../controller/apply/anchor.ts";
-import type { Inventory } from "../../../controller/apply/inventory.ts";
-import { rootManifest } from "../../../controller/apply/root-object.ts";
-import { fleetErrorOf } from "../../../controller/failure.ts";
+import { readRoot, type Root, writeRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
+import { fleetErrorOf } from "../../../controller/reconcile/failure.ts";
+import type { Inventory } from "../../../installation/inventory.ts";
 import { type StubAnswer, startApiStub } from "../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
 import { serving } from "../../support/component.ts";

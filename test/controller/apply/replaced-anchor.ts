@@ -1,5 +1,5 @@
-import type { KubeClient } from "../../../access/kube-client.ts";
-import type { Root } from "../../../controller/apply/anchor.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { Root } from "../../../controller/apply/anchor/anchor.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 
 /** A client of which the n-th apply, and each one after it, waits for what somebody else does meanwhile. */

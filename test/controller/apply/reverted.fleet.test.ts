@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { describe, expect, test } from "vitest";
 
-import type { KubeClient } from "../../../access/kube-client.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
-import type { Rendered } from "../../../controller/render/rendered.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import type { Rendered } from "../../../render/rendered.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

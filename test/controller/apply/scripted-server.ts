@@ -1,4 +1,4 @@
-import { ApiError, type ApiErrorFacts } from "../../../access/api-error.ts";
+import { ApiError, type ApiErrorFacts } from "../../../access/kube/api-error.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { Prepared } from "../../../controller/apply/prepare.ts";
 import { settled } from "../../support/fake-clock.ts";

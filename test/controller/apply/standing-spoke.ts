@@ -1,8 +1,8 @@
-import { componentUidLabel } from "../../../api/anchor.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import { encodeInventory, type InventoryEntry } from "../../../controller/apply/inventory.ts";
-import { rootManifest } from "../../../controller/apply/root-object.ts";
-import { fingerprintOf } from "../../../controller/observe/fingerprint.ts";
+import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
+import { fingerprintOf } from "../../../installation/fingerprint.ts";
+import { encodeInventory, type InventoryEntry } from "../../../installation/inventory.ts";
 import type { StubAnswer, StubRequest } from "../../access/api-stub.ts";
 import { bareInstaller, component, json, roots } from "./bare-spoke.ts";
 import { preparedOf } from "./prepared.ts";

@@ -1,5 +1,5 @@
-import type { Root } from "../../../controller/apply/anchor.ts";
-import { encodeInventory, type Inventory } from "../../../controller/apply/inventory.ts";
+import type { Root } from "../../../controller/apply/anchor/anchor.ts";
+import { encodeInventory, type Inventory } from "../../../installation/inventory.ts";
 
 /** A root as it is read that has all its marks and says this. */
 export function rootWith(inventory: Inventory, uid = "root-uid"): Root {

@@ -2,11 +2,11 @@
 import { describe, expect, test, vi } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor.ts";
+import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
-import { systemClock } from "../../../controller/clock.ts";
-import { finalize } from "../../../controller/finalize.ts";
-import type { Rendered } from "../../../controller/render/render.ts";
+import { systemClock } from "../../../controller/queue/clock.ts";
+import { finalize } from "../../../controller/uninstall/finalize.ts";
+import type { Rendered } from "../../../render/render.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";

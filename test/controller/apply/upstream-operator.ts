@@ -1,4 +1,3 @@
-import { anchorNameOf } from "../../../api/anchor.ts";
 import type { Component } from "../../../api/component.ts";
 import {
   keyOf,
@@ -7,8 +6,9 @@ import {
   type OwnerReference,
 } from "../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../api/resources.ts";
-import { owned } from "../../../controller/render/owner.ts";
-import type { Rendered } from "../../../controller/render/rendered.ts";
+import { anchorNameOf } from "../../../installation/anchor.ts";
+import { owned } from "../../../render/objects/owner.ts";
+import type { Rendered } from "../../../render/rendered.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { isRecord } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

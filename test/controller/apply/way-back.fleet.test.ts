@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 
-import { anchorNameOf, componentUidLabel } from "../../../api/anchor.ts";
 import type { Component } from "../../../api/component.ts";
 import { keyOf, type KubeObject, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
+import { isUpstreams } from "../../../controller/apply/adoption/take-over.ts";
 import type { ChangeSet } from "../../../controller/apply/change-set.ts";
-import { isUpstreams } from "../../../controller/apply/take-over.ts";
-import { systemClock } from "../../../controller/clock.ts";
 import { gateOf } from "../../../controller/guard/gate-of.ts";
 import { Guards } from "../../../controller/guard/guards.ts";
 import type { Protection } from "../../../controller/guard/protection.ts";
 import { twinKeyOf } from "../../../controller/guard/twin.ts";
-import type { Rendered } from "../../../controller/render/render.ts";
+import { systemClock } from "../../../controller/queue/clock.ts";
+import { anchorNameOf, componentUidLabel } from "../../../installation/anchor.ts";
+import type { Rendered } from "../../../render/render.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { connectHub, type HubConnection } from "../../../access/hub.ts";
-import type { KubeClient } from "../../../access/kube-client.ts";
-import { guardAnnotations, guardLabels } from "../../../api/anchor.ts";
+import { connectHub, type HubConnection } from "../../../access/hub/hub.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { recordAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { type Clock, systemClock } from "../../../controller/clock.ts";
 import { ClusterGuard, type ClusterGuardOptions } from "../../../controller/guard/cluster-guard.ts";
 import { HubUsers } from "../../../controller/guard/hub-users.ts";
 import { isGuardInstalled } from "../../../controller/guard/policy-objects.ts";
 import { guardPolicyOf, policyNameOf } from "../../../controller/guard/policy.ts";
+import { type Clock, systemClock } from "../../../controller/queue/clock.ts";
+import { guardAnnotations, guardLabels } from "../../../installation/anchor.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";

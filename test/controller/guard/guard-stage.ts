@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { Agent } from "node:https";
 
-import { anchorAnnotations, guardLabels } from "../../../api/anchor.ts";
+import { anchorAnnotations, guardLabels } from "../../../installation/anchor.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
 import { exchange } from "../../fleet/https-exchange.ts";

@@ -1,8 +1,8 @@
-import { connectHub } from "../../../access/hub.ts";
-import type { GuardOwner } from "../../../api/guard/guard-request.ts";
+import { connectHub } from "../../../access/hub/hub.ts";
 import { guardTargets, matchConditionOf } from "../../../controller/guard/policy.ts";
-import { createAccessReviews } from "../../../webhook/access-review.ts";
-import { anchorReview } from "../../../webhook/anchor-review.ts";
+import type { GuardOwner } from "../../../installation/guard/guard-request.ts";
+import { createAccessReviews } from "../../../webhook/reviews/access-review.ts";
+import { anchorReview } from "../../../webhook/reviews/anchor-review.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
 import { serve } from "../../webhook/serving.ts";
 

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 
-import { anchorAnnotations } from "../../../api/anchor.ts";
 import type { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { Guards } from "../../../controller/guard/guards.ts";
 import { policyNameOf } from "../../../controller/guard/policy.ts";
+import { anchorAnnotations } from "../../../installation/anchor.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing } from "../hand-made-installation.ts";

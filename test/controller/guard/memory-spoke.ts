@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
-import { ApiError } from "../../../access/api-error.ts";
-import type { KubeClient } from "../../../access/kube-client.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { policyNameOf } from "../../../controller/guard/policy.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";

@@ -1,4 +1,4 @@
-import type { KubeClient } from "../../../access/kube-client.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 
 /** A client with which everything fails after so many writes, as for a process that died. */
 export function mortal(client: KubeClient, lastWrite: number): KubeClient {

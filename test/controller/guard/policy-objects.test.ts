@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { ApiError } from "../../../access/api-error.ts";
-import type { KubeClient } from "../../../access/kube-client.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { settlePolicies } from "../../../controller/guard/policy-objects.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError, ConnectionError } from "../../../access/api-error.ts";
-import { guardViewOf } from "../../../api/guard/guard-request.ts";
-import { guardRules } from "../../../api/guard/guard-rules.ts";
+import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import { probeMessages, ProbeRounds, verdictOn } from "../../../controller/guard/probe.ts";
+import { guardViewOf } from "../../../installation/guard/guard-request.ts";
+import { guardRules } from "../../../installation/guard/guard-rules.ts";
 
 const policyName = "anchor-guard.hub.operator.knative.dev";
 const ours = `ValidatingAdmissionPolicy '${policyName}' with binding '${policyName}' denied request: `;

@@ -1,4 +1,4 @@
-import { anchorAnnotations, guardAnnotations } from "../../../api/anchor.ts";
+import { anchorAnnotations, guardAnnotations } from "../../../installation/anchor.ts";
 import type { GuardStage, PatchType, Place, User } from "./guard-stage.ts";
 import {
   about,

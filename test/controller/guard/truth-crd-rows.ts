@@ -1,4 +1,4 @@
-import { guardAnnotations, guardLabels } from "../../../api/anchor.ts";
+import { guardAnnotations, guardLabels } from "../../../installation/anchor.ts";
 import type { GuardStage, Place } from "./guard-stage.ts";
 import {
   about,

@@ -1,4 +1,4 @@
-import { anchorAnnotations } from "../../../api/anchor.ts";
+import { anchorAnnotations } from "../../../installation/anchor.ts";
 import type { GuardStage, Place, User } from "./guard-stage.ts";
 import {
   about,

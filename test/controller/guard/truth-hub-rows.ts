@@ -1,4 +1,4 @@
-import { anchorAnnotations, guardLabels } from "../../../api/anchor.ts";
+import { anchorAnnotations, guardLabels } from "../../../installation/anchor.ts";
 import type { GuardStage, Place, Reply, User } from "./guard-stage.ts";
 import {
   about,

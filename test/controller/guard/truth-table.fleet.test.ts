@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { anchorAnnotations } from "../../../api/anchor.ts";
-import type { GuardOwner } from "../../../api/guard/guard-request.ts";
 import { guardPolicyOf } from "../../../controller/guard/policy.ts";
+import { anchorAnnotations } from "../../../installation/anchor.ts";
+import type { GuardOwner } from "../../../installation/guard/guard-request.ts";
 import type { Cluster, KubernetesMinor } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";

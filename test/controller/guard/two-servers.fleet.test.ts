@@ -3,10 +3,10 @@ import { connect, createServer, type Socket } from "node:net";
 
 import { expect, test } from "vitest";
 
-import { connectHub } from "../../../access/hub.ts";
-import { systemClock } from "../../../controller/clock.ts";
+import { connectHub } from "../../../access/hub/hub.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { HubUsers } from "../../../controller/guard/hub-users.ts";
+import { systemClock } from "../../../controller/queue/clock.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { readinessOf } from "../../../controller/observe/readiness.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { readinessOf } from "../../../installation/readiness.ts";
 import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 interface Look {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
-import { isAvailable, readinessOf } from "../../../controller/observe/readiness.ts";
+import { isAvailable, readinessOf } from "../../../installation/readiness.ts";
 
 /** What a Deployment counts; Kubernetes leaves out what is 0. */
 interface Counts {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 
 import { abortable } from "../../../access/abortable.ts";
-import type { KubeClient } from "../../../access/kube-client.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { nextOf } from "../../../controller/next-of.ts";
 import { FailedJobs, newsOf } from "../../../controller/observe/failed-jobs.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
-import { type Outcome, statusOf } from "../../../controller/outcome.ts";
-import { jobsFailed } from "../../../controller/transitions.ts";
+import { nextOf } from "../../../controller/queue/next-of.ts";
+import { type Outcome, statusOf } from "../../../controller/reconcile/outcome.ts";
+import { jobsFailed } from "../../../controller/reconcile/transitions.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";

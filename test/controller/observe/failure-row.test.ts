@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { ConnectionError } from "../../../access/api-error.ts";
+import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { FailureRow } from "../../../controller/observe/failure-row.ts";
 import { apiError } from "./scripted-watches.ts";
 

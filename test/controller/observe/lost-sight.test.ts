@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { ConnectionError } from "../../../access/api-error.ts";
+import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { WatchSharing } from "../../../controller/observe/shared-watches.ts";

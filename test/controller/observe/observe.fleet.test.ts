@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { HubConnection } from "../../../access/hub.ts";
+import type { HubConnection } from "../../../access/hub/hub.ts";
 import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import { readinessOf } from "../../../controller/observe/readiness.ts";
 import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { readinessOf } from "../../../installation/readiness.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { silentLog } from "../../support/silent-log.ts";

@@ -1,17 +1,17 @@
 import { vi } from "vitest";
 
-import { ApiError } from "../../../access/api-error.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
 import type {
   CollectionRef,
   KubeClient,
   WatchEvent,
   WatchOptions,
-} from "../../../access/kube-client.ts";
-import { componentUidLabel } from "../../../api/anchor.ts";
+} from "../../../access/kube/kube-client.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { type ObserveOptions, observe } from "../../../controller/observe/observe.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const componentUid = "uid-of-component";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import { ConnectionError } from "../../../access/api-error.ts";
+import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { firstLists } from "../../../controller/observe/first-lists.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";

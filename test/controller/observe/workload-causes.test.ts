@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 
 import { abortable } from "../../../access/abortable.ts";
-import { ApiError } from "../../../access/api-error.ts";
-import type { CollectionRef, KubeClient } from "../../../access/kube-client.ts";
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { CollectionRef, KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { WorkloadCauses } from "../../../controller/observe/workload-causes.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";

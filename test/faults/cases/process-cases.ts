@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { anchorNameOf } from "../../../api/anchor.ts";
 import { operatorApiVersion } from "../../../api/component.ts";
 import type { ObjectKey } from "../../../api/kubernetes.ts";
+import { anchorNameOf } from "../../../installation/anchor.ts";
 import { componentOf, read } from "../../e2e/installation.ts";
 import { type AdminClient, AdminError } from "../../fleet/admin-client.ts";
 import { valueAt } from "../../fleet/json-record.ts";

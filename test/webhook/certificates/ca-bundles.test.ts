@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
-import { bundlePatch, isInjected, trusts } from "../../../webhook/ca-bundles.ts";
-import { isBetter } from "../../../webhook/serving-choice.ts";
+import { bundlePatch, isInjected, trusts } from "../../../webhook/certificates/ca-bundles.ts";
+import { isBetter } from "../../../webhook/certificates/serving-choice.ts";
 
 const service = { namespace: "knfleet-system", name: "knfleet-webhook" };
 const base64 = (text: string) => Buffer.from(text).toString("base64");

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import { earlyMs, nextLookMs, stepOf } from "../../../webhook/certificate-plan.ts";
-import type { HeldPair, StoredCertificates } from "../../../webhook/certificate-secret.ts";
+import { earlyMs, nextLookMs, stepOf } from "../../../webhook/certificates/certificate-plan.ts";
+import type {
+  HeldPair,
+  StoredCertificates,
+} from "../../../webhook/certificates/certificate-secret.ts";
 
 const day = 86_400_000;
 const hour = 3_600_000;

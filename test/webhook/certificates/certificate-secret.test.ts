@@ -7,8 +7,8 @@ import {
   isAsWritten,
   secretDataOf,
   storedCertificatesOf,
-} from "../../../webhook/certificate-secret.ts";
-import { certificatesAfter } from "../../../webhook/certificate-steps.ts";
+} from "../../../webhook/certificates/certificate-secret.ts";
+import { certificatesAfter } from "../../../webhook/certificates/certificate-steps.ts";
 
 const day = 86_400_000;
 const nowMs = Date.now();

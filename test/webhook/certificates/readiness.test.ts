@@ -2,9 +2,12 @@ import { X509Certificate } from "node:crypto";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { WatchEvent } from "../../../access/kube-client.ts";
+import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
-import { type CertificatesDeps, startCertificates } from "../../../webhook/certificates.ts";
+import {
+  type CertificatesDeps,
+  startCertificates,
+} from "../../../webhook/certificates/certificates.ts";
 import type { ServingCertificate } from "../../../webhook/server.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
+import { changesBetween } from "../../../../cmd/kubectl/commands/diff/live-objects.ts";
 import { fieldChanges } from "../../../../cmd/kubectl/compare/field-changes.ts";
 import { masked, neat, withoutMarks } from "../../../../cmd/kubectl/compare/neat.ts";
 import { projected } from "../../../../cmd/kubectl/compare/projected.ts";
-import { changesBetween } from "../../../../cmd/kubectl/diff/live-objects.ts";
 
 describe("the fields in which two values differ", () => {
   test.each([

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 
-import { createKubeClient } from "../../../../access/create-kube-client.ts";
-import { componentUidLabel } from "../../../../api/anchor.ts";
+import { createKubeClient } from "../../../../access/kube/create-kube-client.ts";
 import { compare } from "../../../../cmd/kubectl/compare/compare.ts";
-import { readRoot } from "../../../../controller/apply/anchor.ts";
-import { encodeInventory } from "../../../../controller/apply/inventory.ts";
+import { readRoot } from "../../../../controller/apply/anchor/anchor.ts";
+import { rootManifest } from "../../../../controller/apply/anchor/root-object.ts";
 import { prepare } from "../../../../controller/apply/prepare.ts";
-import { rootManifest } from "../../../../controller/apply/root-object.ts";
+import { componentUidLabel } from "../../../../installation/anchor.ts";
+import { encodeInventory } from "../../../../installation/inventory.ts";
 import { type StubAnswer, type StubRequest, startApiStub } from "../../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../../access/loopback.ts";
 import { eventing } from "../../../controller/apply/installer.ts";

@@ -8,7 +8,7 @@ import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { startApiStub, type ApiStub, type StubAnswer } from "../../../access/api-stub.ts";
 import { authority, serverIdentity } from "../../../access/loopback.ts";
-import { startComparingHub, type ComparingHub } from "../diff/comparing-hub.ts";
+import { startComparingHub, type ComparingHub } from "../commands/diff/comparing-hub.ts";
 import { component } from "../fleet-facts.ts";
 import { runKnfleet, type Ran } from "../run-knfleet.ts";
 import { runText } from "../run-text.ts";

@@ -60,7 +60,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   },
   logs: { args: ["logs"], fields: [".pod", ".line"], named: false, scenes: ["whole"] },
   version: { args: ["version"], fields: [".name", ".kubernetes"] },
-  top: { file: "top/top.test.ts", why: "shows a screen", readsBundles: true },
+  top: { file: "commands/top/top.test.ts", why: "shows a screen", readsBundles: true },
   "can-i": {
     served: [["can-i", "--release-dir", "RELEASES"]],
     report: { fields: [".user", ".installations[0].name"], named: false, formats: ["clusterrole"] },
@@ -99,5 +99,5 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     served: ["bash", "zsh", "fish", "powershell", "kubectl"].map((shell) => ["completion", shell]),
     isText: true,
   },
-  connect: { file: "connect/shell-start.test.ts", why: "starts programs, which print" },
+  connect: { file: "commands/connect/shell-start.test.ts", why: "starts programs, which print" },
 };

@@ -96,7 +96,7 @@ describe("every command", () => {
     const line = goldenLines[name];
     if (line === undefined) throw new Error(`${name} is not in golden-lines.ts`);
     const isRecorded = "args" in line || ("file" in line && line.readsBundles === true);
-    // What diff says of a bundle is what it said of the fleet; diff/diff.test.ts holds that.
+    // What diff says of a bundle is what it said of the fleet; commands/diff/diff.test.ts holds that.
     expect(readsBundles).toBe(isRecorded || name === "diff");
     if (!("file" in line)) return;
     expect(readFileSync(join(import.meta.dirname, "..", line.file), "utf8")).toContain("expect(");

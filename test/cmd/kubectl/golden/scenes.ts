@@ -1,11 +1,11 @@
+import { componentKinds } from "../../../../api/component.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
 import {
   anchorLabels,
   anchorNameOf,
   componentUidLabel,
   managedByValue,
-} from "../../../../api/anchor.ts";
-import { componentKinds } from "../../../../api/component.ts";
-import { timestampOf } from "../../../../api/conditions.ts";
+} from "../../../../installation/anchor.ts";
 import type { Fleet } from "../../../fleet/fleet.ts";
 import { createComponent, installByHand } from "../fleet-scene.ts";
 

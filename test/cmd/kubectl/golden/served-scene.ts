@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { startComparingHub } from "../diff/comparing-hub.ts";
+import { startComparingHub } from "../commands/diff/comparing-hub.ts";
 import { reviews } from "../reviews.ts";
 import { runText, type RunText } from "../run-text.ts";
 import { startStubHub } from "../stub-hub.ts";

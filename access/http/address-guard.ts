@@ -1,0 +1,120 @@
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+
+import { ConnectionError } from "../kube/api-error.ts";
+
+/** Decides to which addresses connections may go, by what a name leads to and not by the name. */
+export interface AddressGuard {
+  /** Looks a name up and leaves out what is refused; fails with ConnectionError `notAllowed` when nothing is left. */
+  readonly lookup: LookupFunction;
+  /** Throws ConnectionError `notAllowed` when the host is itself an address and refused. */
+  check(host: string): void;
+  /** The guard of the way to a proxy; absent: the same. */
+  readonly proxy?: AddressGuard;
+}
+
+type Resolve = (
+  host: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface AddressRules {
+  /** Ranges such as `127.0.0.0/8` that may be used although they are refused by default. */
+  readonly allowed?: readonly string[];
+  /** The same for proxies alone. */
+  readonly allowedProxies?: readonly string[];
+  /** Whether connections to this machine itself are fine: not in a pod, where it is whatever runs beside us. */
+  readonly loopback: boolean;
+  /** For tests: what names lead to. */
+  readonly resolve?: Resolve;
+}
+
+const refusedRanges = {
+  loopback: ["127.0.0.0/8", "::1/128"],
+  "link-local": ["169.254.0.0/16", "fe80::/10"],
+  multicast: ["224.0.0.0/4", "ff00::/8"],
+  reserved: ["0.0.0.0/8", "240.0.0.0/4", "::/128"],
+} as const;
+
+/**
+ * A guard for connections to servers that a ClusterProfile names: none to loopback, link-local (metadata services),
+ * multicast and reserved addresses, in any spelling. Spec: security.md T-11.
+ */
+export function addressGuard({ allowedProxies = [], ...rules }: AddressRules): AddressGuard {
+  const guard = guardOf(rules);
+  if (allowedProxies.length === 0) return guard;
+  return {
+    ...guard,
+    proxy: guardOf({ ...rules, allowed: [...(rules.allowed ?? []), ...allowedProxies] }),
+  };
+}
+
+function guardOf({ allowed, loopback, resolve }: AddressRules): AddressGuard {
+  const lookup: Resolve = resolve ?? systemLookup;
+  const permitted = blockListOf(allowed ?? []);
+  const refused = Object.entries(refusedRanges)
+    .filter(([kind]) => kind !== "loopback" || !loopback)
+    .map(([kind, ranges]) => ({ kind, ranges: blockListOf(ranges) }));
+  const kindOf = (address: string): string | undefined => {
+    const plain = embedded(address);
+    const family = isIP(plain) === 4 ? "ipv4" : "ipv6";
+    if (permitted.check(plain, family)) return undefined;
+    return refused.find(({ ranges }) => ranges.check(plain, family))?.kind;
+  };
+  return {
+    check(host) {
+      const address = host.replace(/^\[|\]$/g, "");
+      const kind = isIP(address) === 0 ? undefined : kindOf(address);
+      if (kind !== undefined) throw notAllowed(kind);
+    },
+    lookup(host, options, callback) {
+      lookup(host, { ...options, all: true }, (error, addresses) => {
+        if (error !== null) return callback(error, "");
+        const fine = addresses.filter(({ address }) => kindOf(address) === undefined);
+        const [first] = fine;
+        if (first === undefined) return callback(notAllowed(firstKind(addresses)), "");
+        // The very addresses that were looked at are used: asking again could give others.
+        if (options.all === true) callback(null, fine);
+        else callback(null, first.address, first.family);
+      });
+    },
+  };
+
+  function firstKind(addresses: readonly LookupAddress[]): string {
+    return addresses.map(({ address }) => kindOf(address)).find(Boolean) ?? "reserved";
+  }
+}
+
+function blockListOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [network = "", bits = ""] = range.split("/");
+    const family = isIP(network);
+    if (family !== 0 && bits !== "") {
+      list.addSubnet(network, Number(bits), family === 4 ? "ipv4" : "ipv6");
+    }
+  }
+  return list;
+}
+
+/** The IPv4 address inside of an IPv4-mapped or NAT64 one; other addresses as they are. */
+function embedded(address: string): string {
+  if (isIP(address) !== 6) return address;
+  // The URL parser has one spelling for each address; a zone is of no interest.
+  const text = URL.parse(`http://[${address.split("%", 1)[0] ?? ""}]`)?.hostname.slice(1, -1) ?? "";
+  const [, tail = ""] = /^(?:::ffff:|64:ff9b::)([\da-f:]+)$/.exec(text) ?? [];
+  if (tail === "") return address;
+  const [low = 0, high = 0] = tail
+    .split(":")
+    .map((part) => Number.parseInt(part, 16))
+    .toReversed();
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+}
+
+function notAllowed(kind: string): ConnectionError {
+  return new ConnectionError(
+    "notAllowed",
+    `The way to the server leads to a ${kind} address; only a provider whose allowedServers or allowedProxies holds its range may use it`,
+  );
+}

@@ -1,0 +1,175 @@
+import { isIP } from "node:net";
+
+import type { AccessCluster } from "../../api/cluster-profile.ts";
+import { FleetError } from "../../api/errors.ts";
+import { caBundle, CaBundleError } from "./ca-bundle.ts";
+import { type EndpointProxy, proxyOf, ProxyUrlError } from "./proxy-url.ts";
+
+/** Where an API server is and how it proves who it is. Checked; holds no credential of ours but the proxy's. */
+export interface Endpoint {
+  /** Scheme, host, port and path prefix, without a trailing slash. */
+  readonly server: string;
+  /** Trust anchors in PEM; absent: those of the system. */
+  readonly caPem?: string;
+  readonly tlsServerName?: string;
+  /** Only true for a hub whose kubeconfig says so, and for a spoke whose provider sets `allowInsecure`. */
+  readonly insecureSkipTlsVerify?: boolean;
+  readonly proxy?: EndpointProxy;
+}
+
+export interface EndpointOptions {
+  /** Trust the system's certificate authorities when the profile brings none, for gateways with public certificates. */
+  readonly systemRoots?: boolean;
+  /** Accept a server with http, and one that is not verified when the profile says so. */
+  readonly allowInsecure?: boolean;
+  /** Time by which certificates are judged; default: now. */
+  readonly nowMs?: number;
+}
+
+/**
+ * The endpoint that an access entry describes.
+ *
+ * Throws `FleetError` `RemoteClientCreationFailed` with code `EndpointInvalid`. Spec: cluster-inventory.md 2.5, security.md T-10, T-13, T-14.
+ */
+export function endpointOf(
+  cluster: AccessCluster | null | undefined,
+  options: EndpointOptions = {},
+): Endpoint {
+  if (cluster === null || cluster === undefined) throw invalid("cluster is missing");
+  const server = serverOf(textOf(cluster.server, "server"), options.allowInsecure === true);
+  const tlsServerName = tlsServerNameOf(textOf(cluster["tls-server-name"], "tls-server-name"));
+  const trust = trustOf(cluster, server, options);
+  const proxy = proxyOfEntry(textOf(cluster["proxy-url"], "proxy-url"));
+  return Object.freeze({
+    server,
+    ...trust,
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    ...(proxy === undefined ? {} : { proxy }),
+  });
+}
+
+// What comes from the API server has the right type, what comes from a test or another store may not.
+function textOf(value: unknown, field: string): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value !== "string") throw invalid(`${field} is not a string`);
+  return value;
+}
+
+function serverOf(text: string, allowHttp: boolean): string {
+  if (text === "") throw invalid("server is empty");
+  const url = urlOf(text, "server");
+  if (url.protocol !== "https:" && !(allowHttp && url.protocol === "http:")) {
+    throw invalid("server has to begin with https://");
+  }
+  if (!/^https?:\/\/[^/]/i.test(text)) throw invalid("server has no host");
+  // Also an empty one, which the parser drops.
+  if (/^https?:\/\/[^/]*@/i.test(text)) throw invalid("server holds a user name");
+  if (url.search !== "" || url.hash !== "" || /[?#]/.test(text)) {
+    throw invalid("server has a query or a fragment");
+  }
+  if (url.port === "0") throw invalid("server has port 0");
+  return `${url.origin}${plainPath(url.pathname)}`;
+}
+
+/** A path prefix as Go's clients join it: escapes that need none are undone, slashes are single, none is at the end. */
+function plainPath(path: string): string {
+  try {
+    const decoded = decodeURIComponent(path).replace(/\/+/g, "/").replace(/\/$/, "");
+    return new URL(encodeURI(decoded).replace(/[?#]/g, encodeURIComponent), "https://a").pathname
+      .replace(/\/+/g, "/")
+      .replace(/\/$/, "");
+  } catch {
+    throw invalid("server has a path that cannot be decoded");
+  }
+}
+
+function urlOf(text: string, field: string): URL {
+  // The URL parser drops line breaks and tabs and repairs backslashes; such a text is not what it seems.
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u0020\u007f\\]/.test(text)) {
+    throw invalid(`${field} holds white space, control characters or a backslash`);
+  }
+  const url = URL.parse(text);
+  if (url === null) throw invalid(`${field} is not a URL`);
+  if (url.hostname === "") throw invalid(`${field} has no host`);
+  return url;
+}
+
+function tlsServerNameOf(text: string): string | undefined {
+  if (text === "") return undefined;
+  const label = "[a-zA-Z0-9_](?:[a-zA-Z0-9_-]{0,61}[a-zA-Z0-9])?";
+  const name = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
+  if (isIP(text) === 0 && !name.test(text)) throw invalid("tls-server-name is not a host name");
+  return text;
+}
+
+/** What the server is verified with. */
+function trustOf(
+  cluster: AccessCluster,
+  server: string,
+  options: EndpointOptions,
+): Pick<Endpoint, "caPem" | "insecureSkipTlsVerify"> {
+  const insecureSkipTlsVerify = isUnverified(cluster, options);
+  const caText = textOf(cluster["certificate-authority-data"], "certificate-authority-data");
+  const caPem = caOf(caText, options.nowMs ?? Date.now());
+  if (insecureSkipTlsVerify) {
+    if (caPem === undefined) return { insecureSkipTlsVerify };
+    throw invalid("insecure-skip-tls-verify and certificate-authority-data exclude each other");
+  }
+  if (caPem !== undefined) return { caPem };
+  if (server.startsWith("http:") || options.systemRoots === true) return {};
+  throw invalid(
+    "certificate-authority-data is missing, and the provider does not set systemRoots: true",
+  );
+}
+
+function isUnverified(cluster: AccessCluster, { allowInsecure }: EndpointOptions): boolean {
+  const insecure: unknown = cluster["insecure-skip-tls-verify"];
+  if (insecure !== undefined && insecure !== null && typeof insecure !== "boolean") {
+    throw invalid("insecure-skip-tls-verify is not a boolean");
+  }
+  if (insecure === true && allowInsecure !== true) {
+    throw invalid("insecure-skip-tls-verify is set; the API server has to be verified");
+  }
+  return insecure === true;
+}
+
+function caOf(base64: string, nowMs: number): string | undefined {
+  if (base64 === "") return undefined;
+  try {
+    return caBundle(base64, nowMs).pem;
+  } catch (error) {
+    if (!(error instanceof CaBundleError)) throw error;
+    throw invalid(`certificate-authority-data ${error.message}`, error.cause);
+  }
+}
+
+function proxyOfEntry(text: string): EndpointProxy | undefined {
+  if (text === "") return undefined;
+  try {
+    return proxyOf(text);
+  } catch (error) {
+    if (!(error instanceof ProxyUrlError)) throw error;
+    throw invalid(`proxy-url ${error.message}`);
+  }
+}
+
+/** What of a usable access entry is probably not meant, or will soon not work; without any of its content. */
+export function endpointWarnings(
+  { "certificate-authority": path, "certificate-authority-data": data }: AccessCluster,
+  nowMs: number,
+): readonly string[] {
+  return [
+    ...((path ?? "") === "" ? [] : ["certificate-authority is a file path, and is ignored"]),
+    ...((data ?? "") === ""
+      ? []
+      : caBundle(data ?? "", nowMs).warnings.map((what) => `certificate-authority-data ${what}`)),
+  ];
+}
+
+function invalid(what: string, cause?: unknown): FleetError {
+  return new FleetError("RemoteClientCreationFailed", `The access entry is not usable: ${what}`, {
+    code: "EndpointInvalid",
+    cause,
+  });
+}

@@ -1,0 +1,86 @@
+import { Secret } from "../secret.ts";
+
+/** A forward proxy: connections to the API server go through a tunnel that it makes. */
+export interface EndpointProxy {
+  readonly protocol: "http:" | "https:" | "socks5:";
+  readonly host: string;
+  readonly port: number;
+  /** What the proxy is told about us. */
+  readonly login?: { readonly user: Secret; readonly password: Secret };
+}
+
+/** A `proxy-url` cannot be used; the message is a sentence of ours without its subject. */
+export class ProxyUrlError extends Error {
+  override readonly name = "ProxyUrlError";
+}
+
+const defaultPorts = { "http:": 80, "https:": 443, "socks5:": 1080 } as const;
+
+// What RFC 1929 has room for.
+const maxLoginBytes = 255;
+
+/**
+ * The proxy that a `proxy-url` names: http, https or socks5 (`socks5h` is the same: names are always resolved by the proxy,
+ * as in Go). Throws `ProxyUrlError`, which holds nothing of the text.
+ */
+export function proxyOf(text: string): EndpointProxy {
+  // The URL parser drops line breaks and tabs and repairs backslashes; such a text is not what it seems.
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u0020\u007f\\]/.test(text)) {
+    throw new ProxyUrlError("holds white space, control characters or a backslash");
+  }
+  const [, scheme = "", rest = ""] = /^([a-z][a-z\d]*):\/\/([^/].*)$/i.exec(text) ?? [];
+  const protocol = protocolOf(scheme);
+  const url = URL.parse(`http://${rest}`);
+  if (url === null) throw new ProxyUrlError("is not a URL with a host");
+  const login = loginOf(url, protocol);
+  return Object.freeze({
+    protocol,
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: portOf(rest) ?? defaultPorts[protocol],
+    ...(login === undefined ? {} : { login }),
+  });
+}
+
+/** The parser leaves out the port that is the scheme's own, so it is asked with two schemes. */
+function portOf(rest: string): number | undefined {
+  const ports = ["http", "https"].map((scheme) => URL.parse(`${scheme}://${rest}`)?.port ?? "");
+  const port = ports.find((text) => text !== "");
+  if (port === "0") throw new ProxyUrlError("has port 0");
+  return port === undefined ? undefined : Number(port);
+}
+
+function protocolOf(scheme: string): EndpointProxy["protocol"] {
+  switch (scheme.toLowerCase()) {
+    case "http":
+      return "http:";
+    case "https":
+      return "https:";
+    case "socks5":
+    case "socks5h":
+      return "socks5:";
+    default:
+      throw new ProxyUrlError("has to begin with http://, https:// or socks5://");
+  }
+}
+
+function loginOf(
+  { username, password }: URL,
+  protocol: EndpointProxy["protocol"],
+): EndpointProxy["login"] {
+  if (username === "" && password === "") return undefined;
+  const [user = "", word = ""] = [username, password].map(decoded);
+  const isTooLong = [user, word].some((part) => Buffer.byteLength(part) > maxLoginBytes);
+  if (protocol === "socks5:" && (user === "" || isTooLong)) {
+    throw new ProxyUrlError(`has a user or password that is empty or longer than ${maxLoginBytes}`);
+  }
+  return Object.freeze({ user: new Secret(user), password: new Secret(word) });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ProxyUrlError("has a user or password that cannot be decoded");
+  }
+}

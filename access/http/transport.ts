@@ -1,0 +1,345 @@
+import type { Dispatcher } from "undici";
+
+import { abortable } from "../abortable.ts";
+import type { ClusterAnswers } from "../answer-budget.ts";
+import { type AnswerKind, answerLimits } from "../answer-limits.ts";
+import { Deadline } from "../deadline.ts";
+import { isJson } from "../json.ts";
+import { ConnectionError } from "../kube/api-error.ts";
+import { type AnswerBody, readAnswer } from "../read-answer.ts";
+import type { AddressGuard } from "./address-guard.ts";
+import type { ConnectTimes } from "./connect-times.ts";
+import { connectionErrorOf } from "./connection-failure.ts";
+import type { ClientCertificate } from "./connector.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { Lane, laneSize } from "./lane.ts";
+import type { Silence } from "./liveness.ts";
+import { mendHttp2Streams } from "./mend-http2-streams.ts";
+import type { RequestCounters } from "./request-counters.ts";
+import type { StreamedBody, StreamReader } from "./streamed-answer.ts";
+import { Window } from "./window.ts";
+import { type MayWrite, WriteRefusedError } from "./write-permit.ts";
+
+/** One HTTP request to an API server. `path` is below the server's path prefix and begins with `/`. */
+export interface TransportRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Kubernetes verb, for the counters. */
+  readonly verb: string;
+  /** How long the server may take until its answer begins. */
+  readonly timeoutMs: number;
+  /** Called for each part of an answer that is streamed. */
+  readonly onHeard?: () => void;
+  /** Sent over a new connection, which it shares with those that are under way with the same object, and which ends with the last of them. */
+  readonly ownConnection?: object;
+  /** What the answer may be; absent: an object. */
+  readonly answer?: AnswerKind;
+  /** It asks whether the server is there: sent at once, however many others wait for an answer. One at a time. */
+  readonly isQuestion?: boolean;
+}
+
+export interface TransportAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly retryAfter: string | undefined;
+  readonly text: string;
+}
+
+/** An answer whose body is read as it comes. */
+export interface TransportStream {
+  readonly status: number;
+  readonly contentType: string;
+  readonly retryAfter: string | undefined;
+  readonly body: StreamedBody;
+  /** Begins to hold a part of it that is not complete; absent: nobody counts. */
+  readonly hold?: ClusterAnswers["open"];
+  /** To be told of each event of a watch that shows that the server works, which a bookmark does not. */
+  readonly onEvent?: () => void;
+}
+
+export interface TransportOptions {
+  readonly endpoint: Endpoint;
+  readonly userAgent: string;
+  readonly counters: RequestCounters;
+  readonly certificate?: ClientCertificate;
+  readonly silence?: Silence;
+  /** Absent: connections may go anywhere. */
+  readonly guard?: AddressGuard;
+  /** Absent: everything may be sent at any time. */
+  readonly mayWrite?: MayWrite;
+  /** What the cluster may answer at the same time; absent: anything. */
+  readonly answers?: ClusterAnswers;
+  /** Called when an established connection broke, or fell silent. */
+  readonly onBroken?: (error: Error) => void;
+  /** Called for each connection that was made, or was not. */
+  readonly onConnect?: (times: ConnectTimes) => void;
+}
+
+// A server admits 100 streams on a connection: 40 of them may be watches, which stay; more watches get connections of
+// their own. Spec: engine-facts.md, table C.
+const streamsPerLane = 40;
+// One more may be a question.
+const maxRequestsInFlight = laneSize - streamsPerLane - 1;
+const maxStreams = 16 * streamsPerLane;
+const connectTimeoutMs = 5_000;
+const progressTimeoutMs = 10_000;
+
+interface ReadAnswer extends Pick<TransportAnswer, "status" | "contentType"> {
+  readonly body: AnswerBody;
+}
+
+interface OwnLane {
+  readonly lane: Lane;
+  /** Requests that are under way over it. */
+  users: number;
+}
+
+type ReadableBody = Dispatcher.ResponseData["body"];
+
+/** Sends a request in one of two ways. */
+type Opening<Body> = (
+  options: Omit<Dispatcher.DispatchOptions, "bodyTimeout">,
+) => Promise<Pick<Dispatcher.ResponseData, "statusCode" | "headers"> & { readonly body: Body }>;
+
+/**
+ * The connection to one API server under one TLS identity, HTTP/2 where possible: deadlines, limits, counters, and notice
+ * of a dead connection. Many watches take more than one. Knows no credentials and repeats nothing. Throws `ConnectionError`, `WriteRefusedError`, or the reason of the signal.
+ */
+export class Transport implements AsyncDisposable {
+  readonly #options: TransportOptions;
+  readonly #origin: string;
+  readonly #host: string;
+  readonly #prefix: string;
+  readonly #requests = new Window(maxRequestsInFlight);
+  readonly #streams = new Window(maxStreams);
+  readonly #end = new AbortController();
+  readonly #counted: Disposable;
+  /** Ordinary requests take the first one; watches the first that has a place. */
+  readonly #lanes: [Lane, ...Lane[]];
+  /** Those of requests that asked for one of their own, by what they asked with. */
+  readonly #ownLanes = new Map<object, OwnLane>();
+
+  constructor(options: TransportOptions) {
+    mendHttp2Streams();
+    this.#options = options;
+    const url = new URL(options.endpoint.server);
+    this.#origin = url.origin;
+    this.#host = url.host;
+    this.#counted = options.counters.using(url.host);
+    this.#prefix = url.pathname.replace(/\/$/, "");
+    this.#lanes = [this.#newLane()];
+  }
+
+  /** Sends a request and reads the whole answer: at most what answer-limits.ts says, and 10 s without progress. */
+  async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
+    using _place = request.isQuestion === true ? undefined : await this.#requests.enter(signal);
+    using deadline = new Deadline(signal, request.timeoutMs);
+    const { ownConnection } = request;
+    await using own = ownConnection === undefined ? undefined : this.#ownLane(ownConnection);
+    const lane = own?.lane ?? this.#lanes[0];
+    const answer = await this.#open<ReadableBody>(request, signal, (options) =>
+      lane.request({ ...options, bodyTimeout: progressTimeoutMs }, deadline.signal),
+    );
+    deadline.clear();
+    try {
+      const text = await this.#readAll(request, answer);
+      if (answer.status === 429) this.#requests.shrink();
+      else this.#requests.grow();
+      return { ...answer, text };
+    } catch (error) {
+      throw this.#failure(error, signal);
+    }
+  }
+
+  /** Sends a request whose answer goes on and on; ends with an error after `silenceMs` without a byte, and when it is disposed. */
+  async stream(
+    request: TransportRequest,
+    silenceMs: number,
+    signal: AbortSignal,
+  ): Promise<TransportStream & Disposable> {
+    const place = await this.#streams.enter(signal);
+    const lane = this.#laneForStream();
+    lane.streams += 1;
+    let body: StreamedBody | undefined;
+    let isOpen = true;
+    const dispose = (): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      void body?.return();
+      lane.streams -= 1;
+      place[Symbol.dispose]();
+    };
+    const count = this.#options.counters.of(request.verb);
+    const reader: StreamReader = {
+      onBytes: (bytes) => {
+        count.receivedBytes += bytes;
+        request.onHeard?.();
+      },
+      explain: (error) => this.#failure(error, signal),
+    };
+    try {
+      const { timeoutMs } = request;
+      const answer = await this.#open<StreamedBody>(request, signal, (options) =>
+        lane.stream({ ...options, timeoutMs, bodyTimeout: silenceMs }, reader, signal),
+      );
+      body = answer.body;
+      const { answers } = this.#options;
+      const hold: Pick<TransportStream, "hold"> =
+        answers === undefined ? {} : { hold: (giveUp) => answers.open(giveUp) };
+      return { ...answer, ...hold, [Symbol.dispose]: dispose };
+    } catch (error) {
+      dispose();
+      throw error;
+    }
+  }
+
+  /** Ends the connection at once; what is in flight fails as `closed`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Without it the end would wait for a connection that is being made to a server that does not answer.
+    this.#end.abort();
+    this.#counted[Symbol.dispose]();
+    const own = [...this.#ownLanes.values()].map(({ lane }) => lane);
+    await Promise.all([...this.#lanes, ...own].map(destroyed));
+  }
+
+  /** Takes no new requests and ends the connection when the running ones are done, at the latest after `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    const late = setTimeout(() => this.#end.abort(), timeoutMs);
+    const closed = Promise.all(this.#lanes.map((lane) => lane.close()));
+    await abortable(closed, this.#end.signal).catch(() => undefined);
+    clearTimeout(late);
+    await this[Symbol.asyncDispose]();
+  }
+
+  async #open<Body extends ReadableBody | StreamedBody>(
+    request: TransportRequest,
+    signal: AbortSignal,
+    open: Opening<Body>,
+  ): Promise<Omit<TransportStream, "body"> & { readonly body: Body }> {
+    const count = this.#options.counters.of(request.verb);
+    count.requests += 1;
+    count.sentBytes += request.body === undefined ? 0 : Buffer.byteLength(request.body);
+    try {
+      const answering = open({
+        method: request.method,
+        path: this.#prefix + request.path,
+        headers: { ...request.headers, "user-agent": this.#options.userAgent },
+        body: request.body ?? null,
+        headersTimeout: request.timeoutMs,
+      });
+      const answer = await this.#ended(request, answering, signal);
+      const { statusCode: status, headers, body } = answer;
+      if (status >= 300 && status < 400) {
+        await dropped(body);
+        throw new ConnectionError(
+          "other",
+          `${this.#options.endpoint.server} answered with a redirect`,
+        );
+      }
+      const contentType = headerOf(headers["content-type"]) ?? "";
+      return { status, contentType, retryAfter: headerOf(headers["retry-after"]), body };
+    } catch (error) {
+      throw this.#failure(error, signal);
+    }
+  }
+
+  /** Counts how a request ended; one that was given up counts as none. */
+  async #ended<Answer extends { readonly statusCode: number }>(
+    { method, verb }: TransportRequest,
+    answering: Promise<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const startedAt = performance.now();
+    const tell = (code: string): void => {
+      const elapsedMs = performance.now() - startedAt;
+      this.#options.counters.ended({ host: this.#host, method, verb, code, elapsedMs });
+    };
+    try {
+      const answer = await answering;
+      tell(String(answer.statusCode));
+      return answer;
+    } catch (error) {
+      if (!signal.aborted) tell("<error>");
+      throw error;
+    }
+  }
+
+  #ownLane(key: object): AsyncDisposable & { readonly lane: Lane } {
+    // Its end is no trouble of the others.
+    const own = this.#ownLanes.get(key) ?? { lane: this.#newLane({}), users: 0 };
+    const { lane } = own;
+    own.users += 1;
+    this.#ownLanes.set(key, own);
+    return {
+      lane,
+      [Symbol.asyncDispose]: async () => {
+        own.users -= 1;
+        if (own.users > 0) return;
+        this.#ownLanes.delete(key);
+        await destroyed(lane);
+      },
+    };
+  }
+
+  #laneForStream(): Lane {
+    const free = this.#lanes.find((lane) => lane.streams < streamsPerLane);
+    if (free !== undefined) return free;
+    const lane = this.#newLane();
+    this.#lanes.push(lane);
+    return lane;
+  }
+
+  #newLane(told: Pick<TransportOptions, "onBroken" | "onConnect"> = this.#options): Lane {
+    const { endpoint, certificate, silence, guard, mayWrite } = this.#options;
+    const { onBroken = () => undefined, onConnect } = told;
+    return new Lane(this.#origin, {
+      endpoint,
+      connectTimeoutMs,
+      signal: this.#end.signal,
+      onBroken,
+      ...(certificate === undefined ? {} : { certificate }),
+      ...(silence === undefined ? {} : { silence }),
+      ...(guard === undefined ? {} : { guard }),
+      ...(mayWrite === undefined ? {} : { mayWrite }),
+      ...(onConnect === undefined ? {} : { onConnect }),
+    });
+  }
+
+  #readAll(
+    { method, path, verb, answer: kind = "object" }: TransportRequest,
+    { status, contentType, body }: ReadAnswer,
+  ): Promise<string> {
+    const count = this.#options.counters.of(verb);
+    return readAnswer(body, {
+      server: this.#options.endpoint.server,
+      request: `${method} ${path.split("?", 1)[0] ?? ""}`,
+      limits: answerLimits[status >= 400 && kind !== "status" ? "error" : kind],
+      isJson: isJson(contentType),
+      answers: this.#options.answers,
+      onBytes: (bytes) => {
+        count.receivedBytes += bytes;
+      },
+    });
+  }
+
+  #failure(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    if (error instanceof WriteRefusedError) return error;
+    return connectionErrorOf(error, this.#options.endpoint.server);
+  }
+}
+
+async function dropped(body: ReadableBody | StreamedBody): Promise<void> {
+  if ("dump" in body) await body.dump().catch(() => undefined);
+  else await body.return();
+}
+
+function destroyed(lane: Lane): Promise<void> {
+  return lane.destroy(Object.assign(new Error("Closed"), { code: "UND_ERR_CLOSED" }));
+}
+
+function headerOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

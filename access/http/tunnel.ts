@@ -1,0 +1,97 @@
+import type { LookupFunction, Socket } from "node:net";
+import { rootCertificates, type SecureContextOptions } from "node:tls";
+
+import { ConnectionError } from "../kube/api-error.ts";
+import type { AddressGuard } from "./address-guard.ts";
+import { bareCertificates } from "./ca-bundle.ts";
+import { connectionErrorOf } from "./connection-failure.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { EndpointProxy } from "./proxy-url.ts";
+import { openSocksTunnel, SocksError, type TunnelTarget } from "./socks.ts";
+
+interface TunnelLimits {
+  readonly connectTimeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly guard?: AddressGuard;
+  readonly endpoint?: Pick<Endpoint, "caPem">;
+}
+
+/**
+ * Opens a connection to a server through a proxy: CONNECT, or SOCKS 5. An https proxy is verified with the trust anchors
+ * of the system and those of the endpoint (T07). Rejects with `ConnectionError`, which tells the proxy from the server.
+ */
+export async function openTunnel(
+  proxy: EndpointProxy,
+  target: TunnelTarget,
+  limits: TunnelLimits,
+): Promise<Socket> {
+  const host = target.host.replace(/^\[|\]$/g, "");
+  const authority = `${host.includes(":") ? `[${host}]` : host}:${target.port}`;
+  const guard = limits.guard?.proxy ?? limits.guard;
+  try {
+    guard?.check(proxy.host);
+    const way = { ...limits, ...(guard === undefined ? {} : { lookup: guard.lookup }) };
+    if (proxy.protocol !== "socks5:") return await openHttpTunnel(proxy, authority, way);
+    return await openSocksTunnel(proxy, { host, port: target.port }, way);
+  } catch (error) {
+    const who = `The proxy of ${authority}`;
+    if (!(error instanceof SocksError)) throw connectionErrorOf(error, who);
+    throw new ConnectionError("other", `${who} ${error.message}`, { cause: error });
+  }
+}
+
+async function openHttpTunnel(
+  proxy: EndpointProxy,
+  authority: string,
+  limits: Omit<TunnelLimits, "guard"> & { readonly lookup?: LookupFunction },
+): Promise<Socket> {
+  // Loaded for who has a proxy: it brings all of fetch with it.
+  const { request: open } =
+    proxy.protocol === "https:" ? await import("node:https") : await import("node:http");
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const request = open({
+    host: proxy.host,
+    port: proxy.port,
+    method: "CONNECT",
+    path: authority,
+    agent: false,
+    ...trustOf(limits.endpoint?.caPem),
+    ...(limits.lookup === undefined ? {} : { lookup: limits.lookup }),
+    timeout: limits.connectTimeoutMs,
+    signal: limits.signal,
+    headers: { host: authority, ...loginOf(proxy) },
+  });
+  const refuse = (status: number | undefined): void => {
+    request.destroy();
+    const what = `The proxy of ${authority} answered ${status ?? "nothing"} to CONNECT`;
+    reject(new ConnectionError("other", what));
+  };
+  request.once("connect", (response, socket) => {
+    // Kept open by the tunnel from now on: the timeout was for the handshake with the proxy.
+    socket.setTimeout(0);
+    if (response.statusCode === 200) resolve(socket);
+    else refuse(response.statusCode);
+  });
+  request.once("response", (response) => refuse(response.statusCode));
+  request.once("timeout", () => {
+    request.destroy(Object.assign(new Error("The proxy did not answer"), { code: "ETIMEDOUT" }));
+  });
+  request.once("error", reject);
+  request.end();
+  return promise;
+}
+
+function trustOf(
+  caPem: string | undefined,
+): Pick<SecureContextOptions, "ca" | "allowPartialTrustChain"> {
+  return caPem === undefined
+    ? {}
+    : // As for the server itself: a certificate of the bundle is a trust anchor.
+      { ca: [...rootCertificates, bareCertificates(caPem)], allowPartialTrustChain: true };
+}
+
+function loginOf({ login }: EndpointProxy): Readonly<Record<string, string>> {
+  if (login === undefined) return {};
+  const pair = Buffer.from(`${login.user.reveal()}:${login.password.reveal()}`, "utf8");
+  return { "proxy-authorization": `Basic ${pair.toString("base64")}` };
+}

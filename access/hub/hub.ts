@@ -1,0 +1,122 @@
+import { FleetError } from "../../api/errors.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import type { Silence } from "../http/liveness.ts";
+import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts";
+import { RequestCounters } from "../http/request-counters.ts";
+import type { RequestObserver } from "../http/request-record.ts";
+import { AuthorizedRequester } from "../http/requester.ts";
+import type { MayWrite } from "../http/write-permit.ts";
+import { ConnectionError } from "../kube/api-error.ts";
+import { createKubeClient } from "../kube/create-kube-client.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import { RenewingCredentials } from "../plugins/credential-source.ts";
+import type { Credential } from "../plugins/credential.ts";
+import { pluginEnvironment } from "../plugins/plugin-environment.ts";
+import { Gate } from "../spokes/gate.ts";
+import { hubCredential, pemOf } from "./hub-credentials.ts";
+import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";
+
+export interface HubOptions extends KubeconfigSource {
+  readonly userAgent: string;
+  readonly counters?: RequestCounters;
+  /** How fast a connection that says nothing any more is given up; default: `defaultSilence`. */
+  readonly silence?: Silence;
+  /** Absent: everything may be sent at any time. */
+  readonly mayWrite?: MayWrite;
+  readonly onRequest?: RequestObserver;
+  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
+  readonly onCredential?: (credential: Credential) => void;
+}
+
+/** The hub: the cluster that holds the components and ClusterProfiles. */
+export interface HubConnection extends AsyncDisposable {
+  readonly client: KubeClient;
+  /** Context of the kubeconfig, or `in-cluster`. */
+  readonly context: string;
+  /** Namespace of the context; `default` when it names none. */
+  readonly namespace: string;
+  /** What is sent from now on goes over a new connection, perhaps to another API server; what runs may finish. */
+  reconnect(): void;
+  /** The same, but what runs ends with a `ConnectionError`, watches as well: nothing is expected of the server any more. */
+  exchange(): void;
+}
+
+/**
+ * Connects to the hub by kubeconfig or from inside the cluster. Reads files, sends nothing yet.
+ *
+ * Throws `FleetError` `ConfigInvalid` with one sentence for a kubeconfig that cannot be used.
+ */
+export async function connectHub(options: HubOptions): Promise<HubConnection> {
+  const config = loadKubeconfig(options);
+  const environment = pluginEnvironment(options.environment);
+  const credentials = new RenewingCredentials({
+    // Loaded again each time: a login tool may have written new tokens.
+    obtain: async (signal) => {
+      const credential = await hubCredential(loadKubeconfig(options), environment, signal);
+      options.onCredential?.(credential);
+      return credential;
+    },
+    now: Date.now,
+    elapsed: () => performance.now(),
+    random: Math.random,
+  });
+  const requester = new AuthorizedRequester({
+    endpoint: await hubEndpoint(config),
+    userAgent: options.userAgent,
+    counters: options.counters ?? new RequestCounters(),
+    credentials,
+    ...(options.mayWrite === undefined ? {} : { mayWrite: options.mayWrite }),
+    ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
+    ...(options.silence === undefined ? {} : { silence: options.silence }),
+  });
+  const gate = new Gate(requester);
+  return {
+    client: createKubeClient(gate),
+    context: config.context,
+    namespace: config.namespace,
+    reconnect: () => requester.reconnect(),
+    exchange: () => {
+      requester.reconnect();
+      const text = `${requester.server}: the connection was exchanged for a new one`;
+      gate.breakOff(new ConnectionError("closed", text));
+    },
+    [Symbol.asyncDispose]: async () => {
+      credentials[Symbol.dispose]();
+      await requester[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function hubEndpoint({ cluster, context }: HubConfig): Promise<Endpoint> {
+  const server = URL.parse(textOf(cluster["server"]));
+  if (server === null || !/^https?:$/.test(server.protocol)) {
+    throw new FleetError(
+      "ConfigInvalid",
+      `The cluster of context "${context}" has no usable server`,
+    );
+  }
+  const caPem = await pemOf(cluster, "certificate-authority");
+  const tlsServerName = textOf(cluster["tls-server-name"]);
+  const proxy = hubProxy(textOf(cluster["proxy-url"]), context);
+  return {
+    server: `${server.origin}${server.pathname.replace(/\/+$/, "")}`,
+    insecureSkipTlsVerify: cluster["insecure-skip-tls-verify"] === true,
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === "" ? {} : { tlsServerName }),
+    ...(proxy === undefined ? {} : { proxy }),
+  };
+}
+
+function hubProxy(text: string, context: string): EndpointProxy | undefined {
+  if (text === "") return undefined;
+  try {
+    return proxyOf(text);
+  } catch (error) {
+    if (!(error instanceof ProxyUrlError)) throw error;
+    throw new FleetError("ConfigInvalid", `proxy-url of context "${context}" ${error.message}`);
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,297 @@
+import { readFileSync } from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
+
+import { parseDocument } from "yaml";
+
+import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
+
+/** Where to look for the hub. */
+export interface KubeconfigSource {
+  /** File named by a flag; wins over everything. */
+  readonly kubeconfig?: string;
+  /** Context named by a flag; default: `current-context`. */
+  readonly context?: string;
+  /** What flags say besides; wins over the files. */
+  readonly overrides?: HubOverrides;
+  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are looked at. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Parts of a kubeconfig that flags set, with kubectl's meaning of each. */
+export interface HubOverrides {
+  /** Name of an entry of `clusters`, in place of that of the context. */
+  readonly cluster?: string;
+  /** Name of an entry of `users`, in place of that of the context. */
+  readonly user?: string;
+  /** `server`, `tls-server-name`, `certificate-authority` and `insecure-skip-tls-verify` of the cluster. */
+  readonly clusterFields?: Fields;
+  /** `token`, `client-certificate`, `client-key`, `as`, `as-uid`, `as-groups` and `as-user-extra` of the user. */
+  readonly userFields?: Fields;
+}
+
+/** One context with the cluster and the user that it names. */
+export interface HubConfig {
+  readonly context: string;
+  readonly namespace: string;
+  readonly cluster: Fields;
+  readonly user: Fields;
+  /** Files that were read, in order; empty inside a cluster. */
+  readonly files: readonly string[];
+}
+
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * The context to use: of the file that a flag names, of the files in `KUBECONFIG` (the first to say something wins), of
+ * `~/.kube/config`, or the service account inside a cluster. Relative paths in a file are relative to it.
+ *
+ * Throws `FleetError` `ConfigInvalid`; its message quotes nothing of a file.
+ */
+export function loadKubeconfig(source: KubeconfigSource): HubConfig {
+  const files = filesOf(source);
+  const documents = files.flatMap((file) => {
+    const content = contentOf(file);
+    if (content === undefined && !isNamed(source)) return [];
+    if (content === undefined) throw invalid(`The kubeconfig ${file} cannot be read`);
+    return [withAbsolutePaths(parsed(content, file), dirname(resolve(file)))];
+  });
+  return overridden(configOf(documents, { files, source }), source.overrides);
+}
+
+function configOf(
+  documents: readonly Fields[],
+  { files, source }: { readonly files: readonly string[]; readonly source: KubeconfigSource },
+): HubConfig {
+  const { context, overrides = {} } = source;
+  if (overrides.clusterFields?.["server"] !== undefined && !namesContext(documents, context)) {
+    // As kubectl: a server is enough, without any kubeconfig.
+    return { context: "flags", namespace: "default", cluster: {}, user: {}, files };
+  }
+  if (documents.length === 0) return inCluster(source);
+  return contextOf(documents, { files, wanted: context, overrides });
+}
+
+function namesContext(documents: readonly Fields[], wanted: string | undefined): boolean {
+  return wanted !== undefined || documents.some(currentContextOf);
+}
+
+function currentContextOf(document: Fields): unknown {
+  const name = document["current-context"];
+  return name === "" || name === null ? undefined : name;
+}
+
+function overridden(config: HubConfig, overrides: HubOverrides = {}): HubConfig {
+  const { clusterFields = {}, userFields = {} } = overrides;
+  return {
+    ...config,
+    cluster: withoutFields(config.cluster, replacedBy(clusterFields), clusterFields),
+    user: withoutFields(config.user, replacedBy(userFields), userFields),
+  };
+}
+
+/** Fields of a kubeconfig that mean nothing any more beside what flags say. */
+const replaced: Readonly<Record<string, readonly string[]>> = {
+  server: ["tls-server-name"],
+  "certificate-authority": ["certificate-authority-data", "insecure-skip-tls-verify"],
+  "insecure-skip-tls-verify": ["certificate-authority-data", "certificate-authority"],
+  token: ["tokenFile", "exec", "auth-provider", "username", "password"],
+  "client-certificate": ["client-certificate-data", "exec", "auth-provider"],
+  "client-key": ["client-key-data"],
+  as: ["as-uid", "as-groups", "as-user-extra"],
+};
+
+function replacedBy(fields: Fields): readonly string[] {
+  return Object.keys(fields).flatMap((name) => replaced[name] ?? []);
+}
+
+function withoutFields(fields: Fields, gone: readonly string[], more: Fields): Fields {
+  const kept = Object.entries(fields).filter(([name]) => !gone.includes(name));
+  return { ...Object.fromEntries(kept), ...more };
+}
+
+/** Names of the contexts that the files have, each once; files that cannot be read have none. */
+export function contextNames(source: KubeconfigSource): readonly string[] {
+  const names = filesOf(source).flatMap((file) => {
+    const content = contentOf(file);
+    if (content === undefined) return [];
+    return entriesOf(parsed(content, file), "contexts", "context").map(([name]) => name);
+  });
+  return [...new Set(names)];
+}
+
+function isNamed({ kubeconfig = "" }: KubeconfigSource): boolean {
+  return kubeconfig !== "";
+}
+
+function filesOf({ kubeconfig = "", environment }: KubeconfigSource): readonly string[] {
+  if (kubeconfig !== "") return [kubeconfig];
+  const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((file) => file !== "");
+  if (listed.length > 0) return listed;
+  const home = environment["HOME"] ?? "";
+  return home === "" ? [] : [join(home, ".kube", "config")];
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function parsed(content: string, file: string): Fields {
+  const document = parseDocument(content, { logLevel: "silent" });
+  // An empty file says nothing, as for client-go.
+  const value: unknown =
+    document.errors.length === 0 ? (document.toJS({ maxAliasCount: 100 }) ?? {}) : null;
+  if (!isRecord(value)) throw invalid(`The kubeconfig ${file} is not valid YAML`);
+  return value;
+}
+
+const pathFields = [
+  "certificate-authority",
+  "client-certificate",
+  "client-key",
+  "tokenFile",
+] as const;
+
+function withAbsolutePaths(config: Fields, folder: string): Fields {
+  const absolute = (fields: Fields): Fields => {
+    const paths = pathFields.flatMap((name) => {
+      const path = fields[name];
+      return typeof path === "string" && path !== "" ? [[name, resolve(folder, path)]] : [];
+    });
+    const exec = fields["exec"];
+    const command = isRecord(exec) ? exec["command"] : undefined;
+    return {
+      ...fields,
+      ...Object.fromEntries(paths),
+      // As kubectl: a command with a slash is relative to the file, a bare one is looked up in PATH.
+      ...(isRecord(exec) && typeof command === "string" && command.includes("/")
+        ? { exec: { ...exec, command: resolve(folder, command) } }
+        : {}),
+    };
+  };
+  return {
+    ...config,
+    clusters: entriesOf(config, "clusters", "cluster").map(([name, cluster]) => ({
+      name,
+      cluster: absolute(cluster),
+    })),
+    users: entriesOf(config, "users", "user").map(([name, user]) => ({
+      name,
+      user: absolute(user),
+    })),
+  };
+}
+
+function entriesOf(
+  config: Fields,
+  list: "clusters" | "users" | "contexts",
+  field: "cluster" | "user" | "context",
+): readonly (readonly [string, Fields])[] {
+  const items: unknown = config[list];
+  if (!Array.isArray(items)) return [];
+  return items.filter(isRecord).map((item) => {
+    const fields = item[field];
+    const { name } = item;
+    return [typeof name === "string" ? name : "", isRecord(fields) ? fields : {}] as const;
+  });
+}
+
+interface ContextOptions {
+  readonly files: readonly string[];
+  readonly wanted: string | undefined;
+  readonly overrides: HubOverrides;
+}
+
+function contextOf(
+  documents: readonly Fields[],
+  { files, wanted, overrides }: ContextOptions,
+): HubConfig {
+  const find: Find = (list, field, name) =>
+    documents
+      .flatMap((document) => entriesOf(document, list, field))
+      .find(([each]) => each === name)?.[1];
+  const current = documents.map(currentContextOf).find((name) => name !== undefined);
+  const name = wanted ?? current;
+  const place = files.join(delimiter);
+  if (typeof name !== "string" || name === "") {
+    throw invalid(`The kubeconfig ${place} has no current-context; name one with --context`);
+  }
+  const context = find("contexts", "context", name);
+  if (context === undefined) throw invalid(`The kubeconfig ${place} has no context "${name}"`);
+  const cluster = entryNamed(find, {
+    list: "clusters",
+    field: "cluster",
+    context,
+    overrides,
+    place,
+  });
+  if (cluster === undefined) {
+    throw invalid(`The context "${name}" of ${place} names a cluster that is not there`);
+  }
+  const user = entryNamed(find, { list: "users", field: "user", context, overrides, place });
+  const { namespace } = context;
+  return {
+    context: name,
+    namespace: typeof namespace === "string" && namespace !== "" ? namespace : "default",
+    cluster,
+    user: user ?? {},
+    files,
+  };
+}
+
+type Find = (
+  list: "clusters" | "users" | "contexts",
+  field: "cluster" | "user" | "context",
+  name: unknown,
+) => Fields | undefined;
+
+interface NamedEntry extends Pick<ContextOptions, "overrides"> {
+  readonly list: "clusters" | "users";
+  readonly field: "cluster" | "user";
+  readonly context: Fields;
+  readonly place: string;
+}
+
+/** The entry that a flag names, which has to be there, or else the one that the context names. */
+function entryNamed(
+  find: Find,
+  { list, field, context, overrides, place }: NamedEntry,
+): Fields | undefined {
+  const wanted = overrides[field];
+  const found = find(list, field, wanted ?? context[field]);
+  if (found === undefined && wanted !== undefined) {
+    throw invalid(`The kubeconfig ${place} has no ${field} "${wanted}"`);
+  }
+  return found;
+}
+
+function inCluster({ environment, context }: KubeconfigSource): HubConfig {
+  const host = environment["KUBERNETES_SERVICE_HOST"] ?? "";
+  const port = environment["KUBERNETES_SERVICE_PORT"] ?? "443";
+  if (host === "") {
+    const named = environment["KUBECONFIG"] ?? "";
+    const files =
+      named === "" ? "there is no kubeconfig" : `there is no file at KUBECONFIG=${named}`;
+    throw invalid(`No hub: ${files}, and this is not inside a cluster; use --kubeconfig`);
+  }
+  return {
+    context: context ?? "in-cluster",
+    namespace: contentOf(`${serviceAccount}/namespace`)?.trim() ?? "default",
+    cluster: {
+      server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+      "certificate-authority": `${serviceAccount}/ca.crt`,
+    },
+    user: { tokenFile: `${serviceAccount}/token` },
+    files: [],
+  };
+}
+
+function invalid(message: string): FleetError {
+  return new FleetError("ConfigInvalid", message);
+}

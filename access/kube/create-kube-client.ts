@@ -1,0 +1,268 @@
+// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
+import { isRecord } from "../../api/fields.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import type { ResourceType } from "../../api/resources.ts";
+import type { ClusterAnswers } from "../answer-budget.ts";
+import { type AnswerKind, crowdedError } from "../answer-limits.ts";
+import { type Requester, writeTimeoutMs } from "../http/requester.ts";
+import { bodyOf } from "./api-answer.ts";
+import { ApiError, ConnectionError } from "./api-error.ts";
+import { listedObjects, remainsOf, storedObject, type ListPage } from "./kube-answer.ts";
+import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
+import { collectionPath, objectPath, type Query } from "./kube-path.ts";
+import { logStream } from "./log-stream.ts";
+import { nextPage, type PageQuery } from "./next-page.ts";
+import { unlessStandIn } from "./stand-in.ts";
+import { watchStream } from "./watch-stream.ts";
+
+const pageSize = 500;
+// Smaller pages are asked for when one is too large to be read.
+const fewerItems = 10;
+// Both are far above what a cluster holds of one kind; a server that goes on and on must not fill our memory. Security: T-54.
+const maxPages = 2_000;
+const maxListCharacters = 256 * 1024 * 1024;
+const readTimeoutMs = 10_000;
+
+const json = "application/json";
+const metadataOf = (kind: string): string => `${json};as=${kind};g=meta.k8s.io;v=v1`;
+const metadataObject = metadataOf("PartialObjectMetadata");
+// A collection DELETE with the Accept of a single object answers 406 after it has deleted everything.
+const metadataList = metadataOf("PartialObjectMetadataList");
+
+/** A KubeClient that sends its requests through a requester. Opens no connection before the first request. `answers`: what its lists may hold; absent: anything. */
+export function createKubeClient(requester: Requester, answers?: ClusterAnswers): KubeClient {
+  const call = callerOf(requester);
+  return {
+    server: requester.server,
+    ...readsOf(requester, call, answers),
+    ...writesOf(call),
+    ...removalsOf(call),
+    logs: (ref, signal) => logStream(requester, ref, signal),
+    request: (method, path, body, signal, options = {}) => {
+      const { ownConnection, accept = json } = options;
+      const request = { method, path, body, verb: "other", accept } as const;
+      return call(
+        ownConnection === undefined ? request : { ...request, ownConnection, idempotent: false },
+        signal,
+      );
+    },
+  };
+}
+
+interface Call {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly verb: string;
+  readonly accept: string;
+  /** What it is about; absent: no objects. */
+  readonly resource?: ResourceType;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** Absent: GET and DELETE are, the others are not. */
+  readonly idempotent?: boolean;
+  readonly ownConnection?: object;
+  /** Default: an object. */
+  readonly answer?: AnswerKind;
+  /** Called with the length of the answer before it is parsed. */
+  readonly onLength?: (characters: number) => void;
+}
+
+type Caller = (call: Call, signal: AbortSignal) => Promise<unknown>;
+
+function callerOf(requester: Requester): Caller {
+  return async (call, signal) => {
+    const { method, path, verb, accept, body, contentType = json, ownConnection } = call;
+    const { answer: kind } = call;
+    const isRead = method === "GET";
+    const answer = await requester.send(
+      {
+        method,
+        path,
+        verb,
+        headers: { accept, ...(body === undefined ? {} : { "content-type": contentType }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        timeoutMs: isRead ? readTimeoutMs : writeTimeoutMs,
+        idempotent: call.idempotent ?? (isRead || method === "DELETE"),
+        ...(ownConnection === undefined ? {} : { ownConnection }),
+        ...(kind === undefined ? {} : { answer: kind }),
+      },
+      signal,
+    );
+    call.onLength?.(answer.text.length);
+    try {
+      return bodyOf(answer, `${method} ${pathOf(path)}`);
+    } catch (error) {
+      throw unlessStandIn(error, { server: requester.server, resource: call.resource });
+    }
+  };
+}
+
+function readsOf(
+  requester: Requester,
+  call: Caller,
+  answers: ClusterAnswers | undefined,
+): Pick<KubeClient, "get" | "list" | "watch"> {
+  const { server } = requester;
+  return {
+    get: async (ref, { metadataOnly }, signal) => {
+      const accept = metadataOnly === true ? metadataObject : json;
+      const path = objectPath(ref, undefined, {});
+      const { resource } = ref;
+      const request = { method: "GET", path, verb: "get", accept, resource } as const;
+      const body = await unlessNotFound(call(request, signal));
+      return body === undefined ? undefined : storedObject(body, resource);
+    },
+    list: (ref, options, signal) => listAll(call, { ref, server, answers, ...options }, signal),
+    watch: (ref, options, signal) => watchStream(requester, { ref, ...options }, signal),
+  };
+}
+
+interface WholeList {
+  readonly ref: CollectionRef;
+  readonly metadataOnly?: boolean;
+  readonly server: string;
+  readonly answers: ClusterAnswers | undefined;
+}
+
+async function listAll(
+  call: Caller,
+  { ref, metadataOnly, server, answers }: WholeList,
+  signal: AbortSignal,
+): Promise<KubeList> {
+  const accept = metadataOnly === true ? metadataList : json;
+  const endless = new Error(`The list of ${ref.resource.plural} has no end`);
+  let room = maxListCharacters;
+  let error: Error = endless;
+  using hold = answers?.open(() => {
+    room = 0;
+    error = crowdedError(server);
+  });
+  const onLength = (characters: number): void => {
+    room -= characters;
+    hold?.add(characters);
+    if (room <= 0) throw error;
+  };
+  const read = async (query: PageQuery): Promise<ListPage> => {
+    const path = collectionPath(ref, { ...query });
+    const { resource } = ref;
+    const what = { verb: "list", accept, resource, answer: "list", onLength } as const;
+    const request = { method: "GET", path, ...what } as const;
+    return listedObjects(await call(request, signal), resource);
+  };
+  const items: KubeObject[] = [];
+  let next: string | undefined;
+  let limit = pageSize;
+  const smaller = (reason: unknown): undefined => {
+    const isTooLarge = reason instanceof ConnectionError && reason.failure === "tooLarge";
+    limit = Math.floor(limit / fewerItems);
+    if (!isTooLarge || limit === 0 || room <= 0) throw reason;
+  };
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const found = await nextPage(read, { limit, continue: next }).catch(smaller);
+    if (found === undefined) continue;
+    const { page: list, isAnew } = found;
+    if (isAnew) items.length = 0;
+    for (const item of list.items) items.push(item);
+    if (list.next === undefined) return { items, resourceVersion: list.resourceVersion };
+    // The same page for ever.
+    if (list.next === next) throw endless;
+    next = list.next;
+  }
+  throw endless;
+}
+
+function writesOf(call: Caller): Pick<KubeClient, "create" | "apply" | "patch" | "replace"> {
+  const write = async (
+    request: Call,
+    resource: ResourceType,
+    signal: AbortSignal,
+  ): Promise<KubeObject> => storedObject(await call({ ...request, resource }, signal), resource);
+  return {
+    create: (ref, body, { fieldManager }, signal) => {
+      const path = collectionPath(ref, { fieldManager });
+      return write(
+        { method: "POST", path, verb: "create", accept: json, body },
+        ref.resource,
+        signal,
+      );
+    },
+    apply: (ref, body, options, signal) => {
+      const { fieldManager, force, dryRun, metadataOnly, subresource } = options;
+      const query: Query = { fieldManager, force, dryRun: dryRun === true ? "All" : undefined };
+      const path = objectPath(ref, subresource, query);
+      const accept = metadataOnly === true ? metadataObject : json;
+      // JSON is YAML. Idempotent by nature.
+      const contentType = "application/apply-patch+yaml";
+      const request = { method: "PATCH", path, verb: "apply", accept, body, contentType } as const;
+      return write({ ...request, idempotent: true }, ref.resource, signal);
+    },
+    patch: (ref, body, { fieldManager, subresource, metadataOnly }, signal) => {
+      const path = objectPath(ref, subresource, { fieldManager });
+      const accept = metadataOnly === true ? metadataObject : json;
+      const operations = Array.isArray(body);
+      const contentType = `application/${operations ? "json-patch" : "merge-patch"}+json`;
+      const request = { method: "PATCH", path, verb: "patch", accept, body, contentType } as const;
+      return write({ ...request, idempotent: !operations }, ref.resource, signal);
+    },
+    replace: (ref, body, { subresource }, signal) => {
+      const path = objectPath(ref, subresource, {});
+      return write(
+        { method: "PUT", path, verb: "update", accept: json, body },
+        ref.resource,
+        signal,
+      );
+    },
+  };
+}
+
+function removalsOf(call: Caller): Pick<KubeClient, "remove" | "removeCollection"> {
+  return {
+    remove: async (ref, { propagationPolicy, uid, resourceVersion }, signal) => {
+      const preconditions =
+        uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
+      const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy, preconditions };
+      const path = objectPath(ref, undefined, {});
+      const { resource } = ref;
+      const request = { method: "DELETE", path, verb: "delete", accept: json, resource } as const;
+      const answer = await call({ ...request, body }, signal).catch(absentIfNotFound);
+      return answer === absent ? absent : (remainsOf(answer, resource) ?? "gone");
+    },
+    removeCollection: async (ref, { propagationPolicy }, signal) => {
+      if (ref.labelSelector.trim() === "") {
+        throw new Error(
+          `Refusing to delete all ${ref.resource.plural}: the label selector is empty`,
+        );
+      }
+      const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy };
+      const path = collectionPath(ref, {});
+      const { resource } = ref;
+      const verb = "deletecollection";
+      const what = { accept: metadataList, resource, answer: "list" } as const;
+      const request = { method: "DELETE", path, verb, ...what } as const;
+      const deleted = await unlessNotFound(call({ ...request, body }, signal));
+      // Servers of aggregated APIs may say only that it is done.
+      const isDone = deleted === undefined || (isRecord(deleted) && deleted["kind"] === "Status");
+      return isDone ? [] : listedObjects(deleted, resource).items;
+    },
+  };
+}
+
+const absent = "absent";
+
+function absentIfNotFound(error: unknown): typeof absent {
+  if (error instanceof ApiError && error.status === 404) return absent;
+  throw error;
+}
+
+async function unlessNotFound(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+function pathOf(path: string): string {
+  return path.split("?", 1)[0] ?? path;
+}

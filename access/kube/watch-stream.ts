@@ -1,0 +1,254 @@
+import { isRecord } from "../../api/fields.ts";
+import type { AnswerHold } from "../answer-budget.ts";
+import { answerLimits, crowdedError, excessError } from "../answer-limits.ts";
+import type { Requester } from "../http/requester.ts";
+import type { TransportStream } from "../http/transport.ts";
+import { JsonShape } from "../json-shape.ts";
+import { parseJson } from "../json.ts";
+import { apiErrorOf, emptyError, statusError } from "./api-answer.ts";
+import { ApiError, type ConnectionError } from "./api-error.ts";
+import { storedObject } from "./kube-answer.ts";
+import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
+import { collectionPath } from "./kube-path.ts";
+import { unlessStandIn } from "./stand-in.ts";
+
+export interface WatchRequest extends WatchOptions {
+  readonly ref: CollectionRef;
+}
+
+const headersTimeoutMs = 30_000;
+// Bookmarks of an idle watch come 60 to 120 s apart. Spec: engine-facts.md 2.
+const silenceMs = 180_000;
+const initialEventsEnd = "k8s.io/initial-events-end";
+
+/** One watch request as events. Ends when the server ends it; throws as `KubeClient.watch` says. */
+export function watchStream(
+  requester: Requester,
+  request: WatchRequest,
+  signal: AbortSignal,
+): AsyncIterable<WatchEvent> {
+  return new WatchEvents(() => openWatch(requester, request, signal), {
+    ref: request.ref,
+    server: requester.server,
+  });
+}
+
+type Answer = TransportStream & Disposable;
+
+async function openWatch(
+  requester: Requester,
+  { ref, metadataOnly, resourceVersion, timeoutSeconds }: WatchRequest,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const path = collectionPath(ref, {
+    watch: true,
+    allowWatchBookmarks: true,
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    ...(resourceVersion === undefined
+      ? { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" }
+      : { resourceVersion }),
+  });
+  const accept =
+    metadataOnly === true
+      ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+      : "application/json";
+  const answer = await requester.stream(
+    { method: "GET", path, verb: "watch", headers: { accept }, timeoutMs: headersTimeoutMs },
+    silenceMs,
+    signal,
+  );
+  if (answer.status === 200) return answer;
+  using _ended = answer;
+  const text = await beginningOf(answer.body);
+  const error = apiErrorOf({ ...answer, text }, descriptionOf(ref));
+  throw unlessStandIn(error, { server: requester.server, resource: ref.resource });
+}
+
+function descriptionOf(ref: CollectionRef): string {
+  return `GET ${collectionPath(ref, {}).split("?", 1)[0] ?? ""}`;
+}
+
+interface Watched {
+  readonly ref: CollectionRef;
+  readonly server: string;
+}
+
+/** Written by hand: a generator would hold its last event and chunk for as long as nothing happens, and some twenty-five wait for each spoke. */
+class WatchEvents implements AsyncIterableIterator<WatchEvent, undefined> {
+  readonly #watched: Watched;
+  readonly #shape = new JsonShape(answerLimits.object);
+  #open: (() => Promise<Answer>) | undefined;
+  #answer: Answer | undefined;
+  #lines: string[] = [];
+  /** The beginning of a line. */
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  /** While a line has begun. */
+  #hold: AnswerHold | undefined;
+  #error: ConnectionError | undefined;
+
+  constructor(open: () => Promise<Answer>, watched: Watched) {
+    this.#open = open;
+    this.#watched = watched;
+  }
+
+  async next(): Promise<IteratorResult<WatchEvent, undefined>> {
+    try {
+      await this.#begun();
+      while (this.#answer !== undefined) {
+        if (this.#error !== undefined) throw this.#error;
+        const line = this.#lines.shift();
+        if (line === undefined) this.#take(await this.#answer.body.next());
+        else if (line !== "") return { done: false, value: this.#eventOf(line, this.#answer) };
+      }
+    } catch (error) {
+      await this.return();
+      throw error;
+    }
+    return { done: true, value: undefined };
+  }
+
+  /** Also when the consumer stops in the middle: the stream must not stay open. */
+  return(): Promise<IteratorResult<WatchEvent, undefined>> {
+    this.#open = undefined;
+    this.#lines = [];
+    this.#letGo();
+    this.#answer?.[Symbol.dispose]();
+    this.#answer = undefined;
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #begun(): Promise<void> {
+    if (this.#open === undefined) return;
+    const answering = this.#open();
+    this.#open = undefined;
+    this.#answer = await answering;
+  }
+
+  #eventOf(line: string, { onEvent }: Answer): WatchEvent {
+    const event = eventOf(line, this.#watched.ref);
+    // A server whose storage is stuck goes on with bookmarks, and those of many watches leave no time without any.
+    if (event.type !== "BOOKMARK") onEvent?.();
+    return event;
+  }
+
+  #take({ done, value: chunk }: IteratorResult<Buffer, undefined>): void {
+    if (done === true) {
+      void this.return();
+      return;
+    }
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      this.#lines.push(this.#lineTo(chunk.subarray(start, end)));
+      start = end + 1;
+    }
+    if (start === chunk.length) return;
+    const rest = chunk.subarray(start);
+    this.#check(rest);
+    this.#pending.push(rest);
+    const { server } = this.#watched;
+    this.#hold ??= this.#answer?.hold?.(() => {
+      this.#error = crowdedError(server);
+      this.#pending = [];
+      // Also when nothing comes any more.
+      void this.#answer?.body.return();
+    });
+    this.#hold?.add(rest.length);
+  }
+
+  /** Throws when the line that a part belongs to is more than a watch event may be. */
+  #check(part: Buffer): void {
+    const limits = answerLimits.object;
+    this.#pendingBytes += part.length;
+    const isLong = this.#pendingBytes > limits.bytes;
+    const excess = isLong ? "bytes" : this.#shape.take(part);
+    if (excess === undefined) return;
+    const { server, ref } = this.#watched;
+    throw excessError(
+      `${server} answered ${descriptionOf(ref)} with a watch event`,
+      excess,
+      limits,
+    );
+  }
+
+  #letGo(): void {
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#shape.restart();
+    this.#hold?.[Symbol.dispose]();
+    this.#hold = undefined;
+  }
+
+  #lineTo(end: Buffer): string {
+    this.#check(end);
+    const line = Buffer.concat([...this.#pending, end]).toString("utf8");
+    this.#letGo();
+    return line;
+  }
+}
+
+/** The first 64 KiB of an answer, for what it says of an error. */
+export async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > 64 * 1024) break;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function eventOf(line: string, ref: CollectionRef): WatchEvent {
+  const event = parsedEvent(line);
+  const { type, object } = event;
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+      return { type, object: storedObject(object, ref.resource) };
+    case "BOOKMARK":
+      return bookmarkOf(object);
+    case "ERROR": {
+      const status = isRecord(object) ? object : {};
+      throw statusError(
+        status,
+        emptyError({ status: 500, retryAfter: undefined }, descriptionOf(ref)),
+      );
+    }
+    default:
+      throw unreadable(ref);
+  }
+
+  function parsedEvent(text: string): Readonly<Record<string, unknown>> {
+    try {
+      const value = parseJson(text);
+      if (isRecord(value)) return value;
+    } catch {
+      // A cut line. The parser's message would quote it.
+    }
+    throw unreadable(ref);
+  }
+}
+
+function bookmarkOf(object: unknown): WatchEvent {
+  const metadata = isRecord(object) && isRecord(object["metadata"]) ? object["metadata"] : {};
+  const annotations = isRecord(metadata["annotations"]) ? metadata["annotations"] : {};
+  const version = metadata["resourceVersion"];
+  return {
+    type: "BOOKMARK",
+    resourceVersion: typeof version === "string" ? version : "",
+    initialEventsEnd: annotations[initialEventsEnd] === "true",
+  };
+}
+
+function unreadable(ref: CollectionRef): ApiError {
+  return new ApiError({
+    ...emptyError({ status: 200, retryAfter: undefined }, descriptionOf(ref)),
+    message: "The server sent a watch event that cannot be read",
+  });
+}

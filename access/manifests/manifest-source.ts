@@ -1,0 +1,244 @@
+import { createHash } from "node:crypto";
+import { type LookupAddress, lookup as systemLookup } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+
+import { Agent } from "undici";
+
+import { FleetError } from "../../api/errors.ts";
+import { Deadline } from "../deadline.ts";
+import { codeOf, connectionErrorOf } from "../http/connection-failure.ts";
+import { isForbiddenAddress } from "../http/forbidden-address.ts";
+import { type AllowedSource, allowedManifestUrl, notPinned } from "./manifest-url.ts";
+import { type CachedText, TextCache } from "./text-cache.ts";
+
+export interface ManifestSourceOptions {
+  /** Empty: nothing is ever fetched. */
+  readonly sources: readonly AllowedSource[];
+  readonly userAgent: string;
+  /** Trust anchors in PEM; absent: those of the system and of NODE_EXTRA_CA_CERTS. */
+  readonly caPem?: string;
+  /** Resolves names; absent: the system. */
+  readonly resolve?: (
+    host: string,
+    options: { readonly all: true },
+    callback: (error: Error | null, addresses: LookupAddress[]) => void,
+  ) => void;
+  /** A URL has to say the digest of its content: on a hub that several people share. Security: T-34. */
+  readonly isPinned?: boolean;
+  /** How long a fetch may take altogether; 20 s. */
+  readonly timeoutMs?: number;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+}
+
+const maxBytes = 8 * 1024 * 1024;
+const freshMs = 10 * 60 * 1_000;
+// Every look at a component would ask a server that is away anew.
+const retryMs = 60_000;
+const digestPattern = /^#sha256=([0-9a-f]{64})$/;
+const forbiddenCode = "KNFLEET_FORBIDDEN_ADDRESS";
+
+/**
+ * Fetches the manifests that components name, over verified TLS, without redirects, at most 8 MiB in 20 s each, from allowed
+ * sources only. A name must not lead to this machine or its link; an address in the source itself is taken at its word. A URL may end
+ * in `#sha256=<digest>`, which pins its content. What was fetched is remembered: pinned content for good; other content is asked for again after ten minutes,
+ * a minute after that failed, which nobody waits for. Spec: security.md T-11, T-12, T-30 to T-34.
+ */
+export class ManifestSource implements AsyncDisposable {
+  readonly #options: ManifestSourceOptions;
+  readonly #agent: Agent;
+  readonly #cache = new TextCache(64 * 1024 * 1024);
+  readonly #running = new Map<string, Promise<string>>();
+  readonly #listeners = new Set<() => void>();
+  readonly #stop = new AbortController();
+  /** There is news that is about to be told. */
+  #isTelling = false;
+
+  constructor(options: ManifestSourceOptions) {
+    this.#options = options;
+    this.#agent = new Agent({
+      maxResponseSize: maxBytes,
+      connections: 8,
+      connect: {
+        timeout: 5_000,
+        // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide.
+        rejectUnauthorized: true,
+        minVersion: "TLSv1.2",
+        lookup: guarded(options.resolve ?? systemLookup),
+        ...(options.caPem === undefined ? {} : { ca: options.caPem }),
+      },
+    });
+  }
+
+  /**
+   * The text at a URL, at once where one is known: what is installed must not wait for a server that is away. Throws FleetError ManifestSourceNotAllowed,
+   * ManifestSourceUnavailable, or ManifestInvalid when the digest does not fit or the bytes are no UTF-8. Callers who ask at the same time share the fetch.
+   */
+  async read(text: string): Promise<string> {
+    const url = allowedManifestUrl(text, this.#options.sources);
+    if (this.#options.isPinned === true && url.hash === "") throw notPinned(text);
+    const known = this.#cache.get(url.href);
+    if (known === undefined) return this.#shared(url);
+    if (this.#options.now() >= known.freshUntil) this.#renew(url, known);
+    return known.text;
+  }
+
+  /** Calls back when what `read` gave is outdated: there is something else now, or something that cannot be used, for which it throws. */
+  onChange(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+    this.#stop.abort(new DOMException("The source of manifests was closed", "AbortError"));
+    await Promise.allSettled(this.#running.values());
+    await this.#agent.destroy();
+  }
+
+  #renew(url: URL, known: CachedText): void {
+    if (this.#running.has(url.href)) return;
+    // Not waited for: who asks later sees what came of it, and it never rejects.
+    void this.#shared(url)
+      .then(
+        (text) => text !== known.text,
+        (error: unknown) => this.#forgotAfter(error, url, known),
+      )
+      .then((isNews) => (isNews ? this.#tell() : undefined));
+  }
+
+  /** Keeps a text whose server is away, and forgets one in whose place there is something that cannot be used. */
+  #forgotAfter(error: unknown, { href }: URL, { text }: CachedText): boolean {
+    const isAway = error instanceof FleetError && error.reason === "ManifestSourceUnavailable";
+    if (isAway) this.#cache.set(href, { text, freshUntil: this.#options.now() + retryMs });
+    else this.#cache.delete(href);
+    return !isAway;
+  }
+
+  // Texts that change together belong together: one alone may lack what is in another one now.
+  async #tell(): Promise<void> {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    await Promise.allSettled(this.#running.values());
+    this.#isTelling = false;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #shared(url: URL): Promise<string> {
+    const running = this.#running.get(url.href);
+    if (running !== undefined) return running;
+    const fetching = this.#fetch(url).finally(() => this.#running.delete(url.href));
+    this.#running.set(url.href, fetching);
+    return fetching;
+  }
+
+  async #fetch(url: URL): Promise<string> {
+    const digest = digestOf(url);
+    const bytes = await this.#bytes(url);
+    const actual = createHash("sha256").update(bytes).digest("hex");
+    if (digest !== undefined && digest !== actual) {
+      throw new FleetError("ManifestInvalid", `${nameOf(url)} has the SHA-256 digest ${actual}`);
+    }
+    const text = decoded(bytes, url);
+    const freshUntil = digest === undefined ? this.#options.now() + freshMs : Infinity;
+    this.#cache.set(url.href, { text, freshUntil });
+    return text;
+  }
+
+  async #bytes(url: URL): Promise<Uint8Array> {
+    const { userAgent, timeoutMs = 20_000 } = this.#options;
+    using deadline = new Deadline(this.#stop.signal, timeoutMs);
+    const { signal } = deadline;
+    try {
+      const answer = await this.#agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: "GET",
+        signal,
+        headers: {
+          "user-agent": userAgent,
+          accept: "application/yaml, text/yaml, text/plain, */*",
+          // Nothing to unpack: the bytes on the wire are the bytes of the limit.
+          "accept-encoding": "identity",
+        },
+      });
+      const encoding = answer.headers["content-encoding"] ?? "identity";
+      const problem = problemOf(answer.statusCode, encoding);
+      if (problem === undefined) return await answer.body.bytes();
+      answer.body.on("error", () => undefined).destroy();
+      throw unavailable(url, problem);
+    } catch (error) {
+      if (error instanceof FleetError) throw error;
+      if (signal.aborted) throw unavailable(url, `took more than ${timeoutMs / 1_000} s`, error);
+      throw unavailable(url, failureOf(error, url), error);
+    }
+  }
+}
+
+/** Looks at every address of a name before the connection is made to one of them, so that no other answer can follow. */
+function guarded(resolve: NonNullable<ManifestSourceOptions["resolve"]>): LookupFunction {
+  return (host, options, callback) => {
+    resolve(host, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, "", 0);
+      const [first] = addresses;
+      if (first === undefined) return callback(notFound(host), "", 0);
+      const isForbidden = addresses.some(({ address }) => isForbiddenAddress(address));
+      if (isForbidden && !isThisMachine(host)) return callback(forbidden(host), "", 0);
+      return options.all === true
+        ? callback(null, addresses)
+        : callback(null, first.address, first.family);
+    });
+  };
+}
+
+/** Names that mean what they say: who allows them as a source means this machine. */
+function isThisMachine(host: string): boolean {
+  return host === "localhost" || isIP(host) !== 0;
+}
+
+function notFound(host: string): Error {
+  return Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" });
+}
+
+function forbidden(host: string): Error {
+  return Object.assign(new Error(`${host} has a forbidden address`), { code: forbiddenCode });
+}
+
+function digestOf(url: URL): string | undefined {
+  if (url.hash === "") return undefined;
+  const [, digest] = digestPattern.exec(url.hash) ?? [];
+  if (digest !== undefined) return digest;
+  throw new FleetError("ManifestInvalid", `${nameOf(url)} does not end in #sha256=<64 hex digits>`);
+}
+
+function problemOf(status: number, encoding: string | string[]): string | undefined {
+  if (status >= 300 && status < 400) {
+    return `answered ${status}; redirects are not followed`;
+  }
+  if (status !== 200) return `answered ${status}`;
+  return encoding === "identity" ? undefined : "answered with an encoding that was not asked for";
+}
+
+function failureOf(error: unknown, { origin }: URL): string {
+  const code = codeOf(error);
+  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return "is larger than 8 MiB";
+  if (code === forbiddenCode) return "has a host whose name leads to a forbidden address";
+  return `cannot be fetched: ${connectionErrorOf(error, origin).message}`;
+}
+
+function decoded(bytes: Uint8Array, url: URL): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new FleetError("ManifestInvalid", `${nameOf(url)} is not UTF-8`, { cause });
+  }
+}
+
+function unavailable(url: URL, problem: string, cause?: unknown): FleetError {
+  return new FleetError("ManifestSourceUnavailable", `${nameOf(url)} ${problem}`, { cause });
+}
+
+/** Without query, which may hold a signature. */
+function nameOf(url: URL): string {
+  return `Manifest ${url.origin}${url.pathname}`;
+}

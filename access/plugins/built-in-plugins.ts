@@ -1,0 +1,174 @@
+import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
+import type { Code } from "../../api/reasons.ts";
+import { knownResource } from "../../api/resources.ts";
+import { ApiError } from "../kube/api-error.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import { foldedKey } from "../providers/folded-key.ts";
+import { secretNamespace } from "../providers/secret-namespace.ts";
+import type { Credential } from "./credential.ts";
+import { parseExecCredential } from "./exec-credential.ts";
+import type { ExecPlan } from "./exec-plan.ts";
+import type { PluginSurroundings } from "./exec-plugin.ts";
+import { kubeconfigUser, KubeconfigUserError } from "./kubeconfig-user.ts";
+
+export interface BuiltInSurroundings extends PluginSurroundings {
+  /** The cluster whose Secrets are read, as the process's own identity. */
+  readonly hub: Pick<KubeClient, "get"> | undefined;
+}
+
+/** What the commands of readers inside of this process begin with. */
+export const builtInPrefix = "builtin:";
+const readTimeoutMs = 10_000;
+
+/** True for the command of a provider that runs inside of this process. */
+export function isBuiltIn(command: string): boolean {
+  return command.startsWith(builtInPrefix);
+}
+
+/**
+ * Does what an official plugin does, without a process: `builtin:secretreader` and `builtin:kubeconfig-secretreader` take
+ * the same configuration and look in the same namespace, but as the identity that the hub knows this process by.
+ *
+ * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed` or `PluginOutputInvalid`; no
+ * message holds anything of a Secret. Spec: cluster-inventory.md 4.1, 4.2.
+ */
+export async function runBuiltIn(
+  plan: ExecPlan,
+  surroundings: BuiltInSurroundings,
+  signal: AbortSignal,
+): Promise<Credential> {
+  signal.throwIfAborted();
+  const status = await statusOf(plan, surroundings, signal);
+  const { apiVersion } = plan;
+  const output = JSON.stringify({ kind: "ExecCredential", apiVersion, status });
+  return parseExecCredential(output, plan, surroundings.now());
+}
+
+function statusOf(
+  plan: ExecPlan,
+  surroundings: BuiltInSurroundings,
+  signal: AbortSignal,
+): Promise<object> {
+  switch (plan.command.slice(builtInPrefix.length)) {
+    case "secretreader":
+      return readToken(plan, surroundings, signal);
+    case "kubeconfig-secretreader":
+      return readKubeconfig(plan, surroundings, signal);
+    default:
+      throw failed(plan, "PluginNotFound", "there is no such built-in reader");
+  }
+}
+
+async function readToken(
+  plan: ExecPlan,
+  surroundings: BuiltInSurroundings,
+  signal: AbortSignal,
+): Promise<object> {
+  const field = configOf(plan);
+  const name = field("clusterName");
+  if (name === "") throw failed(plan, "PluginFailed", "its configuration has no clusterName");
+  const place = { namespace: "", name, key: "token" };
+  return { token: (await secretText(plan, { place, surroundings }, signal)).text };
+}
+
+async function readKubeconfig(
+  plan: ExecPlan,
+  surroundings: BuiltInSurroundings,
+  signal: AbortSignal,
+): Promise<object> {
+  const field = configOf(plan);
+  const place = { namespace: field("namespace"), name: field("name"), key: field("key") };
+  const context = field("context");
+  if (place.name === "") throw failed(plan, "PluginFailed", "its configuration has no name");
+  if (place.key === "") throw failed(plan, "PluginFailed", "its configuration has no key");
+  const { text, secret } = await secretText(plan, { place, surroundings }, signal);
+  try {
+    return kubeconfigUser(text, context);
+  } catch (error) {
+    if (!(error instanceof KubeconfigUserError)) throw error;
+    throw failed(plan, "PluginFailed", `the kubeconfig in ${secret} ${error.message}`);
+  }
+}
+
+/** Reads fields of the plugin's configuration as Go does: keys in any case, the last one wins, null is absent. */
+function configOf(plan: ExecPlan): (name: string) => string {
+  if (plan.cluster === undefined) {
+    throw failed(plan, "PluginFailed", "its provider needs provideClusterInfo: true");
+  }
+  const config = plan.cluster["config"];
+  if (!isRecord(config)) {
+    throw failed(plan, "PluginFailed", "the profile has no client.authentication.k8s.io/exec");
+  }
+  return (name) => {
+    const found = Object.entries(config).findLast(
+      ([key, value]) => foldedKey(key) === foldedKey(name) && value !== null,
+    );
+    const value = found?.[1] ?? "";
+    if (typeof value === "string") return value;
+    throw failed(plan, "PluginFailed", `${name} in its configuration is not a string`);
+  };
+}
+
+interface Wanted {
+  readonly place: { readonly namespace: string; readonly name: string; readonly key: string };
+  readonly surroundings: BuiltInSurroundings;
+}
+
+async function secretText(
+  plan: ExecPlan,
+  { place, surroundings }: Wanted,
+  signal: AbortSignal,
+): Promise<{ readonly text: string; readonly secret: string }> {
+  const { name, key } = place;
+  const environment = {
+    ...surroundings.environment,
+    ...Object.fromEntries(plan.env.map((variable) => [variable.name, variable.value])),
+  };
+  const namespace = place.namespace === "" ? await secretNamespace(environment) : place.namespace;
+  // They come from the profile and become part of a path and a message.
+  if (![namespace, name].every(isName)) {
+    throw failed(plan, "PluginFailed", "its configuration does not name a Secret");
+  }
+  const secret = `Secret ${namespace}/${name}`;
+  const object = await secretOf(plan, { namespace, name, hub: surroundings.hub }, signal);
+  if (object === undefined) throw failed(plan, "PluginFailed", `${secret} does not exist`);
+  const data = isRecord(object["data"]) ? object["data"][key] : undefined;
+  if (typeof data !== "string" || data === "") {
+    throw failed(plan, "PluginFailed", `${secret} does not have the key`);
+  }
+  return { text: Buffer.from(data, "base64").toString("utf8"), secret };
+}
+
+async function secretOf(
+  plan: ExecPlan,
+  where: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly hub: BuiltInSurroundings["hub"];
+  },
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const { namespace, name, hub } = where;
+  if (hub === undefined)
+    throw failed(plan, "PluginFailed", "there is no hub to read a Secret from");
+  const late = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
+  try {
+    return await hub.get({ resource: knownResource("v1", "Secret"), namespace, name }, {}, late);
+  } catch (cause) {
+    signal.throwIfAborted();
+    const forbidden = cause instanceof ApiError && cause.status === 403;
+    const what = forbidden ? "may not be read: the right to get it is missing" : "cannot be read";
+    throw failed(plan, "PluginFailed", `Secret ${namespace}/${name} ${what}`, cause);
+  }
+}
+
+function isName(text: string): boolean {
+  return text.length <= 253 && /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(text);
+}
+
+// oxlint-disable-next-line max-params -- one throw site, four facts
+function failed(plan: ExecPlan, code: Code, what: string, cause?: unknown): FleetError {
+  const message = `Exec plugin ${plan.command} of provider ${plan.provider}: ${what}`;
+  return new FleetError("AccessProviderFailed", message, { code, cause });
+}

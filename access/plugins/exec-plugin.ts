@@ -1,0 +1,248 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { access, constants, realpath, stat } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
+
+import { FleetError } from "../../api/errors.ts";
+import type { Code } from "../../api/reasons.ts";
+import { scrubbed } from "../scrubbed.ts";
+import type { Credential } from "./credential.ts";
+import { outputText, parseExecCredential } from "./exec-credential.ts";
+import type { ExecPlan } from "./exec-plan.ts";
+import { type PluginPolicy, refusedPlugin } from "./plugin-policy.ts";
+
+/** What a plugin process gets from its surroundings. */
+export interface PluginSurroundings {
+  /** Environment that every plugin sees; `PATH` of it is also where commands are looked up. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly now: () => Date;
+  /** Absent: the command comes from the user's own kubeconfig and is his to choose. */
+  readonly policy?: PluginPolicy;
+}
+
+const maxStdoutBytes = 1024 * 1024;
+const maxStderrBytes = 64 * 1024;
+const stderrTailCharacters = 4 * 1024;
+// Linux: one environment string may have 131,071 bytes, name and `=` included.
+const maxInputBytes = 131_050;
+const pipesTimeoutMs = 500;
+
+/**
+ * Runs an exec plugin once and returns the credential that it prints. The process has its own group, no stdin, and 30 s;
+ * then the whole group is killed, as it is when the signal aborts. What it said on stderr is only in `cause`.
+ *
+ * Throws `FleetError` `AccessProviderFailed` with code `PluginNotFound`, `PluginFailed`, `PluginTimeout`,
+ * `PluginNotAllowed`, `PluginOutputInvalid` or `PluginInputTooLarge`. Spec: cluster-inventory.md 3; security.md T-40 to T-44.
+ */
+export async function runExecPlugin(
+  plan: ExecPlan,
+  surroundings: PluginSurroundings,
+  signal: AbortSignal,
+): Promise<Credential> {
+  signal.throwIfAborted();
+  const input = execInfo(plan);
+  if (Buffer.byteLength(input) > maxInputBytes) {
+    throw failed(plan, "PluginInputTooLarge", "its input is larger than a process can be given");
+  }
+  const path = surroundings.environment["PATH"] ?? "";
+  const file = await resolveCommand(plan.command, path);
+  if (file === undefined) {
+    const hint = plan.installHint === "" ? "" : `; ${plan.installHint}`;
+    const why = await whyNotFound(plan.command, path);
+    throw failed(plan, "PluginNotFound", `${why}${hint}`);
+  }
+  const { policy } = surroundings;
+  const refusal = policy && (await refusedPlugin(file, policy, plan.sha256));
+  if (refusal !== undefined) throw failed(plan, "PluginNotAllowed", refusal);
+  signal.throwIfAborted();
+  const env = {
+    ...surroundings.environment,
+    ...Object.fromEntries(plan.env.map(({ name, value }) => [name, value])),
+    // Last, so that nothing overrides it.
+    KUBERNETES_EXEC_INFO: input,
+  };
+  const result = await runProcess({ file, plan, env }, signal);
+  return parseExecCredential(result, plan, surroundings.now());
+}
+
+/** The variable `KUBERNETES_EXEC_INFO`: what a plugin is told. */
+export function execInfo(plan: Pick<ExecPlan, "apiVersion" | "cluster">): string {
+  const { apiVersion, cluster } = plan;
+  const spec = cluster === undefined ? { interactive: false } : { cluster, interactive: false };
+  return `${JSON.stringify({ kind: "ExecCredential", apiVersion, spec })}\n`;
+}
+
+/** The executable that a command names: looked up in `path` when it has no slash. */
+export async function resolveCommand(command: string, path: string): Promise<string | undefined> {
+  for (const candidate of candidatesOf(command, path)) {
+    if (await isExecutable(candidate)) return realpath(candidate);
+  }
+  return undefined;
+}
+
+function candidatesOf(command: string, path: string): readonly string[] {
+  if (command.includes("/")) return [resolve(command)];
+  // A relative entry would make the working directory part of the search.
+  return path.split(":").flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []));
+}
+
+async function whyNotFound(command: string, path: string): Promise<string> {
+  const candidates = candidatesOf(command, path);
+  const kinds = await Promise.all(
+    candidates.map((file) =>
+      stat(file).then(
+        (found) => found.isFile(),
+        () => undefined,
+      ),
+    ),
+  );
+  if (kinds.includes(true)) return "the file is not executable (EACCES)";
+  return kinds.includes(false) ? "it is not a file" : "there is no such executable file";
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+interface Start {
+  readonly file: string;
+  readonly plan: ExecPlan;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function runProcess({ file, plan, env }: Start, signal: AbortSignal): Promise<string> {
+  const child = startProcess({ file, plan, env });
+  const output = collect(child);
+  const failure = Promise.withResolvers<never>();
+  const giveUp = (error: unknown): void => {
+    killGroup(child);
+    failure.reject(error);
+  };
+  const onAbort = (): void => giveUp(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const timer = setTimeout(() => {
+    giveUp(failed(plan, "PluginTimeout", `it did not end within ${plan.timeoutMs / 1_000} s`));
+  }, plan.timeoutMs);
+  output.onFlood((what) => giveUp(failed(plan, "PluginOutputInvalid", `it printed ${what}`)));
+  try {
+    const end = await Promise.race([failure.promise, endOf(child)]);
+    if (end.error !== undefined) throw notStarted(plan, end.error);
+    if (end.code !== 0) {
+      const how = end.signal === null ? `exit code ${end.code}` : `signal ${end.signal}`;
+      const cause = new Error(`stderr: ${output.stderr()}`);
+      throw failed(plan, "PluginFailed", { what: `it ended with ${how}`, cause });
+    }
+    return output.stdout();
+  } finally {
+    // Nothing that it started lives on.
+    killGroup(child);
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+function startProcess({ file, plan, env }: Start): ChildProcess {
+  try {
+    return spawn(file, [...plan.args], {
+      argv0: plan.command,
+      env,
+      shell: false,
+      // A process group of its own: a plugin's children end with it.
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  } catch (cause) {
+    // E2BIG and arguments with NUL are thrown, not emitted.
+    throw notStarted(plan, cause);
+  }
+}
+
+interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly error?: Error;
+}
+
+/** Resolves when the process has ended and its pipes are empty; a background child cannot hold that up for long. */
+function endOf(child: ChildProcess): Promise<ProcessEnd> {
+  return new Promise((done) => {
+    child.once("error", (error) => done({ code: null, signal: null, error }));
+    child.once("close", (code, signal) => done({ code, signal }));
+    child.once("exit", (code, signal) => {
+      const late = setTimeout(() => {
+        killGroup(child);
+        done({ code, signal });
+      }, pipesTimeoutMs);
+      child.once("close", () => clearTimeout(late));
+    });
+  });
+}
+
+interface Output {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly onFlood: (listener: (what: string) => void) => void;
+}
+
+function collect(child: ChildProcess): Output {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const errors: Buffer[] = [];
+  let said = 0;
+  let flood: ((what: string) => void) | undefined;
+  child.stdout?.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxStdoutBytes) return flood?.("more than 1 MiB");
+    chunks.push(chunk);
+  });
+  child.stderr?.on("data", (chunk: Buffer) => {
+    said += chunk.length;
+    if (said > maxStderrBytes) return flood?.("more than 64 KiB on standard error");
+    errors.push(chunk);
+  });
+  return {
+    stdout: () => outputText(Buffer.concat(chunks)),
+    // Cut last, or the rest of a token could not be told from other text.
+    stderr: () => scrubbed(Buffer.concat(errors).toString("utf8")).slice(-stderrTailCharacters),
+    onFlood: (listener) => {
+      flood = listener;
+    },
+  };
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // The group is gone already.
+  }
+}
+
+function notStarted(plan: ExecPlan, cause: unknown): FleetError {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  if (code === "E2BIG") {
+    return failed(plan, "PluginInputTooLarge", "its input is larger than a process can be given");
+  }
+  const known = code === "ENOENT" || code === "EACCES" || code === "ENOEXEC";
+  return known
+    ? failed(plan, "PluginNotFound", `it cannot be started (${code})`)
+    : failed(plan, "PluginFailed", { what: "it cannot be started", cause });
+}
+
+function failed(plan: ExecPlan, code: Code, said: string | Said): FleetError {
+  const { what, cause } = typeof said === "string" ? { what: said, cause: undefined } : said;
+  const message = `Exec plugin ${plan.command} of provider ${plan.provider}: ${what}`;
+  return new FleetError("AccessProviderFailed", message, { code, cause });
+}
+
+interface Said {
+  readonly what: string;
+  readonly cause: unknown;
+}

@@ -1,0 +1,109 @@
+import { parseDocument } from "yaml";
+
+import { isRecord } from "../../api/fields.ts";
+import { costProblem } from "../providers/provider-document.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a kubeconfig in a Secret proves an identity with; fields as in the status of an ExecCredential. */
+export interface KubeconfigUser {
+  readonly token?: string;
+  readonly clientCertificateData?: string;
+  readonly clientKeyData?: string;
+}
+
+/** What is wrong with a kubeconfig, as the end of a sentence; quotes nothing of it. */
+export class KubeconfigUserError extends Error {}
+
+/**
+ * Token and inline client certificate of the user of a context, the current one unless `context` names one. Servers, files
+ * and logins of the kubeconfig are not looked at. Throws KubeconfigUserError. Spec: cluster-inventory.md 4.2.
+ */
+export function kubeconfigUser(text: string, context: string): KubeconfigUser {
+  const config = configOf(text);
+  if (Array.isArray(config["extensions"]) && config["extensions"].length > 0) {
+    throw new KubeconfigUserError("has extensions, which are not supported");
+  }
+  const name = context === "" ? textOf(config["current-context"]) : context;
+  if (name === "") throw new KubeconfigUserError("has no current-context");
+  const chosen = entryOf(config, { list: "contexts", field: "context", name });
+  if (chosen === undefined) throw new KubeconfigUserError("does not have the context");
+  const user = entryOf(config, { list: "users", field: "user", name: textOf(chosen["user"]) });
+  if (user === undefined) throw new KubeconfigUserError("does not have the user of the context");
+  const token = textOf(user["token"]);
+  const pair = pairOf(user);
+  if (token === "" && pair === undefined) {
+    throw new KubeconfigUserError("has neither a token nor an inline client certificate");
+  }
+  return { ...(token === "" ? {} : { token }), ...pair };
+}
+
+function configOf(text: string): Fields {
+  if (costProblem(text, "yaml") !== undefined) throw new KubeconfigUserError("is too large");
+  const document = parseDocument(text, { logLevel: "silent" });
+  if (document.errors.length > 0) throw new KubeconfigUserError("is not YAML");
+  const config = plainOf(() => document.toJS({ maxAliasCount: 100 }));
+  const { kind = "Config", apiVersion = "v1" } = isRecord(config) ? config : { kind: "" };
+  if (!isRecord(config) || kind !== "Config" || apiVersion !== "v1") {
+    throw new KubeconfigUserError("is not a kubeconfig");
+  }
+  return config;
+}
+
+function plainOf(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    // Too many aliases; the parser's message would quote the text.
+    return undefined;
+  }
+}
+
+interface Wanted {
+  readonly list: "contexts" | "users";
+  readonly field: "context" | "user";
+  readonly name: string;
+}
+
+function entryOf(config: Fields, { list, field, name }: Wanted): Fields | undefined {
+  const entries: unknown = config[list] ?? [];
+  if (!Array.isArray(entries)) throw new KubeconfigUserError(`has ${list} that are no list`);
+  const found = entries.filter(isRecord).filter((entry) => textOf(entry["name"]) === name);
+  if (found.length > 1) throw new KubeconfigUserError(`has two ${list} of one name`);
+  const [entry] = found;
+  if (entry === undefined) return undefined;
+  const fields = entry[field] ?? {};
+  if (!isRecord(fields)) throw new KubeconfigUserError(`has a ${field} that is no object`);
+  return fields;
+}
+
+function pairOf(
+  user: Fields,
+): Pick<KubeconfigUser, "clientCertificateData" | "clientKeyData"> | undefined {
+  const certificate = partOf(user, "client-certificate");
+  const key = partOf(user, "client-key");
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined || key === undefined) {
+    throw new KubeconfigUserError("has only a certificate or a key, not both");
+  }
+  return { clientCertificateData: certificate, clientKeyData: key };
+}
+
+function partOf(user: Fields, name: "client-certificate" | "client-key"): string | undefined {
+  const data = textOf(user[`${name}-data`]);
+  if (data === "") {
+    if (textOf(user[name]) === "") return undefined;
+    throw new KubeconfigUserError(`names a file as ${name}; it has to be inline`);
+  }
+  const compact = data.replaceAll(/[\r\n]/g, "");
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(compact)) {
+    throw new KubeconfigUserError(`has a ${name}-data that is not base64`);
+  }
+  return Buffer.from(compact, "base64").toString("utf8");
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value !== "string") throw new KubeconfigUserError("has a field of the wrong type");
+  return value;
+}

@@ -1,0 +1,106 @@
+import type { ClusterProfileRef } from "../../api/component.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { reflectorKey } from "../kube/reflector.ts";
+
+/** One slice of what a scheduler decided; every field may be missing. Spec: cluster-inventory.md 1.3. */
+export type PlacementDecision = KubeObject & {
+  readonly decisions?: readonly PlacedCluster[] | null;
+};
+
+interface PlacedCluster {
+  readonly clusterProfileRef?: { readonly namespace?: string; readonly name?: string };
+}
+
+/** The clusters of one decision, in its order, each once. An empty list is a decision for no cluster. */
+export interface PlacementSet {
+  readonly namespace: string;
+  /** Label `decision-key`; of a slice without one its name. */
+  readonly key: string;
+  readonly clusters: readonly ClusterProfileRef[];
+}
+
+const labels = {
+  key: "multicluster.x-k8s.io/decision-key",
+  index: "multicluster.x-k8s.io/decision-index",
+  revision: "multicluster.x-k8s.io/decision-revision",
+} as const;
+
+/** The sets that slices, in any order, add up to. What is no reference is left out. */
+export function placementSets(slices: readonly PlacementDecision[]): readonly PlacementSet[] {
+  const groups = Map.groupBy(slices, (slice) =>
+    JSON.stringify([slice.metadata.namespace ?? "", labelOf(slice, "key"), nameWithoutKey(slice)]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const { namespace = "", name } = first.metadata;
+    const ordered = ofNewestRevision(group).toSorted(bySlice);
+    const refs = ordered.flatMap((slice) => referencesOf(slice, namespace));
+    const clusters = [...new Map(refs.map((ref) => [reflectorKey(ref), ref])).values()];
+    return [{ namespace, key: labelOf(first, "key") ?? name, clusters }];
+  });
+}
+
+function referencesOf({ decisions }: PlacementDecision, home: string): ClusterProfileRef[] {
+  return (decisions ?? []).flatMap(({ clusterProfileRef: { namespace = "", name = "" } = {} }) =>
+    name === "" ? [] : [{ namespace: namespace === "" ? home : namespace, name }],
+  );
+}
+
+function labelOf({ metadata }: PlacementDecision, label: keyof typeof labels): string | undefined {
+  const value = metadata.labels?.[labels[label]];
+  return value === "" ? undefined : value;
+}
+
+/** A slice without a key is a decision of its own. */
+function nameWithoutKey(slice: PlacementDecision): string | undefined {
+  return labelOf(slice, "key") === undefined ? slice.metadata.name : undefined;
+}
+
+/** Slices of one revision alone: two mixed are what nobody decided. */
+function ofNewestRevision(group: readonly PlacementDecision[]): readonly PlacementDecision[] {
+  const revisions = group.map((slice) => labelOf(slice, "revision") ?? "");
+  const newest = revisions.toSorted(byRevision).at(-1);
+  return group.filter((_slice, at) => revisions[at] === newest);
+}
+
+function byRevision(a: string, b: string): number {
+  return a.localeCompare(b, "en", { numeric: true });
+}
+
+/** By index; slices without a number come last, by name. */
+function bySlice(a: PlacementDecision, b: PlacementDecision): number {
+  const [first, second] = [indexOf(a), indexOf(b)];
+  if (first !== second) return first < second ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}
+
+function indexOf(slice: PlacementDecision): number {
+  const text = labelOf(slice, "index") ?? "";
+  return /^\d+$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
+}
+
+// Slices of one decision are not written at once: what leaves one may be on its way to another.
+const removalDelayMs = 5_000;
+
+/** The members of a set over time: who is added counts at once, who is gone only after five seconds. */
+export class SettledPlacement {
+  /** With the time since when it is missing; without while it is there. */
+  readonly #members = new Map<string, { ref: ClusterProfileRef; sinceMs?: number }>();
+
+  /** Takes the clusters of a set as they are now; none when its slices are gone. */
+  update(clusters: readonly ClusterProfileRef[], nowMs: number): void {
+    const present = new Set(clusters.map(reflectorKey));
+    for (const [key, member] of this.#members) {
+      if (!present.has(key)) member.sinceMs ??= nowMs;
+      if (nowMs - (member.sinceMs ?? nowMs) >= removalDelayMs) this.#members.delete(key);
+    }
+    for (const ref of clusters) this.#members.set(reflectorKey(ref), { ref });
+  }
+
+  members(nowMs: number): readonly ClusterProfileRef[] {
+    return [...this.#members.values()]
+      .filter(({ sinceMs = nowMs }) => nowMs - sinceMs < removalDelayMs)
+      .map(({ ref }) => ref);
+  }
+}

@@ -1,0 +1,185 @@
+import { isIP, BlockList } from "node:net";
+
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { isRecord } from "../../api/fields.ts";
+import { foldedKey } from "./folded-key.ts";
+import type { RawProvider } from "./provider-schema.ts";
+
+/** Whom and what a provider is for; an absent rule allows everything. Spec: cluster-inventory.md 2.2, 2.6. */
+export interface ProviderRules {
+  /** Namespaces of the hub whose profiles may use it. */
+  readonly namespaces?: readonly string[];
+  /** `spec.clusterManager.name` of the profiles that may use it. */
+  readonly clusterManagers?: readonly string[];
+  /** `host`, `*.domain`, either with `:port`, or an address range. */
+  readonly servers?: readonly string[];
+  /** The same for the proxies of profiles. */
+  readonly proxies?: readonly string[];
+  /** Keys that the plugin's configuration may have. */
+  readonly configKeys?: readonly string[];
+  /** Variables that a profile may set; one that ends in `*` is a prefix. */
+  readonly envNames?: readonly string[];
+  /** Keys of the plugin's configuration whose value has to be that of a field of the profile. */
+  readonly requiredConfig?: Readonly<Record<string, string>>;
+}
+
+const managerLabel = "x-k8s.io/cluster-manager";
+
+/** The rules of a provider as its entry in the file has them. */
+export function providerRules(raw: RawProvider): ProviderRules {
+  return Object.freeze({
+    ...rule("namespaces", raw.allowedNamespaces),
+    ...rule("clusterManagers", raw.allowedClusterManagers),
+    ...rule("servers", raw.allowedServers),
+    ...rule("proxies", raw.allowedProxies),
+    ...rule("configKeys", raw.allowedConfigKeys),
+    ...rule("envNames", raw.allowedEnvNames),
+    ...(raw.requiredConfig === undefined
+      ? {}
+      : { requiredConfig: Object.freeze({ ...raw.requiredConfig }) }),
+  });
+}
+
+function rule(
+  name: keyof ProviderRules,
+  values: readonly string[] | undefined,
+): Readonly<Record<string, readonly string[]>> {
+  return values === undefined ? {} : { [name]: Object.freeze([...values]) };
+}
+
+/** What cannot be right in the rules, with the key that says it; undefined when they can be followed. */
+export function impossibleRule(rules: ProviderRules): readonly [string, string] | undefined {
+  const what = "has an entry that is no host, *.domain or address range";
+  if (rules.servers?.some(isWrong) === true) return ["allowedServers", what];
+  if (rules.proxies?.some(isWrong) === true) return ["allowedProxies", what];
+  const source = Object.values(rules.requiredConfig ?? {}).find((path) => !isProfileField(path));
+  if (source !== undefined) {
+    return ["requiredConfig", "has a value other than name, namespace or labels[KEY]"];
+  }
+  return undefined;
+}
+
+function isWrong(pattern: string): boolean {
+  return placeMatcher(pattern) === undefined;
+}
+
+/** The rule by which a profile may not use a provider; undefined when it may. */
+export function refusedProfile(profile: ClusterProfile, rules: ProviderRules): string | undefined {
+  const { namespace } = profile.metadata;
+  const manager = profile.spec?.clusterManager?.name ?? "";
+  if (rules.namespaces?.includes(namespace) === false) {
+    return `allowedNamespaces does not hold ${JSON.stringify(namespace)}`;
+  }
+  if (rules.clusterManagers?.includes(manager) === false) {
+    return `allowedClusterManagers does not hold ${JSON.stringify(manager.slice(0, 64))}`;
+  }
+  if (rules.clusterManagers !== undefined && contradictsManager(profile)) {
+    return `the label ${managerLabel} contradicts spec.clusterManager.name, which allowedClusterManagers asks for`;
+  }
+  return undefined;
+}
+
+/**
+ * True when the label of a profile names another cluster manager than its spec: the two are the same for every manager that keeps to the
+ * Cluster Inventory API.
+ */
+export function contradictsManager({ metadata, spec }: ClusterProfile): boolean {
+  const label = metadata.labels?.[managerLabel];
+  return label !== undefined && label !== (spec?.clusterManager?.name ?? "");
+}
+
+/** True when the rules allow the server of a profile. */
+export function allowsServer({ servers }: ProviderRules, server: string): boolean {
+  const { hostname, port, protocol } = new URL(server);
+  const usual = protocol === "https:" ? 443 : 80;
+  return isAmong(servers, { host: hostname, port: port === "" ? usual : Number(port) });
+}
+
+/** True when the rules allow the proxy of a profile. */
+export function allowsProxy({ proxies }: ProviderRules, proxy: Place | undefined): boolean {
+  return proxy === undefined || isAmong(proxies, proxy);
+}
+
+function isAmong(patterns: readonly string[] | undefined, { host, port }: Place): boolean {
+  if (patterns === undefined) return true;
+  const place = { host: host.replace(/^\[|\]$|\.$/g, "").toLowerCase(), port };
+  return patterns.some((pattern) => placeMatcher(pattern)?.(place) === true);
+}
+
+/** The rule that the plugin's configuration of a profile breaks; undefined when it breaks none. Holds no value of it. */
+export function refusedConfig(
+  config: unknown,
+  profile: ClusterProfile,
+  { configKeys, requiredConfig = {} }: ProviderRules,
+): string | undefined {
+  const fields = isRecord(config) ? config : {};
+  if (configKeys !== undefined && Object.keys(fields).some((key) => !configKeys.includes(key))) {
+    return "allowedConfigKeys does not hold every key of the plugin's configuration";
+  }
+  for (const [key, source] of Object.entries(requiredConfig)) {
+    const wanted = profileField(profile, source);
+    const given = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    // Plugins in Go read a key in any case, and the last one wins.
+    const twins = Object.keys(fields).filter((other) => foldedKey(other) === foldedKey(key));
+    if (twins.some((other) => other !== key)) {
+      return `requiredConfig wants ${key} in the plugin's configuration, which has it in another case`;
+    }
+    if (wanted === undefined || given !== wanted) {
+      return `requiredConfig wants ${key} of the plugin's configuration to be ${source} of the profile`;
+    }
+  }
+  return undefined;
+}
+
+/** True when a profile may set a variable of this name. */
+export function allowsVariable({ envNames }: ProviderRules, name: string): boolean {
+  if (envNames === undefined) return true;
+  return envNames.some((allowed) =>
+    allowed.endsWith("*") ? name.startsWith(allowed.slice(0, -1)) : name === allowed,
+  );
+}
+
+const labelPath = /^labels\[([\w./-]+)\]$/;
+
+function isProfileField(path: string): boolean {
+  return path === "name" || path === "namespace" || labelPath.test(path);
+}
+
+function profileField({ metadata }: ClusterProfile, path: string): string | undefined {
+  if (path === "name" || path === "namespace") return metadata[path];
+  const label = labelPath.exec(path)?.[1];
+  return label === undefined ? undefined : metadata.labels?.[label];
+}
+
+/** Where a server or a proxy is; an IPv6 address may be in brackets. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+type PlaceMatcher = (place: Place) => boolean;
+
+function placeMatcher(pattern: string): PlaceMatcher | undefined {
+  const [, range = "", bits = ""] = /^([\da-fA-F.:]+)\/(\d{1,3})$/.exec(pattern) ?? [];
+  if (range !== "") return rangeMatcher(range, Number(bits));
+  const found = /^(\*\.)?([\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/.exec(pattern);
+  if (found === null) return undefined;
+  const [, wildcard, name = "", wantedPort] = found;
+  const wanted = name.replace(/^\[|\]$/g, "").toLowerCase();
+  return ({ host, port }) => {
+    const isHost = wildcard === undefined ? host === wanted : host.endsWith(`.${wanted}`);
+    return isHost && (wantedPort === undefined || Number(wantedPort) === port);
+  };
+}
+
+/** Addresses of a range. A host name is in none, since whoever owns it says where it leads. */
+function rangeMatcher(network: string, bits: number): PlaceMatcher | undefined {
+  const family = isIP(network);
+  if (family === 0 || bits > (family === 4 ? 32 : 128)) return undefined;
+  const addresses = new BlockList();
+  addresses.addSubnet(network, bits, `ipv${family === 4 ? 4 : 6}`);
+  return ({ host }) => {
+    const kind = isIP(host);
+    return kind !== 0 && addresses.check(host, kind === 4 ? "ipv4" : "ipv6");
+  };
+}

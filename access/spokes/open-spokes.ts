@@ -1,0 +1,343 @@
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { abortable } from "../abortable.ts";
+import { AnswerBudget } from "../answer-budget.ts";
+import { WriteRefusedError } from "../http/write-permit.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import { ServedProfiles } from "../kube/profile-versions.ts";
+import { Reflector, reflectorKey } from "../kube/reflector.ts";
+import { PluginLimits } from "../plugins/plugin-limits.ts";
+import type { ProviderFile } from "../providers/provider-config.ts";
+import { loadProviderFile, watchProviderFile } from "../providers/provider-file.ts";
+import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
+import { failureCode, spokeAttributes } from "./attempt-trace.ts";
+import { ConnectTurns } from "./connect-turns.ts";
+import { epochMs } from "./path-traces.ts";
+import { notConfigured, resolveAccess } from "./resolved-access.ts";
+import type { SpokeDeps } from "./spoke-connection.ts";
+import { type Outlook, SpokeKeeper } from "./spoke-keeper.ts";
+import { type SpokeLog, SpokeTeller } from "./spoke-teller.ts";
+import type { SpokeConnection, Spokes, SpokeState } from "./spokes.ts";
+
+export interface SpokesOptions extends Omit<SpokeDeps, "plugins" | "turns" | "answers" | "hub"> {
+  readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
+  /** Path of the provider file; without it every `acquire` throws `AccessProviderNotConfigured`. */
+  readonly providerFile?: string;
+  /** Whose profiles are believed; absent: everybody's. */
+  readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
+  readonly log?: SpokeLog;
+  /** How long a connection is kept that nobody uses any more, in ms; default a minute. */
+  readonly releaseMs?: number;
+}
+
+/**
+ * Opens the connections to spokes: loads the provider file and follows it and the ClusterProfiles on the hub. Connects
+ * to a spoke when it is asked for the first time.
+ *
+ * Throws `FleetError` `ConfigInvalid` when the provider file cannot be used. Disposing closes all connections.
+ */
+export async function openSpokes(options: SpokesOptions, signal: AbortSignal): Promise<Spokes> {
+  const { providerFile } = options;
+  const providers =
+    providerFile === undefined ? undefined : await loadProviderFile(providerFile, signal);
+  if (providerFile !== undefined) assertSomeUsable(providerFile, providers);
+  return new SpokeFleet(options, providers);
+}
+
+const syncTimeoutMs = 10_000;
+const maxBackoffMs = 10_000;
+const usualReleaseMs = 60_000;
+
+class SpokeFleet implements Spokes {
+  readonly #options: SpokesOptions;
+  readonly #deps: SpokeDeps;
+  readonly #plugins = new PluginLimits();
+  readonly #stop = new AbortController();
+  readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
+  readonly #keepers = new Map<string, SpokeKeeper>();
+  /** Those that are to be closed. */
+  readonly #released = new Map<string, NodeJS.Timeout>();
+  readonly #outlooks = new Map<string, Outlook>();
+  readonly #profiles: Reflector | undefined;
+  #providers: ProviderFile | undefined;
+  readonly #teller: SpokeTeller;
+  #isFileValid = true;
+  #hubError: unknown;
+
+  constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
+    const { hub, providerFile } = options;
+    this.#options = options;
+    this.#teller = new SpokeTeller(options.log);
+    const onSharedToken = (spoke: string, others: readonly string[]): void =>
+      this.#teller.sharedToken(spoke, others);
+    const limits = {
+      plugins: this.#plugins,
+      turns: new ConnectTurns(),
+      answers: new AnswerBudget(),
+    };
+    this.#deps = { ...options, ...limits, onSharedToken };
+    this.#providers = providers;
+    // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
+    if (providerFile === undefined || providers === undefined) return;
+    this.#teller.providers(providers);
+    this.#plugins.follow(providers);
+    options.path?.providerFileIs(true);
+    const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
+    this.#profiles = new Reflector(
+      {
+        client: new ServedProfiles(hub),
+        ref: { resource },
+        keep: withoutManagedFields,
+        maxBackoffMs,
+      },
+      {
+        onChange: (object) => this.#onProfile(object),
+        onDelete: (object) => this.#onProfileGone(object),
+        onError: (error) => this.#onHubError(error),
+        onSynced: () => {
+          this.#hubError = undefined;
+        },
+      },
+      this.#stop.signal,
+    );
+    const watch = {
+      known: providers,
+      onChange: (file: ProviderFile) => this.#onProviders(file),
+      onInvalid: (error: unknown) => {
+        this.#options.log?.warn(factsOf(error), "Kept the last good provider file");
+        this.#fileIs(false);
+      },
+      onValid: () => this.#fileIs(true),
+    };
+    // Ends when the fleet is disposed.
+    void watchProviderFile(providerFile, watch, this.#stop.signal);
+  }
+
+  async acquire(ref: ClusterProfileRef, signal: AbortSignal): Promise<SpokeConnection> {
+    signal.throwIfAborted();
+    if (this.#stop.signal.aborted) throw closed();
+    if (this.#profiles === undefined) throw notConfigured();
+    await this.#synced(this.#profiles, signal);
+    const key = reflectorKey(ref);
+    this.#keep(key);
+    const outlook = this.#outlooks.get(key);
+    if (outlook === undefined) {
+      const name = describe({ kind: "ClusterProfile", ...ref });
+      throw new FleetError("ClusterProfileNotFound", `${name} does not exist`);
+    }
+    return this.#keeperOf(ref, outlook).acquire(signal);
+  }
+
+  onChange(listener: (ref: ClusterProfileRef) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  state(ref: ClusterProfileRef): SpokeState | undefined {
+    return this.#keepers.get(reflectorKey(ref))?.state;
+  }
+
+  release(ref: ClusterProfileRef): void {
+    const key = reflectorKey(ref);
+    if (!this.#keepers.has(key)) return;
+    this.#keep(key);
+    const close = (): void => {
+      this.#teller.left(key);
+      this.#end(key, new FleetError("RemoteClusterStale", "No component is for the cluster"));
+    };
+    const { releaseMs = usualReleaseMs } = this.#options;
+    this.#released.set(key, setTimeout(close, releaseMs).unref());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(closed());
+    this.#listeners.clear();
+    for (const key of this.#released.keys()) this.#keep(key);
+    const keepers = [...this.#keepers.values()];
+    for (const key of this.#keepers.keys()) this.#options.path?.spokeGone(key);
+    this.#keepers.clear();
+    await Promise.all(keepers.map((keeper) => keeper.close(closed())));
+  }
+
+  #keeperOf({ namespace, name }: ClusterProfileRef, outlook: Outlook): SpokeKeeper {
+    const ref = { namespace, name };
+    const key = reflectorKey(ref);
+    const known = this.#keepers.get(key);
+    if (known !== undefined) return known;
+    const keeper: SpokeKeeper = new SpokeKeeper(outlook, this.#deps, () => {
+      this.#tellState(ref);
+      // Who waits for the attempt hears of its end, and who does not wait has nothing to do before.
+      if (this.state(ref)?.kind !== "connecting") this.#notify(ref);
+    });
+    this.#keepers.set(key, keeper);
+    this.#options.path?.spokeIs(key, keeper.state.kind);
+    return keeper;
+  }
+
+  async #synced(profiles: Reflector, signal: AbortSignal): Promise<void> {
+    const synced = (): boolean => profiles.isSynced;
+    if (synced()) return;
+    if (this.#hubError === undefined) {
+      const late = AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]);
+      await abortable(profiles.synced, late).catch(() => undefined);
+      signal.throwIfAborted();
+    }
+    if (synced()) return;
+    throw new FleetError("ClusterProfileUnavailable", "ClusterProfiles cannot be read on the hub", {
+      cause: this.#hubError,
+    });
+  }
+
+  #onProfile(object: KubeObject): void {
+    if (!isClusterProfile(object)) return;
+    const { namespace, name } = object.metadata;
+    const key = reflectorKey(object.metadata);
+    const before = this.#outlooks.get(key);
+    const startMs = epochMs();
+    const found = outlookOf(object, { ...this.#options, providers: this.#providers });
+    const times = { startMs, endMs: epochMs() };
+    const outlook = withFileNote({ ...found, resolved: times }, this.#isFileValid);
+    if (before !== undefined && sameOutlook(before, outlook)) return;
+    this.#outlooks.set(key, outlook);
+    if (outlook.kind === "access") this.#teller.access(outlook.access);
+    this.#traceFailure({ namespace, name }, outlook);
+    this.#keepers.get(key)?.update(outlook);
+    this.#notify({ namespace, name });
+  }
+
+  #onProfileGone(object: KubeObject): void {
+    const { namespace = "", name } = object.metadata;
+    const ref = { namespace, name };
+    const key = reflectorKey(ref);
+    this.#outlooks.delete(key);
+    this.#teller.gone(object);
+    // The words of `acquire`: one fact, one message.
+    const gone = `${describe({ kind: "ClusterProfile", ...ref })} does not exist`;
+    this.#end(key, new FleetError("ClusterProfileNotFound", gone));
+    this.#notify(ref);
+  }
+
+  #end(key: string, error: FleetError): void {
+    this.#keep(key);
+    const keeper = this.#keepers.get(key);
+    this.#keepers.delete(key);
+    this.#options.path?.spokeGone(key);
+    // Its end is not waited for: users of the connection are told by its signal.
+    void keeper?.close(error);
+  }
+
+  #keep(key: string): void {
+    clearTimeout(this.#released.get(key));
+    this.#released.delete(key);
+  }
+
+  #onProviders(file: ProviderFile): void {
+    this.#providers = file;
+    this.#options.log?.info({ providers: file.providers.length }, "Loaded the provider file");
+    this.#teller.providers(file);
+    // A connection that stays as it is would not hear of it.
+    this.#plugins.follow(file);
+    for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
+  }
+
+  /** Says whether the file on disk is the one in use, where a profile cannot be reached with the one in use. */
+  #fileIs(isValid: boolean): void {
+    this.#options.path?.providerFileIs(isValid);
+    if (this.#isFileValid === isValid) return;
+    this.#isFileValid = isValid;
+    for (const object of this.#profiles?.values() ?? []) this.#onProfile(object);
+  }
+
+  #onHubError(error: unknown): void {
+    const first = this.#hubError === undefined;
+    this.#hubError = error;
+    // This process has let the Lease go and is about to end.
+    if (error instanceof WriteRefusedError) return;
+    if (first) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
+  }
+
+  /** A way in that is not known has no attempt, which would be the trace otherwise. */
+  #traceFailure(ref: ClusterProfileRef, outlook: Outlook): void {
+    const { traces } = this.#options;
+    if (outlook.kind !== "error" || outlook.resolved === undefined) return;
+    const facts = { attributes: spokeAttributes(ref), code: failureCode(outlook.error) };
+    traces?.record({ name: "spoke.resolve", ...facts, ...outlook.resolved });
+  }
+
+  #tellState(ref: ClusterProfileRef): void {
+    const state = this.state(ref);
+    if (state === undefined) return;
+    const spoke = `${ref.namespace}/${ref.name}`;
+    this.#options.path?.spokeIs(spoke, state.kind);
+    this.#teller.state(spoke, state);
+  }
+
+  #notify(ref: ClusterProfileRef): void {
+    for (const listener of this.#listeners) listener(ref);
+  }
+}
+
+/** One provider that is wrong leaves the others; a file in which all are wrong is a mistake to be told at the start. */
+function assertSomeUsable(path: string, file: ProviderFile | undefined): void {
+  const [first, ...others] = file?.providers ?? [];
+  if (first?.problem === undefined || others.some(({ problem }) => problem === undefined)) return;
+  const message = `No provider of provider file ${path} can be used; ${first.name}: ${first.problem}`;
+  throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
+}
+
+function outlookOf(
+  profile: ClusterProfile,
+  {
+    trust = {},
+    providers,
+  }: Pick<SpokesOptions, "trust"> & { readonly providers: ProviderFile | undefined },
+): Outlook {
+  const distrust = distrustedProfile(profile, trust);
+  if (distrust !== undefined) {
+    return { kind: "error", error: new FleetError("ReferenceNotPermitted", distrust) };
+  }
+  try {
+    return { kind: "access", access: resolveAccess(profile, providers) };
+  } catch (error) {
+    if (error instanceof FleetError) return { kind: "error", error };
+    throw error;
+  }
+}
+
+function withFileNote(outlook: Outlook, isFileValid: boolean): Outlook {
+  if (isFileValid || outlook.kind !== "error") return outlook;
+  const { reason, code, sentence, cause } = outlook.error;
+  const text = `${sentence}; the provider file was changed and is not usable, the last good one is in use`;
+  const options = { ...(code === undefined ? {} : { code }), cause };
+  return { ...outlook, error: new FleetError(reason, text, options) };
+}
+
+function sameOutlook(a: Outlook, b: Outlook): boolean {
+  if (a.kind === "access" && b.kind === "access") {
+    return (
+      a.access.fingerprint === b.access.fingerprint && a.access.profile.uid === b.access.profile.uid
+    );
+  }
+  if (a.kind === "error" && b.kind === "error") {
+    return a.error.reason === b.error.reason && a.error.message === b.error.message;
+  }
+  return false;
+}
+
+// The API server has checked it against the CRD.
+function isClusterProfile(object: KubeObject): object is ClusterProfile {
+  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
+}
+
+// Not the error itself: its cause may hold what a server or a plugin said.
+function factsOf(error: unknown): object {
+  return { error: error instanceof Error ? error.message : "unknown" };
+}
+
+function closed(): FleetError {
+  return new FleetError("ClusterProviderClosed", "The connections to spokes are being closed");
+}

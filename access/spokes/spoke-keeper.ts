@@ -1,0 +1,296 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { FleetError } from "../../api/errors.ts";
+import { abortable } from "../abortable.ts";
+import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
+import { PluginLimits } from "../plugins/plugin-limits.ts";
+import { TurnWaits } from "../plugins/turn-waits.ts";
+import { checkTimeMs } from "./check-time.ts";
+import { ConnectTurns } from "./connect-turns.ts";
+import type { Times } from "./path-traces.ts";
+import type { ResolvedAccess } from "./resolved-access.ts";
+import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
+import type { SpokeConnection, SpokeState } from "./spokes.ts";
+
+/** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */
+export type Outlook = (
+  | { readonly kind: "access"; readonly access: ResolvedAccess }
+  | { readonly kind: "error"; readonly error: FleetError }
+) & {
+  /** When it was found out. */
+  readonly resolved?: Times;
+};
+
+type KnownOutlook = Extract<Outlook, { kind: "access" }>;
+
+const acquireTimeoutMs = 12_000;
+// With the time that it waits for a turn. Whoever asks has other things to look at as well.
+const longestAcquireMs = 30_000;
+const graceMs = 180_000;
+// A profile that flaps must not start a plugin each time.
+const attemptIntervalMs = 1_000;
+
+/**
+ * Connects to one spoke and keeps the connection: replaces it when the outlook changes, notices when the spoke falls
+ * silent, and tries again until it is closed. Callers only ask.
+ */
+export class SpokeKeeper {
+  readonly #deps: SpokeDeps;
+  readonly #onChange: () => void;
+  readonly #turns: ConnectTurns;
+  readonly #waits = new TurnWaits();
+  #outlook: Outlook;
+  #state: SpokeState = { kind: "connecting" };
+  #settled = Promise.withResolvers<void>();
+  #link: SpokeLink | undefined;
+  /** Why the link does not work at the moment. */
+  #down: FleetError | undefined;
+  /** The link that is being checked; the check of a link that was replaced holds back no other. */
+  #checking: SpokeLink | undefined;
+  #attempt: AbortController | undefined;
+  #attemptError: FleetError | undefined;
+  #attemptedAt = Number.NEGATIVE_INFINITY;
+  #grace: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `onChange` is called after every change of the state. */
+  constructor(outlook: Outlook, deps: SpokeDeps, onChange: () => void) {
+    this.#outlook = outlook;
+    // One for all attempts, or a limit would begin anew with each.
+    this.#deps = { ...deps, plugins: deps.plugins ?? new PluginLimits(), waits: this.#waits };
+    this.#turns = deps.turns ?? new ConnectTurns();
+    this.#onChange = onChange;
+    this.#follow();
+  }
+
+  get state(): SpokeState {
+    return this.#state;
+  }
+
+  /** Takes what the profile and the provider file say now. */
+  update(outlook: Outlook): void {
+    if (this.#closed) return;
+    this.#outlook = outlook;
+    this.#follow();
+  }
+
+  /**
+   * The connection, after waiting for a first attempt if one is running. Throws the error of the state otherwise, or `RemoteClusterStale`
+   * while the attempt waits for its turn: that says nothing of the spoke.
+   */
+  async acquire(signal: AbortSignal): Promise<SpokeConnection> {
+    if (this.#state.kind === "connecting") await this.#firstAttempt(signal);
+    const state = this.#state;
+    if (state.kind === "connected") return state.connection;
+    if (state.kind !== "connecting") throw state.error;
+    throw stale("waits for its turn");
+  }
+
+  /** Waits for the end of the first attempt; throws when its work takes long. */
+  async #firstAttempt(signal: AbortSignal): Promise<void> {
+    const text = "The first attempt to connect goes on";
+    const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
+    using patience = this.#waits.limit(signal, { ms: acquireTimeoutMs, reason });
+    const late = AbortSignal.any([patience.signal, AbortSignal.timeout(longestAcquireMs)]);
+    await abortable(this.#settled.promise, late).catch(() => undefined);
+    signal.throwIfAborted();
+    if (this.#state.kind === "connecting") patience.signal.throwIfAborted();
+  }
+
+  /** Ends the connection for good; whoever uses it gets the error. */
+  async close(error: FleetError): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#grace);
+    this.#attempt?.abort();
+    const link = this.#link;
+    this.#link = undefined;
+    this.#state = { kind: "failed", error };
+    this.#settled.resolve();
+    await link?.close(error);
+  }
+
+  #follow(): void {
+    clearTimeout(this.#grace);
+    this.#attempt?.abort();
+    this.#attempt = undefined;
+    this.#attemptError = undefined;
+    const outlook = this.#outlook;
+    if (outlook.kind === "error") {
+      if (outlook.error.reason === "ReferenceNotPermitted") this.#drop("is not permitted any more");
+      // What works otherwise is kept for a while, but nobody new gets it.
+      this.#grace = setTimeout(() => this.#drop("was given up"), graceMs).unref();
+    } else {
+      const { access } = outlook;
+      if (this.#link !== undefined && this.#link.profile.uid !== access.profile.uid) {
+        this.#drop("belongs to a ClusterProfile that was deleted and created again");
+      }
+      if (!this.#fits()) this.#connect(outlook);
+    }
+    this.#refresh();
+  }
+
+  #fits(): boolean {
+    const outlook = this.#outlook;
+    return outlook.kind === "access" && this.#link?.fingerprint === outlook.access.fingerprint;
+  }
+
+  #connect(outlook: KnownOutlook): void {
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    // Ends when the attempt is aborted; all its failures are states.
+    void this.#connectUntil(outlook, attempt.signal);
+  }
+
+  async #connectUntil({ access, resolved }: KnownOutlook, signal: AbortSignal): Promise<void> {
+    await pause(this.#attemptedAt + attemptIntervalMs - performance.now(), signal);
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      const isFirst = failures === 1;
+      const link: SpokeLink = new SpokeLink(access, this.#deps, () => this.#check(link));
+      using waiting = this.#waits.begin();
+      const connect = (): Promise<void> => {
+        waiting[Symbol.dispose]();
+        this.#attemptedAt = performance.now();
+        return link.connect(signal, isFirst ? resolved : undefined);
+      };
+      try {
+        await this.#turns.take(connect, !isFirst, signal);
+        signal.throwIfAborted();
+        this.#take(link);
+        return;
+      } catch (error) {
+        await link[Symbol.asyncDispose]();
+        if (stopped(signal)) return;
+        this.#attemptError = fleetErrorOf(error);
+        this.#refresh();
+      }
+      await pause(backoffMs(failures, longestPauseMs(this.#attemptError)), signal);
+    }
+  }
+
+  #take(link: SpokeLink): void {
+    const old = this.#link;
+    this.#attempt = undefined;
+    this.#attemptError = undefined;
+    this.#down = undefined;
+    this.#link = link;
+    this.#refresh();
+    const onQuiet = (): void => {
+      if (link.isAwaited) this.#check(link, true);
+    };
+    whenQuiet({ count: () => link.heard, onQuiet }, this.#deps.quiet ?? defaultQuiet, link.signal);
+    // After the new one is in place, so that there is no gap. Its end is not waited for.
+    void old?.close(stale("was replaced by a new one"));
+  }
+
+  #drop(why: string): void {
+    const link = this.#link;
+    this.#link = undefined;
+    this.#down = undefined;
+    this.#refresh();
+    void link?.close(stale(why));
+  }
+
+  /** The link had trouble, or nothing was heard for a while: ask the server, and go on asking while it does not answer. */
+  #check(link: SpokeLink, isQuiet: boolean = false): void {
+    if (this.#closed || link !== this.#link || link === this.#checking) return;
+    this.#checking = link;
+    // Ends with the link; all its failures are states.
+    void this.#checkUntilUp(link, isQuiet).finally(() => {
+      if (this.#checking === link) this.#checking = undefined;
+    });
+  }
+
+  async #checkUntilUp(link: SpokeLink, isQuiet: boolean): Promise<void> {
+    const { signal } = link;
+    // After silence it is all of them.
+    let since = isQuiet ? Infinity : performance.now();
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        const timeMs = checkTimeMs(isQuiet, failures);
+        if (isQuiet) await link.ask(signal, timeMs);
+        else await link.call(signal, timeMs);
+        if (link !== this.#link) return;
+        this.#down = undefined;
+        link.unblock();
+        this.#refresh();
+        return;
+      } catch (error) {
+        if (stopped(signal)) return;
+        failures += 1;
+        // One failure may be a server that restarts; the second says that it is away.
+        if (failures > 1) {
+          this.#lose(link, fleetErrorOf(error));
+          // What they wait for may never come, also when somebody else answers for the server later. A long list that comes slowly goes on.
+          link.cut(fleetErrorOf(error), since);
+          since = performance.now();
+        }
+      }
+      await pause(backoffMs(failures, 10_000), signal);
+    }
+  }
+
+  #lose(link: SpokeLink, error: FleetError): void {
+    if (link !== this.#link) return;
+    this.#down = error;
+    link.block(error);
+    this.#refresh();
+  }
+
+  #refresh(): void {
+    const before = this.#state;
+    const next = this.#stateNow();
+    this.#state = next;
+    if (next.kind !== "connecting") this.#settled.resolve();
+    else if (before.kind !== "connecting") this.#settled = Promise.withResolvers();
+    if (!sameState(before, next)) this.#onChange();
+  }
+
+  #stateNow(): SpokeState {
+    if (this.#outlook.kind === "error") return { kind: "failed", error: this.#outlook.error };
+    if (this.#attemptError !== undefined) return { kind: "failed", error: this.#attemptError };
+    const connection = this.#link;
+    if (connection === undefined) return { kind: "connecting" };
+    return this.#down === undefined
+      ? { kind: "connected", connection }
+      : { kind: "lost", connection, error: this.#down };
+  }
+}
+
+function sameState(a: SpokeState, b: SpokeState): boolean {
+  if (a.kind !== b.kind) return false;
+  const connections = [a, b].map((state) => ("connection" in state ? state.connection : undefined));
+  const errors = [a, b].map((state) =>
+    "error" in state ? `${state.error.reason} ${state.error.message}` : "",
+  );
+  return connections[0] === connections[1] && errors[0] === errors[1];
+}
+
+/** Each attempt of a plugin that fails is a process, and may be a login at somebody's cloud. Security: T-22. */
+function longestPauseMs({ code }: FleetError): number {
+  return code?.startsWith("Plugin") === true ? 300_000 : 60_000;
+}
+
+function backoffMs(failures: number, maxMs: number): number {
+  return Math.min(maxMs, 1_000 * 2 ** (failures - 1)) * (1 - Math.random() / 4);
+}
+
+/** Ends early when the signal aborts; the caller looks at it. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms > 0) await delay(ms, undefined, { signal }).catch(() => undefined);
+}
+
+function stale(why: string): FleetError {
+  return new FleetError("RemoteClusterStale", `The connection to the cluster ${why}`);
+}
+
+function fleetErrorOf(error: unknown): FleetError {
+  if (error instanceof FleetError) return error;
+  return new FleetError("RemoteClientCreationFailed", "The connection cannot be made", {
+    code: "Unreachable",
+    cause: error,
+  });
+}
+
+function stopped(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

@@ -1,0 +1,60 @@
+import { parse } from "yaml";
+
+import { isRecord } from "../../api/fields.ts";
+
+const head = `# The knfleet chart
+
+\`\`\`sh
+helm install knfleet oci://ghcr.io/knfleet/charts/knfleet --namespace knfleet-system --create-namespace
+\`\`\`
+
+[docs/install.md](../../docs/install.md) says what to set, [docs/upgrade.md](../../docs/upgrade.md) and
+[docs/uninstall.md](../../docs/uninstall.md) what happens then. CRDs are installed and upgraded with the chart and stay when it goes.
+
+## Values
+
+`;
+
+interface Row {
+  readonly path: string;
+  readonly value: unknown;
+  readonly description: string;
+}
+
+/**
+ * The README of a chart: every value of its schema with the default that `values.yaml` gives it. Throws a plain Error for a value that the
+ * schema describes and `values.yaml` does not set.
+ */
+export function readmeOf(schemaText: string, valuesText: string): string {
+  const schema: unknown = JSON.parse(schemaText);
+  const values: unknown = parse(valuesText);
+  const rows = rowsOf(schema, values, "").map(cellsOf);
+  const cells = [["value", "default", "meaning"], ...rows];
+  const widths = [0, 1, 2].map((column) =>
+    Math.max(...cells.map((row) => (row[column] ?? "").length)),
+  );
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  return [head + line(cells[0] ?? []), rule, ...rows.map(line), ""].join("\n");
+}
+
+function rowsOf(schema: unknown, values: unknown, path: string): readonly Row[] {
+  const properties = isRecord(schema) ? schema["properties"] : undefined;
+  if (!isRecord(properties)) return [];
+  return Object.entries(properties).flatMap(([name, inner]) => {
+    const here = path === "" ? name : `${path}.${name}`;
+    if (!isRecord(inner) || here === "global") return [];
+    const value = isRecord(values) ? values[name] : undefined;
+    if (value === undefined && !path.includes("[]")) throw new Error(`values.yaml lacks ${here}`);
+    const description = typeof inner["description"] === "string" ? inner["description"] : "";
+    if (isRecord(inner["properties"])) return rowsOf(inner, value, here);
+    const row = { path: here, value, description };
+    return [row, ...rowsOf(inner["items"], undefined, `${here}[]`)];
+  });
+}
+
+function cellsOf({ path, value, description }: Row): readonly string[] {
+  const shown = value === undefined ? "" : `\`${JSON.stringify(value)}\``;
+  return [`\`${path}\``, shown, description].map((cell) => cell.replaceAll("|", "\\|"));
+}

@@ -1,0 +1,107 @@
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { listAt, recordAt } from "../../../../api/fields.ts";
+import { mapLimited } from "../../concurrency.ts";
+import type { Permission } from "./permissions.ts";
+
+const apiVersion = "authorization.k8s.io/v1";
+const asked = 16;
+
+/** One verb on one resource, in every namespace. */
+export interface Right {
+  readonly group: string;
+  /** With the subresource: `pods/log`. */
+  readonly resource: string;
+  readonly verb: string;
+}
+
+/** Asks the cluster of a client whether its identity has a right. Throws what KubeClient throws. */
+export async function isAllowed(
+  { group, resource: path, verb }: Right,
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const [resource = "", subresource] = path.split("/");
+  const resourceAttributes = {
+    group,
+    resource,
+    verb,
+    ...(subresource === undefined ? {} : { subresource }),
+  };
+  const review = { apiVersion, kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
+  const url = `/apis/${apiVersion}/selfsubjectaccessreviews`;
+  const answer = await client.request("POST", url, review, signal);
+  return recordAt(answer, "status")["allowed"] === true;
+}
+
+/** What a cluster says that an identity may do everywhere. */
+interface Granted {
+  /** Whether one of the rules holds a right. */
+  readonly isGranted: (right: Right) => boolean;
+  /** False: it knows rules that it does not tell. */
+  readonly isComplete: boolean;
+}
+
+/** Asks for the rules in one request; those of other authorizers than RBAC may be missing. Throws what KubeClient throws. */
+export async function grantedRules(
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<Granted> {
+  // Rules that hold in every namespace show in any; the one that is asked about need not exist.
+  const spec = { namespace: "knfleet-diagnose" };
+  const review = { apiVersion, kind: "SelfSubjectRulesReview", spec };
+  const url = `/apis/${apiVersion}/selfsubjectrulesreviews`;
+  const status = recordAt(await client.request("POST", url, review, signal), "status");
+  const rules = listAt(status, "resourceRules")
+    .map((rule) => recordAt(rule))
+    .filter((rule) => listAt(rule, "resourceNames").length === 0);
+  return {
+    isGranted: (right) => rules.some((rule) => isIn(right, rule)),
+    isComplete: status["incomplete"] !== true && Array.isArray(status["resourceRules"]),
+  };
+}
+
+function isIn({ group, resource, verb }: Right, rule: Readonly<Record<string, unknown>>): boolean {
+  return (
+    has(rule, "apiGroups", group) && has(rule, "resources", resource) && has(rule, "verbs", verb)
+  );
+}
+
+function has(rule: Readonly<Record<string, unknown>>, field: string, value: string): boolean {
+  const list = listAt(rule, field);
+  return list.includes("*") || list.includes(value);
+}
+
+/** A permission with what the cluster says to each of its verbs. */
+export interface Reviewed extends Pick<Permission, "group" | "resource" | "purpose"> {
+  readonly allowed: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/**
+ * Asks for all permissions in one batch. What the rules of an identity hold is not asked for one by one, unless the cluster says that there
+ * are others that it does not tell, one of which may deny it. Throws what KubeClient throws.
+ */
+export async function reviewAll(
+  permissions: readonly Permission[],
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<readonly Reviewed[]> {
+  const { isGranted, isComplete } = await grantedRules(client, signal);
+  const rights = permissions.flatMap((permission) =>
+    permission.verbs.map((verb) => ({ permission, verb })),
+  );
+  const answers = await mapLimited(rights, asked, ({ permission: { group, resource }, verb }) => {
+    const right = { group, resource, verb };
+    return isComplete && isGranted(right)
+      ? Promise.resolve(true)
+      : isAllowed(right, client, signal);
+  });
+  return permissions.map((permission) => {
+    const { group, resource, purpose } = permission;
+    const verbsSaid = (wanted: boolean): readonly string[] =>
+      rights.flatMap((right, at) =>
+        right.permission === permission && answers[at] === wanted ? [right.verb] : [],
+      );
+    return { group, resource, purpose, allowed: verbsSaid(true), missing: verbsSaid(false) };
+  });
+}

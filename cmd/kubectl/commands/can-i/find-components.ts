@@ -1,0 +1,87 @@
+import { componentKinds, operatorApiVersion, type Component } from "../../../../api/component.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { mapLimited } from "../../concurrency.ts";
+import type { Flags } from "../../flags.ts";
+import { componentOf, listInstallations, NotServedError } from "../../hub/installations.ts";
+import { ifDenied } from "../../if-denied.ts";
+import { allKinds } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { clusterIdOf } from "../../spokes/read-clusters.ts";
+import type { Target } from "../diagnose/diagnosis.ts";
+import { findTargets } from "../diagnose/targets.ts";
+import { bareComponent } from "./bare-component.ts";
+
+/** What the arguments name: installations, and what is or could be installed on the clusters of ClusterProfiles. */
+export interface FoundComponents {
+  readonly components: readonly Component[];
+  /** Names of which there is no installation. */
+  readonly missing: readonly string[];
+}
+
+const atOnce = 16;
+
+/** Looks up what the arguments select. A ClusterProfile without installations stands for both kinds. Throws as `findTargets` does. */
+export async function findComponents(
+  args: readonly string[],
+  { access, flags }: { readonly access: ClusterAccess; readonly flags: Flags },
+  signal: AbortSignal,
+): Promise<FoundComponents> {
+  const { hub, namespace } = access;
+  const found = await findTargets(args, { hub, namespace, flags }, signal);
+  const profiles = found.targets.filter(({ kind }) => kind === "ClusterProfile");
+  const named = await mapLimited(found.targets, atOnce, (target) =>
+    installed(target, access, signal),
+  );
+  const all = profiles.length === 0 ? [] : await everyInstallation(access, signal);
+  const onProfiles = profiles.flatMap(({ namespace: space, name }) => {
+    const there = all.filter((component) => clusterIdOf(component) === `${space}/${name}`);
+    if (there.length > 0) return there;
+    return allKinds.map((kind) => {
+      const { label } = componentKinds[kind];
+      return bareComponent(kind, { namespace: label, name: label }, { namespace: space, name });
+    });
+  });
+  const components = [...named.flatMap((one) => one.component ?? []), ...onProfiles];
+  const byKey = new Map(components.map((one) => [keyOf(one), one]));
+  return {
+    components: [...byKey.values()],
+    missing: [...found.missing, ...named.flatMap((one) => one.missing ?? [])],
+  };
+}
+
+function keyOf(component: Component): string {
+  const { kind, metadata } = component;
+  return [clusterIdOf(component), kind, metadata.namespace, metadata.name].join(" ");
+}
+
+interface Looked {
+  readonly component?: Component;
+  readonly missing?: string;
+}
+
+async function installed(
+  { kind, namespace, name }: Target,
+  { hub, hubTimeoutMs }: ClusterAccess,
+  signal: AbortSignal,
+): Promise<Looked> {
+  if (kind === "ClusterProfile") return {};
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const resource = knownResource(operatorApiVersion, kind);
+  const object = await hub.get({ resource, namespace, name }, {}, deadline);
+  if (object !== undefined) return { component: componentOf(object, kind) };
+  return { missing: `${componentKinds[kind].plural}.operator.knative.dev "${name}"` };
+}
+
+/** All installations that may be seen; without the right to see those of all namespaces, none. */
+async function everyInstallation(
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<readonly Component[]> {
+  const selection = { kinds: allKinds, names: [] };
+  try {
+    return (await listInstallations(access, selection, signal).catch(ifDenied)) ?? [];
+  } catch (error) {
+    if (error instanceof NotServedError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { componentKinds } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import type { Manifest, ObjectKey } from "../../../../api/kubernetes.ts";
+import { partsOf } from "../../../../render/parts.ts";
+import type { Releases } from "../../../../render/release/releases.ts";
+import { targetVersion } from "../../../../render/release/version.ts";
+import { render } from "../../../../render/render.ts";
+import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
+import { bareComponent } from "./bare-component.ts";
+
+/** What an installation consists of at a version. */
+export interface Needs {
+  readonly version: string;
+  readonly manifests: readonly Manifest[];
+  /** What patches delete, which may have been installed before. */
+  readonly deletions: readonly ObjectKey[];
+  /** Manifests that the spec names by URL, which are not looked at. */
+  readonly unseen: readonly string[];
+}
+
+interface NeedsOptions {
+  readonly releases: Releases;
+  readonly version: string | undefined;
+  readonly namespaceOf: NamespaceOf;
+}
+
+/**
+ * The objects of a component at a version (absent: that of its spec), and of the version that is installed, which an upgrade removes.
+ * Throws FleetError as `render` does.
+ */
+export async function needsOf(
+  component: Component,
+  { releases, version, namespaceOf }: NeedsOptions,
+): Promise<Needs> {
+  const { status, spec } = component;
+  const where = { namespace: await namespaceOf(component) };
+  const wanted = await render(at(component, version ?? spec?.version), releases, where);
+  const installed = status?.version ?? "";
+  const before = releases.versionsOf(component.kind).includes(installed)
+    ? await render(at(component, installed), releases, where)
+    : { manifests: [], deletions: [] };
+  const unseen = urlsOf(component);
+  return {
+    version: wanted.version,
+    manifests: [...wanted.manifests, ...before.manifests],
+    deletions: [...unseenTargets(component), ...wanted.deletions, ...before.deletions],
+    unseen,
+  };
+}
+
+function urlsOf({ spec }: Component): readonly string[] {
+  return [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])].map(({ URL }) => URL);
+}
+
+/** A patch may be of an object that nobody looks at here; its kind is known all the same. */
+function unseenTargets(component: Component): readonly ObjectKey[] {
+  if (urlsOf(component).length === 0) return [];
+  return (component.spec?.patches ?? []).map(({ target }) => target);
+}
+
+/** A component of another version, without its history, and without what only the controller may fetch. */
+function at(original: Component, version: string | undefined): Component {
+  const { status: _, ...component } = original;
+  const patches = urlsOf(original).length === 0 ? original.spec?.patches : undefined;
+  const own = { manifests: undefined, additionalManifests: undefined, patches, version };
+  return component.kind === "KnativeServing"
+    ? { ...component, spec: { ...component.spec, ...own } }
+    : { ...component, spec: { ...component.spec, ...own } };
+}
+
+/**
+ * Every object that a kind can install at a version, with all ingresses and sources that the release directory has. Throws FleetError
+ * ReleaseNotFound or ManifestInvalid.
+ */
+export async function everythingOf(
+  kind: ComponentKind,
+  { releases, version: wanted }: { readonly releases: Releases; readonly version?: string },
+): Promise<Needs> {
+  const available = releases.versionsOf(kind);
+  const version = targetVersion(wanted, available);
+  const [newest = version] = available;
+  const { component, extensions } = partsOf(completeComponent(kind), version, newest);
+  const main = await releases.load(component);
+  const others = await Promise.all(
+    extensions.map((part) =>
+      releases.load(part).catch((error: unknown) => {
+        if (error instanceof FleetError && error.reason === "ReleaseNotFound") return [];
+        throw error;
+      }),
+    ),
+  );
+  return { version, manifests: [...main, ...others.flat()], deletions: [], unseen: [] };
+}
+
+const on = { enabled: true };
+
+function completeComponent(kind: ComponentKind): Component {
+  const { label: name } = componentKinds[kind];
+  const bare = bareComponent(kind, { namespace: name, name });
+  if (bare.kind === "KnativeServing") {
+    const ingress = { istio: on, kourier: on, contour: on, "gateway-api": on };
+    return { ...bare, spec: { ingress } };
+  }
+  const source = { ceph: on, github: on, gitlab: on, kafka: on, rabbitmq: on, redis: on };
+  return { ...bare, spec: { source } };
+}

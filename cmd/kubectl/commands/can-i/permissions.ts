@@ -1,0 +1,141 @@
+import { groupOf, type Manifest, type ObjectKey } from "../../../../api/kubernetes.ts";
+import { resourceFinder } from "../../../../api/resources.ts";
+import { builtInReleaseKinds } from "../../../../controller/uninstall/finalize-kinds.ts";
+import {
+  allVerbs,
+  readVerbs,
+  spokeRights,
+  type SpokeRight,
+} from "../diagnose/hops/spoke-rights.ts";
+
+/**
+ * Why a right is needed. `install`: to install, follow, repair and remove. `guard`: to protect the anchor. `explain`: to say why
+ * something does not start, and for this program.
+ */
+export type Purpose = "install" | "guard" | "explain";
+
+/** The verbs that one kind of object needs, cluster-wide. */
+export interface Permission {
+  readonly group: string;
+  /** Plural, with the subresource: `pods/log`. */
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  readonly purpose: Purpose;
+}
+
+/** What the controller needs on a spoke whatever it installs. */
+const ofTheEngine: readonly Permission[] = [
+  ...ofRights(spokeRights, "install"),
+  // A removal looks for every kind that a release can have.
+  ...builtInReleaseKinds.map(({ apiVersion, plural }) => fullOn(groupOf(apiVersion), plural)),
+  // The anchor is an owner that holds up its deletion; some API servers ask for this right then.
+  { group: "", resource: "configmaps/finalizers", verbs: ["update"], purpose: "install" },
+  ...ofRights(
+    [
+      {
+        group: "admissionregistration.k8s.io",
+        resources: ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+        verbs: [...readVerbs, "create", "update", "patch", "delete"],
+      },
+      // Everybody who is known may do this and the two below, unless somebody unbound system:basic-user.
+      {
+        group: "authentication.k8s.io",
+        resources: ["selfsubjectreviews"],
+        verbs: ["create"],
+      },
+    ],
+    "guard",
+  ),
+  ...ofRights(
+    [
+      { group: "", resources: ["pods", "events"], verbs: readVerbs },
+      { group: "", resources: ["pods/log"], verbs: ["get"] },
+      { group: "apps", resources: ["replicasets"], verbs: readVerbs },
+      {
+        group: "authorization.k8s.io",
+        resources: ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+        verbs: ["create"],
+      },
+    ],
+    "explain",
+  ),
+];
+
+/** What the controller needs on a spoke to install these objects, to delete others, and what it needs anyway; one entry a resource, by group and name. */
+export function permissionsFor({ manifests, deletions }: Wanted): readonly Permission[] {
+  const resourceOf = resourceFinder(manifests);
+  const installed = manifests
+    .filter(({ kind }) => kind !== "Namespace" && kind !== "CustomResourceDefinition")
+    .map((manifest) => fullOn(groupOf(manifest.apiVersion), resourceOf(manifest).plural));
+  const deleted = deletions.map((key): Permission => ({
+    group: groupOf(key.apiVersion),
+    resource: resourceOf(key).plural,
+    verbs: [...readVerbs, "delete"],
+    purpose: "install",
+  }));
+  return united([...ofTheEngine, ...installed, ...deleted]);
+}
+
+/** What a component installs, and what its patches delete. */
+interface Wanted {
+  readonly manifests: readonly Manifest[];
+  readonly deletions: readonly Pick<ObjectKey, "apiVersion" | "kind">[];
+}
+
+/** Several of them as one. */
+export function allWanted(needs: readonly Wanted[]): Wanted {
+  return {
+    manifests: needs.flatMap(({ manifests }) => manifests),
+    deletions: needs.flatMap(({ deletions }) => deletions),
+  };
+}
+
+/** All verbs of the same resource and purpose in one entry. */
+function united(permissions: readonly Permission[]): readonly Permission[] {
+  const groups = Map.groupBy(permissions, idOf);
+  return [...groups.values()]
+    .flatMap((same) => {
+      const [first] = same;
+      if (first === undefined) return [];
+      const verbs = new Set(same.flatMap((one) => one.verbs));
+      return [{ ...first, verbs: inOrder([...verbs]) }];
+    })
+    .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+}
+
+/** `deployments.apps`, as kubectl names resources. */
+export function resourceName({ group, resource }: Pick<Permission, "group" | "resource">): string {
+  if (group === "") return resource;
+  const [plural = "", subresource] = resource.split("/");
+  return subresource === undefined ? `${plural}.${group}` : `${plural}.${group}/${subresource}`;
+}
+
+const verbOrder = [
+  ...readVerbs,
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+  "bind",
+  "escalate",
+];
+
+/** Verbs in the order in which a person reads them. */
+export function inOrder(verbs: readonly string[]): readonly string[] {
+  return verbs.toSorted((a, b) => verbOrder.indexOf(a) - verbOrder.indexOf(b));
+}
+
+function idOf({ group, resource }: Permission): string {
+  return `${group}/${resource}`;
+}
+
+function fullOn(group: string, resource: string): Permission {
+  return { group, resource, verbs: allVerbs, purpose: "install" };
+}
+
+function ofRights(rights: readonly SpokeRight[], purpose: Purpose): readonly Permission[] {
+  return rights.flatMap(({ group, resources, verbs }) =>
+    resources.map((resource) => ({ group, resource, verbs, purpose })),
+  );
+}

@@ -1,0 +1,131 @@
+import { mapLimited } from "../../concurrency.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import type { Flags } from "../../flags.ts";
+import { selectedProfiles } from "../../hub/profiles.ts";
+import { walkHub } from "../diagnose/walk-hub.ts";
+import type { ComponentDocument } from "../render/component-documents.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+import { reportOf, stampAt } from "../status/report.ts";
+import type { FailOn } from "../status/status.ts";
+import { itemOfHop, type CheckItem, type CheckReport } from "./check-item.ts";
+import { checkClusters, type CheckedCluster, type ClusterCheckDeps } from "./cluster-checks.ts";
+import { checkDocument } from "./file-checks.ts";
+import {
+  checkCollisions,
+  checkHubVersion,
+  checkProfileKind,
+  checkProviderFile,
+} from "./hub-checks.ts";
+
+export interface CheckOptions {
+  /** Components that are not applied yet; undefined: the whole fleet is looked at. */
+  readonly documents: readonly ComponentDocument[] | undefined;
+  readonly flags: Pick<Flags, "namespace" | "cluster" | "on">;
+  readonly cliVersion: string;
+}
+
+export type CheckDeps = Omit<ClusterCheckDeps, "hub"> & {
+  /** Needed with documents alone. */
+  readonly settings: RenderSettings | undefined;
+};
+
+/** Looks at everything that an installation needs, before there is one. Changes nothing; what is wrong is in the items. */
+export async function check(
+  { documents, flags, cliVersion }: CheckOptions,
+  deps: CheckDeps,
+  signal: AbortSignal,
+): Promise<CheckReport> {
+  const { context, access, settings, limits } = deps;
+  const hub = await walkHub(context, signal);
+  const hops = hub.hops.map((hop) => itemOfHop(hop, { subject: "hub", cluster: null }));
+  // Nothing was found out before the time was over.
+  if (hops.length === 0) signal.throwIfAborted();
+  if (!hub.facts.ok) return checkReport(hops, 0, { now: context.now(), cliVersion });
+  const late = AbortSignal.any([signal, AbortSignal.timeout(4 * context.hubTimeoutMs)]);
+  const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
+  const ofHub = [
+    await checkHubVersion(access.hub, late),
+    await checkProfileKind(access.hub, late),
+    ...(await checkProviderFile(controllers, context, late)),
+    ...(hub.kinds.ok ? await checkCollisions(access.hub, late) : []),
+  ];
+  const isServed = ofHub.every(({ code }) => code !== "KNF2001");
+  const profiles = isServed
+    ? await selectedProfiles({ access, flags: profileFlags(flags, documents) }, late)
+    : [];
+  const clusters =
+    documents === undefined ? profiles.map(wholeOf) : clustersOf(documents, profiles.map(wholeOf));
+  const { items, versions } = await checkClusters(clusters, { ...deps, hub }, signal);
+  const ofFiles =
+    documents === undefined || settings === undefined || !hub.kinds.ok
+      ? []
+      : await mapLimited(documents, limits.concurrency, (document) =>
+          checkDocument(document, { access, settings, versions }, signal),
+        );
+  const all = [...hops, ...ofHub, ...ofFiles.flat(), ...items];
+  return checkReport(all, clusters.length, { now: context.now(), cliVersion });
+}
+
+/** `-n` is the namespace of components in files, and that of ClusterProfiles otherwise. */
+function profileFlags(
+  { namespace, cluster, on }: CheckOptions["flags"],
+  documents: CheckOptions["documents"],
+): CheckOptions["flags"] {
+  return documents === undefined
+    ? { namespace, cluster, on }
+    : { namespace: undefined, cluster: undefined, on: undefined };
+}
+
+type Profile = Awaited<ReturnType<typeof selectedProfiles>>[number];
+
+function wholeOf(profile: Profile): CheckedCluster {
+  const { namespace, name } = profile.metadata;
+  return { ref: { namespace, name }, profile };
+}
+
+/** The clusters that the components of files are for, each once. */
+function clustersOf(
+  documents: readonly ComponentDocument[],
+  known: readonly CheckedCluster[],
+): readonly CheckedCluster[] {
+  const refs = documents.flatMap(({ component }) => component.spec?.clusterProfileRef ?? []);
+  const byId = new Map(refs.map((ref) => [`${ref.namespace}/${ref.name}`, ref]));
+  return [...byId].map(([id, { namespace, name }]) => {
+    const found = known.find(({ ref }) => `${ref.namespace}/${ref.name}` === id);
+    return found ?? { ref: { namespace, name }, profile: undefined };
+  });
+}
+
+/** The document for what was looked at. */
+export function checkReport(
+  items: readonly CheckItem[],
+  clusters: number,
+  { now, cliVersion }: { readonly now: Date; readonly cliVersion: string },
+): CheckReport {
+  const count = (state: CheckItem["state"]): number =>
+    items.filter((item) => item.state === state).length;
+  return reportOf("Check", stampAt(now, cliVersion), {
+    complete: !items.some(
+      ({ check: id, state }) =>
+        state === "SKIPPED" && (id === "reachable" || id === "provider file"),
+    ),
+    summary: {
+      ok: count("OK"),
+      warnings: count("WARN"),
+      errors: count("FAIL"),
+      skipped: count("SKIPPED"),
+      clusters,
+    },
+    items,
+    errors: [],
+  });
+}
+
+/** 2: the hub could not be asked; 1: something is wrong; 3: something could not be looked at. */
+export function checkExitCode({ items, summary, complete }: CheckReport, failOn: FailOn): ExitCode {
+  const isLost = items.some(({ code }) => ["KNF1001", "KNF1002", "KNF1003"].includes(code ?? ""));
+  if (isLost) return exitCodes.failed;
+  const counted = { error: summary.errors, warning: summary.errors + summary.warnings, never: 0 };
+  if (counted[failOn] > 0) return exitCodes.unhealthy;
+  return complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
+}

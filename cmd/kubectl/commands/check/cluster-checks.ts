@@ -1,0 +1,126 @@
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import { mapLimited } from "../../concurrency.ts";
+import { countedReading } from "../../hub/counted-reading.ts";
+import { ifDenied } from "../../if-denied.ts";
+import { stringAt } from "../../selection/fields.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { readEach, type ReadLimits, type ReadOne } from "../../spokes/read-clusters.ts";
+import { standIn } from "../../spokes/stand-in.ts";
+import { checkVersion } from "../diagnose/hops/installation-hops.ts";
+import { checkRights } from "../diagnose/hops/rights-hop.ts";
+import { rootCauseOf } from "../diagnose/root-cause.ts";
+import type { WalkContext } from "../diagnose/walk-context.ts";
+import type { HubWalk } from "../diagnose/walk-hub.ts";
+import { walkTarget } from "../diagnose/walk-target.ts";
+import { checkItem, type CheckItem } from "./check-item.ts";
+import { expiryItems, type Radar } from "./expiry.ts";
+
+/** A cluster that is to be looked at. */
+export interface CheckedCluster {
+  readonly ref: ClusterProfileRef;
+  /** Undefined when it does not exist, which the walk tells. */
+  readonly profile: ClusterProfile | undefined;
+}
+
+export interface ClusterCheckDeps {
+  readonly hub: HubWalk;
+  readonly context: WalkContext;
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly radar: Radar;
+}
+
+/** Versions of clusters that could be read, by `namespace/name`. */
+export type Versions = ReadonlyMap<string, string>;
+
+/** Walks to every cluster, and asks those that answer for their version and our rights. */
+export async function checkClusters(
+  clusters: readonly CheckedCluster[],
+  deps: ClusterCheckDeps,
+  signal: AbortSignal,
+): Promise<{ readonly items: readonly CheckItem[]; readonly versions: Versions }> {
+  const { limits, access } = deps;
+  const counted = countedReading(clusters.length, limits.onProgress);
+  const walked = await mapLimited(clusters, limits.concurrency, (cluster) =>
+    counted(`${cluster.ref.namespace}/${cluster.ref.name}`, () => reach(cluster, deps, signal)),
+  );
+  const reached = clusters.filter((_, at) => walked[at]?.isReached === true);
+  const stands = reached.map(({ ref }) => standIn(ref));
+  const readings = await readEach(stands, { access, limits, read: askCluster }, signal);
+  const versions = new Map<string, string>();
+  const asked = [...readings].flatMap(([id, reading]) => {
+    // What is in the way was told by the walk.
+    if (reading.kind !== "read") return [];
+    const { version, items } = reading.facts;
+    if (version !== null) versions.set(id, version);
+    return items;
+  });
+  return { items: [...walked.flatMap(({ items }) => items), ...asked], versions };
+}
+
+async function reach(
+  { ref, profile }: CheckedCluster,
+  { hub, context, radar }: ClusterCheckDeps,
+  signal: AbortSignal,
+): Promise<{ readonly items: readonly CheckItem[]; readonly isReached: boolean }> {
+  const target = { kind: "ClusterProfile", ...ref } as const;
+  const { hops } = await walkTarget(target, hub, { ...context, signal });
+  const last = hops.find(({ id }) => id === "authentication");
+  const isReached = last?.state === "OK" || last?.state === "WARN";
+  const base = { check: "reachable", cluster: ref };
+  const cause = rootCauseOf(hops);
+  const ends = expiryItems({ hops, profile, cluster: ref }, radar);
+  // The end of a credential or certificate has an item of its own.
+  const isTold = cause !== undefined && ["KNF3020", "KNF4013"].includes(cause.code);
+  if (cause === undefined || (isTold && isReached)) {
+    const message = isReached ? last.message : "not looked at";
+    return {
+      items: [checkItem({ ...base, state: isReached ? "OK" : "SKIPPED", message }), ...ends],
+      isReached,
+    };
+  }
+  const { code, message, next, severity } = cause;
+  const isUnknown = ["KNF3001", "KNF3013"].includes(code) && !isReached;
+  const state = isUnknown ? "SKIPPED" : ({ error: "FAIL", warning: "WARN" } as const)[severity];
+  return { items: [checkItem({ ...base, state, code, message, next }), ...ends], isReached };
+}
+
+interface Asked {
+  readonly version: string | null;
+  readonly items: readonly CheckItem[];
+}
+
+const askCluster: ReadOne<Asked> = async ({ id, client }, signal) => {
+  const [namespace = "", name = ""] = id.split("/");
+  const cluster = { namespace, name };
+  const answer = await client.request("GET", "/version", undefined, signal).catch(ifDenied);
+  const version = stringAt(answer, "gitVersion");
+  const session = { client, gitVersion: version ?? undefined, user: undefined };
+  const { message, findings = [] } = await checkRights(session, signal);
+  const [missing] = findings;
+  const rights = checkItem({
+    check: "rights",
+    cluster,
+    state: missing === undefined ? "OK" : "FAIL",
+    code: missing?.code ?? null,
+    message: missing?.message ?? message,
+    next: missing?.next ?? [],
+  });
+  return { version, items: [versionItem(session, cluster), rights] };
+};
+
+function versionItem(
+  session: Parameters<typeof checkVersion>[0],
+  cluster: ClusterProfileRef,
+): CheckItem {
+  const check = "Kubernetes";
+  try {
+    const { message } = checkVersion(session, undefined);
+    return checkItem({ check, cluster, state: "OK", message });
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    return checkItem({ check, cluster, state: "FAIL", code: "KNF6003", message: error.sentence });
+  }
+}

@@ -1,0 +1,132 @@
+import { X509Certificate } from "node:crypto";
+
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../../../api/component.ts";
+import { goDurationMs } from "../../../../api/go-duration.ts";
+import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
+import { stringAt } from "../../selection/fields.ts";
+import { UsageError } from "../../usage-error.ts";
+import type { Hop } from "../diagnose/hops/hop.ts";
+import { checkItem, type CheckItem } from "./check-item.ts";
+
+const dayMs = 86_400_000;
+const usualDays = 7;
+
+/** What ends when, before it does. */
+export interface Radar {
+  readonly nowMs: number;
+  readonly withinMs: number;
+  /** Whether what ends within that time is an error; else it is a warning. */
+  readonly isStrict: boolean;
+}
+
+/** Reads `--warn-within`: a duration, or days as in `14d`. Throws UsageError. */
+export function radarOf(text: string | undefined, nowMs: number): Radar {
+  if (text === undefined) return { nowMs, withinMs: usualDays * dayMs, isStrict: false };
+  const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
+  const withinMs = days === undefined ? goDurationMs(text) : Number(days) * dayMs;
+  if (withinMs !== undefined && withinMs >= 0) return { nowMs, withinMs, isStrict: true };
+  throw new UsageError(`Invalid value "${text}" for --warn-within: want a duration such as 14d`);
+}
+
+/** When credential, server certificate and authority of a cluster end, as far as they say so. */
+export function expiryItems(
+  {
+    hops,
+    profile,
+    cluster,
+  }: {
+    readonly hops: readonly Hop[];
+    readonly profile: ClusterProfile | undefined;
+    readonly cluster: ClusterProfileRef;
+  },
+  radar: Radar,
+): readonly CheckItem[] {
+  const textOf = (id: Hop["id"]): string => {
+    const hop = hops.find((one) => one.id === id);
+    return [hop?.message ?? "", ...(hop?.evidence ?? [])].join("\n");
+  };
+  // Both official plugins, and the readers that stand for them, hand out what a Secret holds.
+  const isStored = /secretreader/.test(textOf("plugin"));
+  const credential = /\b(?:ends|ended:.* ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("credential"))?.[1];
+  const about = { cluster, radar };
+  const server = /(?:to|ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("tls"))?.[1];
+  return [
+    ...(isStored
+      ? itemFor("the stored credential", credential, { ...about, soon: "KNF3021", over: "KNF3014" })
+      : itemFor("the credential", credential, { ...about, soon: "KNF3020", over: "KNF3014" })),
+    ...itemFor("the server's certificate", server, { ...about, soon: "KNF4013", over: "KNF4011" }),
+    ...authorityEnds(profile).flatMap((end) =>
+      itemFor("the authority in the ClusterProfile", end, about),
+    ),
+  ];
+}
+
+interface About {
+  readonly cluster: ClusterProfileRef;
+  readonly radar: Radar;
+  /** What is said when it ends within the time of the radar, and when it has ended. */
+  readonly soon?: KnfCode;
+  readonly over?: KnfCode;
+}
+
+function itemFor(
+  what: string,
+  end: string | undefined,
+  { cluster, radar: { nowMs, withinMs, isStrict }, soon, over }: About,
+): readonly CheckItem[] {
+  if (end === undefined) return [];
+  const leftMs = Date.parse(end) - nowMs;
+  const text = `${what} ends ${end}, in ${leftText(leftMs)}`;
+  const item = { check: "expiry", cluster };
+  if (leftMs <= 0) {
+    const code = over ?? null;
+    return [checkItem({ ...item, state: "FAIL", code, message: `${what} ended ${end}` })];
+  }
+  if (leftMs > withinMs) return [checkItem({ ...item, state: "OK", message: text })];
+  // What a plugin makes may be of a short life all the time.
+  if (soon === "KNF3020" && leftMs < dayMs) {
+    const message = `${text}; it may be made anew by its plugin in time`;
+    return isStrict
+      ? [checkItem({ ...item, state: "WARN", code: soon, message })]
+      : [checkItem({ ...item, state: "OK", message })];
+  }
+  const next = [soon === "KNF3021" ? knfCodes[soon].next : `Renew it before ${end}.`];
+  const state = isStrict ? "FAIL" : "WARN";
+  return [checkItem({ ...item, state, code: soon ?? null, message: text, next })];
+}
+
+function leftText(leftMs: number): string {
+  const hours = Math.floor(leftMs / 3_600_000);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
+}
+
+/** Ends of the certificates that the servers of a profile are checked with, the first one only of each. */
+function authorityEnds(profile: ClusterProfile | undefined): readonly string[] {
+  const { accessProviders, credentialProviders } = profile?.status ?? {};
+  const ends = [...(accessProviders ?? []), ...(credentialProviders ?? [])].flatMap((provider) => {
+    const data = stringAt(provider, "cluster", "certificate-authority-data");
+    return data === null ? [] : endsOf(Buffer.from(data, "base64").toString("utf8"));
+  });
+  return [...new Set(ends)];
+}
+
+const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** A bundle serves as long as one of its authorities does. */
+function endsOf(text: string): readonly string[] {
+  const ends = Array.from(text.matchAll(pem), ([block]) => endOf(block)).filter(
+    (end) => end !== undefined,
+  );
+  const last = Math.max(...ends);
+  return ends.length === 0 ? [] : [new Date(last).toISOString().replace(".000Z", "Z")];
+}
+
+function endOf(block: string): number | undefined {
+  try {
+    return Date.parse(new X509Certificate(block).validTo);
+  } catch {
+    // What is no certificate is told by the step that uses it.
+    return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import type { Component } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import { describe } from "../../../../api/kubernetes.ts";
+import { olderTwinOf } from "../../../../controller/reconcile/duplicate.ts";
+import { itemsAt, stringAt } from "../../selection/fields.ts";
+import { fleetFinding } from "../diagnose/explain-error.ts";
+import type { Controllers } from "../diagnose/find-controller.ts";
+import { componentsOf } from "../diagnose/hops/component-hops.ts";
+import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
+import type { WalkContext } from "../diagnose/walk-context.ts";
+import { checkItem, type CheckItem } from "./check-item.ts";
+
+const subject = "hub";
+
+/** Whether plugins can be mounted as image volumes, which Kubernetes has by default since 1.35. */
+export async function checkHubVersion(hub: KubeClient, signal: AbortSignal): Promise<CheckItem> {
+  const answer = await hub.request("GET", "/version", undefined, signal).catch(unlessDenied);
+  const version = stringAt(answer, "gitVersion");
+  const check = "Kubernetes of the hub";
+  if (version === null) {
+    return checkItem({ check, subject, state: "SKIPPED", message: "the version may not be read" });
+  }
+  const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  const isNew = Number(major) > 1 || Number(minor) >= 35;
+  if (isNew) return checkItem({ check, subject, state: "OK", message: version });
+  return checkItem({
+    check,
+    subject,
+    state: "WARN",
+    message: `${version} has no image volumes by default (1.35 has)`,
+    next: [
+      "Let the chart copy the plugins into the pod in place of image volumes, or turn the feature gate ImageVolume on.",
+    ],
+  });
+}
+
+/** Whether the hub serves ClusterProfiles, and in which versions. */
+export async function checkProfileKind(hub: KubeClient, signal: AbortSignal): Promise<CheckItem> {
+  const check = "ClusterProfile CRD";
+  try {
+    const group = await hub.request("GET", "/apis/multicluster.x-k8s.io", undefined, signal);
+    const versions = itemsAt(group, "versions").flatMap((one) => stringAt(one, "version") ?? []);
+    const known = versions.some((version) => /^v1(?:alpha1|alpha2|beta1)?$/.test(version));
+    const message = `multicluster.x-k8s.io is served as ${versions.join(", ")}`;
+    if (known) return checkItem({ check, subject, state: "OK", message });
+    return checkItem({
+      check,
+      subject,
+      state: "WARN",
+      message: `${message}, which knfleet does not know`,
+    });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    const message = "The hub does not serve ClusterProfiles";
+    const next = [
+      "Install the CRD of cluster-inventory-api, and a cluster manager that writes ClusterProfiles.",
+    ];
+    return checkItem({ check, subject, state: "FAIL", code: "KNF2001", message, next });
+  }
+}
+
+/** Whether the provider file can be used, and each provider in it. */
+export async function checkProviderFile(
+  controllers: Controllers | undefined,
+  context: WalkContext,
+  signal: AbortSignal,
+): Promise<readonly CheckItem[]> {
+  const check = "provider file";
+  try {
+    const { value, message, findings = [] } = await readProviderFile(controllers, context, signal);
+    const next = findings.flatMap((finding) => finding.next);
+    if (value === undefined) {
+      return [checkItem({ check, subject, state: "SKIPPED", code: "KNF3001", message, next })];
+    }
+    const { providers, warnings } = value.file;
+    const isEmpty = providers.length === 0;
+    const broken = providers.flatMap(({ name, problem }) =>
+      problem === undefined ? [] : [{ name, problem }],
+    );
+    return [
+      checkItem({ check, subject, state: isEmpty ? "FAIL" : "OK", message }),
+      ...broken.map(({ name, problem }) =>
+        checkItem({ check, subject, state: "FAIL", message: `provider ${name}: ${problem}` }),
+      ),
+      ...warnings.map((warning) => checkItem({ check, subject, state: "WARN", message: warning })),
+    ];
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    const { code, message, next } = fleetFinding(error);
+    return [checkItem({ check, subject, state: "FAIL", code, message, next })];
+  }
+}
+
+/** Whether a cluster has two components of one kind. */
+export async function checkCollisions(
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly CheckItem[]> {
+  const check = "one per cluster";
+  const lists = await Promise.all(
+    (["KnativeServing", "KnativeEventing"] as const).map(async (kind) => {
+      const found = await componentsOf(kind, hub, signal).catch(unlessDenied);
+      return found ?? [];
+    }),
+  );
+  const all = lists.flat();
+  const found = all.flatMap((component) => {
+    const older = olderTwinOf(component, all);
+    return older === undefined ? [] : [{ component, older }];
+  });
+  if (found.length === 0) {
+    return [
+      checkItem({
+        check,
+        subject,
+        state: "OK",
+        message: `${all.length} components, each with a cluster of its own`,
+      }),
+    ];
+  }
+  return found.map(({ component, older }) =>
+    checkItem({
+      check,
+      subject: titleOf(component),
+      cluster: component.spec?.clusterProfileRef ?? null,
+      state: "FAIL",
+      code: "KNF1013",
+      message: `${titleOf(older)} has the same cluster and is older`,
+      next: ["kubectl knfleet orphans"],
+    }),
+  );
+}
+
+function titleOf({ kind, metadata: { namespace, name } }: Component): string {
+  return describe({ kind, namespace, name });
+}
+
+function unlessDenied(error: unknown): undefined {
+  if (error instanceof ApiError && [403, 404].includes(error.status)) return;
+  throw error;
+}

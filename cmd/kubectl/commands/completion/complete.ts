@@ -1,0 +1,167 @@
+import type { Option } from "commander";
+
+import type { CommandEntry } from "../../command-entry.ts";
+import { optionValues } from "./option-values.ts";
+
+/** Numbers that cobra's shells know: what they may do besides offering the words. */
+export const directives = { noSpace: 2, noFiles: 4, files: 0 } as const;
+
+/** What can stand at a place: fixed words, or names that have to be looked up. */
+export type Offer =
+  | { readonly kind: "words"; readonly words: readonly Word[]; readonly directive: number }
+  | {
+      readonly kind: "names";
+      readonly of: "installations" | "clusters" | "namespaces" | "contexts" | "reasons";
+      readonly prefix: string;
+    };
+
+export type Word = readonly [word: string, description: string];
+
+export interface Commands {
+  readonly entries: readonly CommandEntry[];
+  /** Flags of all commands. */
+  readonly common: readonly Option[];
+}
+
+/** What can stand at the place of the last word, which may be empty. Spec: cli.md, Conventions (completion). */
+export function offerAt(typed: readonly string[], { entries, common }: Commands): Offer {
+  const words = joined(typed);
+  const last = words.at(-1) ?? "";
+  const before = words.slice(0, -1);
+  const entry = entryOf(before, { entries, common });
+  const options = [...(entry?.options ?? []), ...common];
+  if (before.includes("--")) return filesOnly;
+  const flags = { options, formats: entry?.formats ?? [] };
+  const ofFlag = flagOffer(last, before.at(-1) ?? "", flags);
+  if (ofFlag !== undefined) return ofFlag;
+  if (entry === undefined) return fixed(commandWords(entries), last);
+  return argumentOffer(entry, last, entries);
+}
+
+/** The words as they were typed: bash makes three words of `--flag=value`. */
+export function joined(words: readonly string[]): readonly string[] {
+  return words.reduce<readonly string[]>((all, word) => {
+    const before = all.at(-1) ?? "";
+    const goesOn = word === "=" || (/^--[\w-]+=$/.test(before) && words.includes("="));
+    return goesOn ? [...all.slice(0, -1), `${before}${word}`] : [...all, word];
+  }, []);
+}
+
+interface Flagged {
+  readonly options: readonly Option[];
+  /** Formats of `-o` that only this command has. */
+  readonly formats: readonly string[];
+}
+
+/** The offer for a flag or for the value of one; undefined where an argument stands. */
+function flagOffer(last: string, before: string, flagged: Flagged): Offer | undefined {
+  const { options } = flagged;
+  const [, flag, text = ""] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? [];
+  if (flag !== undefined) {
+    return valueOffer(optionNamed(flag, options), { text, prefix: `${flag}=` }, flagged);
+  }
+  const waiting = optionNamed(before, options);
+  if (waiting !== undefined && takesValue(waiting)) {
+    return valueOffer(waiting, { text: last, prefix: "" }, flagged);
+  }
+  return last.startsWith("-") ? fixed(flagWords(options), last) : undefined;
+}
+
+const filesOnly: Offer = { kind: "words", words: [], directive: directives.files };
+
+/** The command among words; values of flags are none. */
+function entryOf(
+  words: readonly string[],
+  { entries, common }: Commands,
+): CommandEntry | undefined {
+  const options = [...common, ...entries.flatMap((entry) => entry.options)];
+  const place = words.findIndex((word, at) => {
+    const flag = optionNamed(words[at - 1] ?? "", options);
+    return !word.startsWith("-") && !(flag !== undefined && takesValue(flag));
+  });
+  return entries.find(({ name }) => name === words[place]);
+}
+
+function optionNamed(text: string, options: readonly Option[]): Option | undefined {
+  return text.startsWith("-")
+    ? options.find(({ short, long }) => short === text || long === text)
+    : undefined;
+}
+
+function takesValue({ required, optional }: Option): boolean {
+  return required || optional;
+}
+
+function valueOffer(
+  option: Option | undefined,
+  { text, prefix }: { readonly text: string; readonly prefix: string },
+  { formats }: Flagged,
+): Offer {
+  const known = option === undefined ? undefined : optionValues[option.long ?? ""];
+  if (known === undefined) return filesOnly;
+  if (typeof known === "string") return { kind: "names", of: known, prefix };
+  const own = option?.long === "--output" ? formats : [];
+  const words = [...known, ...own].map((word): Word => [`${prefix}${word}`, ""]);
+  const found = fixed(words, `${prefix}${text}`);
+  // What takes a template goes on after the `=`.
+  const goesOn = found.kind === "words" && found.words.some(([word]) => word.endsWith("="));
+  return goesOn ? { ...found, directive: directives.noFiles + directives.noSpace } : found;
+}
+
+function flagWords(options: readonly Option[]): readonly Word[] {
+  return options
+    .filter(({ hidden }) => !hidden)
+    .flatMap(({ long, description }) => (long === undefined ? [] : [[long, description] as const]));
+}
+
+function commandWords(entries: readonly CommandEntry[]): readonly Word[] {
+  return entries.map(({ name, summary }) => [name, summary] as const);
+}
+
+function argumentOffer(
+  { completes }: CommandEntry,
+  last: string,
+  entries: readonly CommandEntry[],
+): Offer {
+  if (completes === undefined) return filesOnly;
+  if (completes === "commands") return fixed(commandWords(entries), last);
+  if (completes === "shells") return fixed(shellWords, last);
+  if (completes === "kinds") return fixed(kindWords, last);
+  return { kind: "names", of: completes, prefix: "" };
+}
+
+const shellWords: readonly Word[] = [
+  ["bash", ""],
+  ["zsh", ""],
+  ["fish", ""],
+  ["powershell", ""],
+  ["kubectl", "the file that kubectl runs"],
+  ["install", "put that file beside the plugin"],
+];
+
+const kindWords: readonly Word[] = [
+  "configmaps",
+  "deployments",
+  "events",
+  "jobs",
+  "namespaces",
+  "pods",
+  "services",
+].map((word) => [word, ""] as const);
+
+/** The words that begin as the last one does. */
+export function fixed(words: readonly Word[], last: string): Offer {
+  return {
+    kind: "words",
+    words: words.filter(([word]) => word.startsWith(last)),
+    directive: directives.noFiles,
+  };
+}
+
+/** What a shell reads: a line for each word, its description behind a tab, and the directive last. */
+export function completionText(words: readonly Word[], directive: number): string {
+  const lines = words.map(([word, description]) =>
+    description === "" ? word : `${word}\t${description}`,
+  );
+  return [...lines, `:${directive}`].map((line) => `${line}\n`).join("");
+}

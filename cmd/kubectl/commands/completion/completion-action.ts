@@ -1,0 +1,63 @@
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+
+import type { ActionInput } from "../../action.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import { UsageError } from "../../usage-error.ts";
+import { scripts } from "./scripts.ts";
+
+/** Flags of `completion` alone. */
+export interface CompletionFlags {
+  readonly yes?: boolean;
+}
+
+const fileName = "kubectl_complete-knfleet";
+
+/** `kubectl knfleet completion`. */
+export async function runCompletion({
+  args,
+  options,
+  terminal,
+}: ActionInput<CompletionFlags>): Promise<ExitCode> {
+  const [shell = "", ...more] = args;
+  if (more.length > 0) throw new UsageError(`One shell is enough: "${args.join(" ")}"`);
+  if (shell === "install") {
+    const path = await install(terminal, options.yes === true);
+    terminal.stdout.write(`${path}\n`);
+    return exitCodes.fine;
+  }
+  const script = Object.entries(scripts).find(([name]) => name === shell)?.[1];
+  if (script === undefined) {
+    const shells = [...Object.keys(scripts), "install"].join(", ");
+    throw new UsageError(`There is no completion for "${shell}": want ${shells}`);
+  }
+  terminal.stdout.write(script);
+  return exitCodes.fine;
+}
+
+/** Writes the file beside the plugin that is first on the PATH, and returns where. Throws UsageError. */
+async function install({ env }: Terminal, replace: boolean): Promise<string> {
+  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  const plugins = folders.map((folder) => join(folder, "kubectl-knfleet"));
+  const found = await Promise.all(plugins.map(isFile));
+  const plugin = plugins.find((_, at) => found[at] === true);
+  if (plugin === undefined) {
+    throw new UsageError("kubectl-knfleet is in no folder of the PATH", [
+      `Write it by hand into a folder of the PATH: kubectl knfleet completion kubectl > FOLDER/${fileName}`,
+    ]);
+  }
+  const path = join(dirname(plugin), fileName);
+  const present = await readFile(path, "utf8").catch(() => undefined);
+  if (present !== undefined && present !== scripts.kubectl && !replace) {
+    throw new UsageError(`${path} is there and is something else; replace it with --yes`);
+  }
+  await writeFile(path, scripts.kubectl);
+  await chmod(path, 0o755);
+  return path;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true;
+}

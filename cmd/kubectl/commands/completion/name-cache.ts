@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
+
+import type { Flags } from "../../flags.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import type { Word } from "./complete.ts";
+
+const freshMs = 30_000;
+
+/** Where the names that a hub has told are kept for half a minute, so that the second Tab is quick. */
+export interface NameCache {
+  /** Undefined when nothing fresh is there. */
+  read(): Promise<readonly Word[] | undefined>;
+  /** Keeps names for their owner alone; what is too old goes. */
+  write(words: readonly Word[]): Promise<void>;
+}
+
+interface Question {
+  readonly of: string;
+  readonly flags: Pick<Flags, "hub" | "namespace">;
+}
+
+/** The cache for one question to one hub. Never rejects: without a cache there is none. */
+export async function nameCache(
+  { of, flags: { hub, namespace } }: Question,
+  { env, now }: Pick<Terminal, "env" | "now">,
+): Promise<NameCache> {
+  const folder = folderOf(env);
+  if (folder === undefined) return { read: () => Promise.resolve(undefined), write: nothing };
+  const files = kubeconfigsOf(hub.kubeconfig, env);
+  // Another context may have been chosen, or another cluster written.
+  const stamps = await Promise.all(
+    files.map((path) => quiet(async () => (await stat(path)).mtimeMs)),
+  );
+  // Only its hash is stored: it may hold a token.
+  const question = JSON.stringify([
+    of,
+    namespace === undefined,
+    namespace ?? "",
+    hub,
+    files,
+    stamps,
+  ]);
+  const key = createHash("sha256").update(question).digest("hex");
+  const file = join(folder, `${key.slice(0, 32)}.json`);
+  const ageMsOf = async (path: string): Promise<number> =>
+    now().getTime() - (await stat(path)).mtimeMs;
+  return {
+    read: () =>
+      quiet(async () =>
+        Math.abs(await ageMsOf(file)) < freshMs ? await storedWords(file) : undefined,
+      ),
+    write: (words) =>
+      quiet(async () => {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        const fresh = `${file}.${process.pid}`;
+        await writeFile(fresh, JSON.stringify(words), { mode: 0o600, flag: "wx" });
+        await rename(fresh, file);
+        const names = await readdir(folder);
+        await Promise.all(
+          names.map(async (name) => {
+            const path = join(folder, name);
+            if ((await ageMsOf(path)) >= freshMs) await rm(path, { force: true });
+          }),
+        );
+      }),
+  };
+}
+
+function folderOf(env: Terminal["env"]): string | undefined {
+  const { XDG_CACHE_HOME = "", HOME = "" } = env;
+  if (isAbsolute(XDG_CACHE_HOME)) return join(XDG_CACHE_HOME, "knfleet", "completion");
+  return isAbsolute(HOME) ? join(HOME, ".cache", "knfleet", "completion") : undefined;
+}
+
+function kubeconfigsOf(named: string | undefined, env: Terminal["env"]): readonly string[] {
+  if (named !== undefined) return [resolve(named)];
+  const listed = (env["KUBECONFIG"] ?? "").split(delimiter).filter((file) => file !== "");
+  return listed.length > 0 ? listed : [join(env["HOME"] ?? "", ".kube", "config")];
+}
+
+async function storedWords(file: string): Promise<readonly Word[] | undefined> {
+  const stored: unknown = JSON.parse(await readFile(file, "utf8"));
+  return Array.isArray(stored) && stored.every(isWord) ? stored : undefined;
+}
+
+/** A name and what it is, in one line: what somebody else may have put there says nothing to a terminal. */
+function isWord(value: unknown): value is Word {
+  return (
+    Array.isArray(value) &&
+    value.length === 2 &&
+    value.every((part) => typeof part === "string" && /^[\w ./-]{0,512}$/.test(part))
+  );
+}
+
+async function quiet<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch {
+    // Completion works without a cache, and says nothing.
+    return undefined;
+  }
+}
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}

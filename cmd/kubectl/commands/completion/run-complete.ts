@@ -1,0 +1,132 @@
+import { commandTable } from "../../command-table.ts";
+import { commonOptions, connectionOptions } from "../../common-options.ts";
+import { readFlags, type Flags, type RawFlags } from "../../flags.ts";
+import { parseDurationMs } from "../../output/duration.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import { createProgram } from "../../program.ts";
+import { normalizedArgs, switchesOf } from "../../selection/normalized-args.ts";
+import { withSettings } from "../../settings/settings.ts";
+import {
+  completionText,
+  directives,
+  fixed,
+  joined,
+  offerAt,
+  type Offer,
+  type Word,
+} from "./complete.ts";
+
+const defaultBudgetMs = 1_000;
+
+/** What a shell asks. */
+interface Question {
+  /** The words typed so far; the last one may be empty. */
+  readonly words: readonly string[];
+  /** After `--flag=`: offer the word with the flag, as our own scripts want it. Cobra's scripts want the value alone. */
+  readonly whole: boolean;
+}
+
+/**
+ * Prints what can stand at the place of the last word. Never fails and writes nothing on standard error: what cannot be found
+ * out within a second, or `KNFLEET_COMPLETION_TIMEOUT`, is not offered.
+ */
+export async function runComplete(
+  { words: given, whole }: Question,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  // PowerShell cannot give every program an empty word.
+  const words = given.map((word) => (word === '""' ? "" : word));
+  const common = [...commonOptions(), ...connectionOptions()];
+  const offer = offerAt(words, { entries: commandTable(), common });
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(budgetMsOf(terminal))]);
+  const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
+  const offered = whole ? found.words : withoutFlag(found.words, joined(words).at(-1) ?? "");
+  terminal.stdout.write(completionText(offered, found.directive));
+}
+
+function withoutFlag(words: readonly Word[], last: string): readonly Word[] {
+  const [flag = ""] = /^--[\w-]+=/.exec(last) ?? [];
+  return words.map(([word, text]) => [word.slice(flag.length), text]);
+}
+
+function budgetMsOf({ env }: Terminal): number {
+  const text = env["KNFLEET_COMPLETION_TIMEOUT"] ?? "";
+  try {
+    return text === "" ? defaultBudgetMs : parseDurationMs(text, "KNFLEET_COMPLETION_TIMEOUT");
+  } catch {
+    // Completion says nothing, also of a wrong setting.
+    return defaultBudgetMs;
+  }
+}
+
+type Fixed = Extract<Offer, { readonly kind: "words" }>;
+
+const nothing: Fixed = { kind: "words", words: [], directive: directives.noFiles };
+
+async function withNames(
+  offer: Offer,
+  { words, terminal }: { readonly words: readonly string[]; readonly terminal: Terminal },
+  signal: AbortSignal,
+): Promise<Fixed> {
+  if (offer.kind === "words") return offer;
+  const { of, prefix } = offer;
+  const names = await namesOf(of, { flags: await flagsOf(words, terminal), terminal }, signal);
+  const offered = fixed(
+    names.map(([name, text]): Word => [`${prefix}${name}`, text]),
+    lastOf(words, prefix),
+  );
+  return offered.kind === "words" ? offered : nothing;
+}
+
+function lastOf(words: readonly string[], prefix: string): string {
+  const last = words.at(-1) ?? "";
+  return prefix === "" || last.startsWith(prefix) ? last : `${prefix}${last.replace(/^=/, "")}`;
+}
+
+async function namesOf(
+  of: Extract<Offer, { readonly kind: "names" }>["of"],
+  { flags, terminal }: { readonly flags: Flags; readonly terminal: Terminal },
+  signal: AbortSignal,
+): Promise<readonly Word[]> {
+  if (of === "reasons") {
+    const { explain, explainable } = await import("../explain/explain.ts");
+    return explainable().map((name) => [name, explain(name)[0]?.title ?? ""]);
+  }
+  const { env } = terminal;
+  if (of === "contexts") {
+    const { contextNames } = await import("../../../../access/hub/kubeconfig.ts");
+    const { kubeconfig } = flags.hub;
+    const named = kubeconfig === undefined ? {} : { kubeconfig };
+    return contextNames({ environment: env, ...named }).map((name) => [name, ""]);
+  }
+  const { nameCache } = await import("./name-cache.ts");
+  const cache = await nameCache({ of, flags }, terminal);
+  const known = await cache.read();
+  if (known !== undefined) return known;
+  const { openClusterAccess } = await import("../../spokes/open-cluster-access.ts");
+  const { hubNames } = await import("./names.ts");
+  await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
+  const namespace = flags.namespace === null ? access.namespace : flags.namespace;
+  const names = await hubNames(of, { access, namespace }, signal);
+  await cache.write(names);
+  return names;
+}
+
+/** The flags in front of the last word, as far as they can be read. */
+async function flagsOf(words: readonly string[], terminal: Terminal): Promise<Flags> {
+  const program = createProgram({ ...terminal, stdout: silent, stderr: silent }, () =>
+    Promise.resolve(0),
+  );
+  const switches = switchesOf(program.options);
+  const before = words.slice(0, -1);
+  // The flag whose value is being typed says nothing yet; one with `=` has its value.
+  const waiting = before.at(-1) ?? "";
+  const isWaiting = /^-[^=]*$/.test(waiting) && !switches.includes(waiting);
+  const args = normalizedArgs(isWaiting ? before.slice(0, -1) : before, switches);
+  program.parseOptions([...args]);
+  const { env } = terminal;
+  return readFlags(await withSettings(program.opts<RawFlags>(), env), env);
+}
+
+const silent = { write: () => true };

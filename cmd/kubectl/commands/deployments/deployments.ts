@@ -1,0 +1,152 @@
+import { type Component, type ComponentKind, componentKeyOf } from "../../../../api/component.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { deploymentsOf, missingDeployments } from "../../hub/own-objects.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
+import {
+  clusterIdOf,
+  readClusters,
+  unreadErrors,
+  type ReadLimits,
+  type Readings,
+} from "../../spokes/read-clusters.ts";
+import { notFoundErrors, type Report, reportOf } from "../status/report.ts";
+import type { StatusDeps } from "../status/status.ts";
+
+/** One Knative Deployment on the cluster of an installation. */
+export interface DeploymentItem {
+  /** The ClusterProfile of the cluster; null for the hub itself. */
+  readonly cluster: { readonly namespace: string; readonly name: string } | null;
+  readonly namespace: string;
+  readonly name: string;
+  readonly available: boolean;
+  /** It should be there, says the installation's inventory, and is not. */
+  readonly missing: boolean;
+  readonly replicas: {
+    readonly desired: number;
+    readonly ready: number;
+    readonly upToDate: number;
+    readonly available: number;
+  };
+  readonly createdAt: string | null;
+  readonly images: readonly string[];
+  /** The installation on the hub that it belongs to. */
+  readonly installation: {
+    readonly kind: ComponentKind;
+    readonly namespace: string;
+    readonly name: string;
+  };
+}
+
+export interface DeploymentSummary {
+  readonly clusters: number;
+  readonly unread: number;
+  readonly deployments: number;
+  readonly notAvailable: number;
+  /** Deployments of inventories that the clusters do not have; none where the upstream operator installed, which keeps no inventory. */
+  readonly missing: number;
+}
+
+export type DeploymentList = Report<"DeploymentList", DeploymentSummary, DeploymentItem>;
+
+/**
+ * The Knative Deployments of the selected installations, read from their clusters, sorted by cluster, namespace and
+ * name. Throws only when the hub cannot be read; a cluster that cannot be read is in `errors`.
+ */
+export async function deployments(
+  { selection, limits }: { readonly selection: Selection; readonly limits: ReadLimits },
+  { access, now, cliVersion }: StatusDeps,
+  signal: AbortSignal,
+): Promise<DeploymentList> {
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection);
+  const readings = await readClusters(components, { access, limits }, signal);
+  return deploymentListOf(components, readings, {
+    missing: missingNames(selection, listed.map(componentKeyOf)),
+    generatedAt: timestampOf(now()),
+    cliVersion,
+  });
+}
+
+interface Extras extends Pick<DeploymentList, "generatedAt" | "cliVersion"> {
+  /** Names that were asked for and not found. */
+  readonly missing: readonly string[];
+}
+
+/** The document for what was read of the clusters. */
+export function deploymentListOf(
+  components: readonly Component[],
+  readings: Readings,
+  { missing, ...stamp }: Extras,
+): DeploymentList {
+  const items = components.flatMap((component) => itemsOf(component, readings));
+  const unread = unreadErrors(readings);
+  const notFound = notFoundErrors(missing);
+  return reportOf("DeploymentList", stamp, {
+    complete: unread.length === 0,
+    summary: {
+      clusters: readings.size,
+      unread: unread.length,
+      deployments: items.filter((item) => !item.missing).length,
+      notAvailable: items.filter(({ available, missing: gone }) => !available && !gone).length,
+      missing: items.filter((item) => item.missing).length,
+    },
+    items: items.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+    errors: [...notFound, ...unread],
+  });
+}
+
+function itemsOf(component: Component, readings: Readings): readonly DeploymentItem[] {
+  const reading = readings.get(clusterIdOf(component));
+  if (reading?.kind !== "read") return [];
+  const { kind, metadata, spec } = component;
+  const place = {
+    cluster: spec?.clusterProfileRef ?? null,
+    installation: { kind, namespace: metadata.namespace, name: metadata.name },
+  };
+  const gone = missingDeployments(component, reading.facts).map((id) => missingItem(id, place));
+  const present = deploymentsOf(component, reading.facts).map((fact) => ({
+    ...place,
+    missing: false,
+    namespace: fact.namespace,
+    name: fact.name,
+    available: fact.available,
+    replicas: {
+      desired: fact.desired,
+      ready: fact.ready,
+      upToDate: fact.upToDate,
+      available: fact.availableReplicas,
+    },
+    createdAt: fact.createdAt,
+    images: fact.images,
+  }));
+  return [...present, ...gone];
+}
+
+function missingItem(
+  id: string,
+  place: Pick<DeploymentItem, "cluster" | "installation">,
+): DeploymentItem {
+  const [namespace = "", name = ""] = id.split("/");
+  return {
+    ...place,
+    namespace,
+    name,
+    available: false,
+    missing: true,
+    replicas: { desired: 0, ready: 0, upToDate: 0, available: 0 },
+    createdAt: null,
+    images: [],
+  };
+}
+
+function sortKeyOf({ cluster, namespace, name, installation }: DeploymentItem): string {
+  return [cluster?.namespace, cluster?.name, namespace, name, installation.name].join("\u0000");
+}
+
+/** The exit code that a list stands for: what was asked for and is not there, then what could not be read. */
+export function deploymentsExitCode(list: DeploymentList): ExitCode {
+  if (list.errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
+  return list.complete ? exitCodes.fine : exitCodes.incomplete;
+}

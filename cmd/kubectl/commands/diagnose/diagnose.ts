@@ -1,0 +1,101 @@
+import { mapLimited } from "../../concurrency.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { notFoundErrors, reportOf, stampAt } from "../status/report.ts";
+import type { FailOn } from "../status/status.ts";
+import type { Diagnosis, DiagnosisReport, DiagnosisSummary, Target, Vantage } from "./diagnosis.ts";
+import type { Hop } from "./hops/hop.ts";
+import { rootCauseOf } from "./root-cause.ts";
+import type { WalkContext } from "./walk-context.ts";
+import { walkHub } from "./walk-hub.ts";
+import { walkTarget } from "./walk-target.ts";
+
+export interface DiagnoseOptions {
+  readonly targets: readonly Target[];
+  readonly vantage: Vantage;
+  readonly concurrency: number;
+  /** Called after each target. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** Walks to every target, the steps on the hub once for all. An abort ends the walks where they are. */
+export async function diagnose(
+  { targets, vantage, concurrency, onProgress }: DiagnoseOptions,
+  context: WalkContext,
+  signal: AbortSignal,
+): Promise<readonly Diagnosis[]> {
+  const hub = await walkHub(context, signal);
+  // Nothing was found out before the time was over.
+  if (hub.hops.length === 0) signal.throwIfAborted();
+  let done = 0;
+  return mapLimited(targets, concurrency, async (target) => {
+    const { hops, finished } = await walkTarget(target, hub, { ...context, signal });
+    done += 1;
+    onProgress?.(done, targets.length);
+    return { ...diagnosisOf(target, vantage, [...hub.hops, ...hops]), finished };
+  });
+}
+
+/** What a walk amounts to. */
+export function diagnosisOf(target: Target, vantage: Vantage, hops: readonly Hop[]): Diagnosis {
+  const rootCause = rootCauseOf(hops) ?? null;
+  return {
+    target,
+    vantage,
+    severity: rootCause?.severity ?? "ok",
+    rootCause,
+    hops,
+    differences: [],
+    finished: true,
+  };
+}
+
+/** The document of some walks. */
+export function diagnosisReport(
+  diagnoses: readonly Diagnosis[],
+  { missing, now, cliVersion }: { missing: readonly string[]; now: Date; cliVersion: string },
+): DiagnosisReport {
+  return reportOf("Diagnosis", stampAt(now, cliVersion), {
+    complete: diagnoses.every(isComplete),
+    summary: summaryOf(diagnoses),
+    items: diagnoses.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]),
+    errors: notFoundErrors(missing),
+  });
+}
+
+const ranks = { error: 0, warning: 1, ok: 2 } as const;
+
+/** Nothing was left out for want of a provider file or of leave to run a plugin. */
+function isComplete({ hops, finished }: Diagnosis): boolean {
+  return finished && !hops.some(({ code }) => code === "KNF3001" || code === "KNF3013");
+}
+
+function summaryOf(diagnoses: readonly Diagnosis[]): DiagnosisSummary {
+  const count = (severity: Diagnosis["severity"]): number =>
+    diagnoses.filter((one) => one.severity === severity).length;
+  const causes = diagnoses.flatMap(({ rootCause }) => rootCause ?? []);
+  return {
+    total: diagnoses.length,
+    healthy: count("ok"),
+    warnings: count("warning"),
+    errors: count("error"),
+    causes: [...Map.groupBy(causes, ({ code }) => code)]
+      .map(([code, all]) => ({ code, name: all[0]?.name ?? "", count: all.length }))
+      .toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),
+  };
+}
+
+/** The exit code that some walks stand for. */
+export function diagnosisExitCode(report: DiagnosisReport, failOn: FailOn): ExitCode {
+  const { items, errors, complete, summary } = report;
+  if (items.some(({ rootCause }) => rootCause !== null && isOfHub(rootCause.code))) {
+    return exitCodes.failed;
+  }
+  const counted = { error: summary.errors, warning: summary.errors + summary.warnings, never: 0 };
+  if (errors.length > 0 || counted[failOn] > 0) return exitCodes.unhealthy;
+  return complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
+}
+
+/** The hub itself could not be asked: the command could not do its work. */
+function isOfHub(code: string): boolean {
+  return ["KNF1001", "KNF1002", "KNF1003", "KNF1004"].includes(code);
+}

@@ -1,0 +1,152 @@
+import { type Commands, words as shellWords } from "../../commands.ts";
+import { plainText } from "../../output/plain-text.ts";
+import { numberedSteps, stepLine, wrappedStep } from "../../output/step-lines.ts";
+import type { Table, Tone } from "../../output/table.ts";
+import { wrapped } from "../../output/wrapped.ts";
+import type { Diagnosis, DiagnosisReport } from "./diagnosis.ts";
+import type { Hop, HopState } from "./hops/hop.ts";
+
+type Paint = (text: string, tone: Tone) => string;
+
+const tones: Readonly<Record<HopState, Tone | undefined>> = {
+  OK: "good",
+  WARN: "warning",
+  FAIL: "bad",
+  SKIPPED: undefined,
+};
+const stateWidth = Math.max(...Object.keys(tones).map(({ length }) => length));
+
+/** One walk for people: every step with its time, the root cause with evidence, and what to do. */
+export function diagnosisText(
+  diagnosis: Diagnosis,
+  paint: Paint,
+  { wide, columns }: { readonly wide: boolean; readonly columns?: number | undefined },
+): string {
+  const { target, vantage, hops } = diagnosis;
+  const width = Math.max(...hops.map(({ title }) => title.length));
+  return [
+    `${target.kind} ${target.namespace}/${target.name}, walked ${vantageText[vantage]}`,
+    "",
+    ...hops.flatMap((hop) => hopLines(hop, { paint, width, wide, columns })),
+    "",
+    ...differenceLines(diagnosis).flatMap((line) => wrapped(line, columns, 4)),
+    ...rootCauseLines(diagnosis, paint, columns),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+const vantageText = {
+  local: "from this machine",
+  "controller-identity": "from this machine, on the hub as the controller",
+  controller: "by a Job on the hub, where the controller runs",
+} as const;
+
+function hopLines(
+  { title, state, code, message, durationMs, evidence, findings }: Hop,
+  {
+    paint,
+    width,
+    wide,
+    columns,
+  }: {
+    readonly paint: Paint;
+    readonly width: number;
+    readonly wide: boolean;
+    readonly columns: number | undefined;
+  },
+): readonly string[] {
+  const tone = tones[state];
+  const word = state.padEnd(stateWidth);
+  const shown = tone === undefined ? word : paint(word, tone);
+  const time = (durationMs === null ? "" : `${durationMs} ms`).padStart(8);
+  const what = [code ?? "", plainText(message)].filter((text) => text !== "").join(" ");
+  const others = findings.filter((one) => one.code !== code || one.message !== message);
+  const more = [...others.map((one) => `${one.code} ${one.message}`), ...(wide ? evidence : [])];
+  const indent = stateWidth + 3 + width + 3 + 8 + 3;
+  const room = columns === undefined ? undefined : Math.max(leastRoom, columns - indent);
+  const head = `${shown}   ${title.padEnd(width)}   ${time}   `;
+  const [first = "", ...rest] = [what, ...more].flatMap((text) => wrapped(plainText(text), room));
+  return [`${head}${first}`.trimEnd(), ...rest.map((text) => " ".repeat(indent) + text)];
+}
+
+// Less room than that makes columns of single words.
+const leastRoom = 24;
+
+function differenceLines({ differences, vantage }: Diagnosis): readonly string[] {
+  if (differences.length === 0) {
+    return vantage === "local" ? [] : ["The walk from this machine went the same way.", ""];
+  }
+  const lines = differences.map(({ meaning }) => `  ${plainText(meaning)}`);
+  return ["What differs from a walk as you, from this machine:", ...lines, ""];
+}
+
+function rootCauseLines(
+  { rootCause, finished }: Diagnosis,
+  paint: Paint,
+  columns: number | undefined,
+): readonly string[] {
+  const early = finished ? [] : [paint("The walk ended early.", "warning")];
+  if (rootCause === null) return finished ? [paint("All is well.", "good")] : early;
+  const { code, name, message, evidence, next, because, severity } = rootCause;
+  const tone = severity === "error" ? "bad" : "warning";
+  return [
+    ...early,
+    ...wrapped(`root cause: ${code} ${name}: ${plainText(message)}`, columns, 2).map((line) =>
+      line.replace(/^root cause/, (text) => paint(text, tone)),
+    ),
+    ...(because === null ? [] : [`  held by: ${because}`]),
+    ...evidence.flatMap((line) => wrapped(`  evidence: ${plainText(line)}`, columns, 4)),
+    ...numberedSteps(next).flatMap((line) => wrappedStep(line, columns)),
+    `  more: kubectl knfleet explain ${code}`,
+  ];
+}
+
+/** Many walks for people: a row each, worst first. */
+export function diagnosisTable({ items }: DiagnosisReport): Table {
+  return {
+    headers: ["NAMESPACE", "NAME", "KIND", "RESULT", "CODE", "CAUSE", "MESSAGE"],
+    wraps: true,
+    rows: items.map(({ target, severity, rootCause }) => [
+      target.namespace,
+      target.name,
+      target.kind,
+      { text: words[severity].text, tone: words[severity].tone },
+      rootCause?.code ?? "<none>",
+      rootCause?.name ?? "<none>",
+      rootCause?.message ?? "<none>",
+    ]),
+  };
+}
+
+const words = {
+  ok: { text: "OK", tone: "good" },
+  warning: { text: "WARN", tone: "warning" },
+  error: { text: "FAIL", tone: "bad" },
+} as const;
+
+/** The lines below many walks: counts, causes, and how to see one of them whole. */
+export function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly string[] {
+  const { summary, items, errors } = report;
+  const missing = errors.map(({ message }) => `error: ${plainText(message)}`);
+  if (items.length === 0) {
+    return missing.length > 0
+      ? missing
+      : ["Nothing to diagnose was found.", stepLine(`${commands.knfleet} diagnose -A`)];
+  }
+  if (items.length === 1) return missing;
+  const causes = summary.causes.map(({ code, name, count }) => `${count} × ${code} ${name}`);
+  const worst = items.find(({ severity }) => severity !== "ok")?.target;
+  return [
+    ...missing,
+    `${summary.total} walked: ${summary.healthy} well, ${summary.warnings} with warnings, ${summary.errors} failed.`,
+    ...(causes.length === 0 ? [] : [`causes: ${causes.join(", ")}`]),
+    ...(worst === undefined
+      ? []
+      : [stepLine(`${commands.knfleet} diagnose ${argumentsOf(worst)}`)]),
+  ];
+}
+
+function argumentsOf({ kind, namespace, name }: Diagnosis["target"]): string {
+  return shellWords(`${kind.toLowerCase()}/${name}`, "-n", namespace);
+}

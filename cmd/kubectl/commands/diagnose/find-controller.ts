@@ -1,0 +1,137 @@
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { ifDenied } from "../../if-denied.ts";
+import { itemsAt, numberAt, stringAt } from "../../selection/fields.ts";
+
+/** A Deployment of the hub that works on the components. */
+export interface ControllerDeployment {
+  readonly flavour: "knfleet" | "upstream";
+  readonly namespace: string;
+  readonly name: string;
+  readonly serviceAccount: string;
+  readonly available: number;
+  readonly wanted: number;
+  readonly object: KubeObject;
+}
+
+/** A Lease `knfleet-controller`: by it one of several replicas works. Times are in ms since 1970. */
+export interface ControllerLease {
+  readonly namespace: string;
+  /** Empty: it was let go. */
+  readonly holder: string;
+  readonly endsAtMs: number;
+  readonly renewedAtMs: number;
+}
+
+/** What the hub says of who works on the components; undefined where we may not look. */
+export interface Controllers {
+  readonly deployments: readonly ControllerDeployment[] | undefined;
+  readonly leases: readonly ControllerLease[] | undefined;
+}
+
+const leaseName = "knfleet-controller";
+
+/** Looks for the controller and for the upstream operator in all namespaces of the hub. */
+export async function findControllers(hub: KubeClient, signal: AbortSignal): Promise<Controllers> {
+  const [deployments, leases] = await Promise.all([
+    controllerDeployments(hub, signal).catch(ifDenied),
+    hub
+      .list(
+        {
+          resource: knownResource("coordination.k8s.io/v1", "Lease"),
+          fieldSelector: `metadata.name=${leaseName}`,
+        },
+        {},
+        signal,
+      )
+      .catch(ifDenied),
+  ]);
+  return {
+    deployments,
+    leases: leases?.items.map(leaseOf),
+  };
+}
+
+/** The Deployments of all namespaces that work on the components. Throws what KubeClient throws. */
+export async function controllerDeployments(
+  hub: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly ControllerDeployment[]> {
+  const { items } = await hub.list(
+    { resource: knownResource("apps/v1", "Deployment") },
+    {},
+    signal,
+  );
+  return items.flatMap((object) => controllerOf(object) ?? []);
+}
+
+function controllerOf(object: KubeObject): ControllerDeployment | undefined {
+  const flavour = flavourOf(object);
+  if (flavour === undefined) return undefined;
+  const { namespace = "", name } = object.metadata;
+  return {
+    flavour,
+    namespace,
+    name,
+    serviceAccount: stringAt(object, "spec", "template", "spec", "serviceAccountName") ?? "default",
+    available: numberAt(object, "status", "availableReplicas") ?? 0,
+    wanted: numberAt(object, "spec", "replicas") ?? 1,
+    object,
+  };
+}
+
+function flavourOf(object: KubeObject): ControllerDeployment["flavour"] | undefined {
+  const { name } = object.metadata;
+  const words = itemsAt(object, "spec", "template", "spec", "containers").flatMap((container) => [
+    stringAt(container, "image") ?? "",
+    ...[...itemsAt(container, "command"), ...itemsAt(container, "args")].map(String),
+  ]);
+  const isOurs = /(?:^|-)knfleet-controller$/.test(name);
+  if (isOurs || words.some((word) => /(?:^|\/)knfleet-controller(?:\.\w+)?$/.test(word))) {
+    return "knfleet";
+  }
+  const isUpstream = words.some((word) => word.includes("knative.dev/operator"));
+  return name === "knative-operator" || isUpstream ? "upstream" : undefined;
+}
+
+function leaseOf(object: KubeObject): ControllerLease {
+  const spec = recordAt(object, "spec");
+  const renewed = Date.parse(textAt(spec, "renewTime") ?? "");
+  const renewedAtMs = Number.isNaN(renewed) ? 0 : renewed;
+  const seconds = numberAt(spec, "leaseDurationSeconds") ?? 15;
+  return {
+    namespace: object.metadata.namespace ?? "",
+    holder: textAt(spec, "holderIdentity") ?? "",
+    renewedAtMs,
+    endsAtMs: renewedAtMs + seconds * 1_000,
+  };
+}
+
+/** The value of a flag that a Deployment's containers are started with; undefined when it is not given. */
+export function flagOf(controller: ControllerDeployment, flag: string): string | undefined {
+  return flagValuesOf(controller, flag)[0];
+}
+
+/** All values of a flag that can be given several times. */
+export function flagValuesOf({ object }: ControllerDeployment, flag: string): readonly string[] {
+  return itemsAt(object, "spec", "template", "spec", "containers").flatMap((container) => {
+    const words = [...itemsAt(container, "command"), ...itemsAt(container, "args")].map(String);
+    return words.flatMap((word, at) => {
+      if (word.startsWith(`${flag}=`)) return [word.slice(flag.length + 1)];
+      return word === flag ? (words[at + 1] ?? []) : [];
+    });
+  });
+}
+
+/** The value of a variable in a Deployment's containers, when it is written there. */
+export function variableOf({ object }: ControllerDeployment, name: string): string | undefined {
+  for (const container of itemsAt(object, "spec", "template", "spec", "containers")) {
+    const found = listAt(recordAt(container), "env").find(
+      (entry) => textAt(recordAt(entry), "name") === name,
+    );
+    if (found !== undefined) return textAt(recordAt(found), "value");
+  }
+  return undefined;
+}

@@ -1,0 +1,155 @@
+import { ApiError } from "../../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
+import {
+  componentKeyOf,
+  componentKinds,
+  operatorApiVersion,
+  type Component,
+  type ComponentKey,
+} from "../../../../../api/component.ts";
+import { describe } from "../../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { olderTwinOf, targetIdOf } from "../../../../../controller/reconcile/duplicate.ts";
+import { asComponent } from "../../../../../controller/reconcile/stored-component.ts";
+import { words } from "../../../commands.ts";
+import { upstreamWayOut } from "../../explain/upstream-notes.ts";
+import type { WalkContext } from "../walk-context.ts";
+import {
+  failed,
+  finding,
+  type Finding,
+  type HopResult,
+  passed,
+  passedWith,
+  unseen,
+} from "./hop.ts";
+import { storedObject } from "./stored-object.ts";
+
+/** Reads the component and says whether its controller has looked at it. */
+export async function readComponent(
+  key: ComponentKey,
+  { hub, now }: WalkContext,
+  signal: AbortSignal,
+): Promise<HopResult<Component>> {
+  const { kind, namespace, name } = key;
+  const resource = knownResource(operatorApiVersion, kind);
+  const object = await storedObject({ resource, namespace, name }, hub, signal);
+  const component = asComponent(object);
+  if (component === undefined) {
+    return failed("KNF1010", `${describe(key)} does not exist`, {
+      next: ["kubectl knfleet status -A"],
+    });
+  }
+  const generation = component.metadata.generation ?? 0;
+  const observed = component.status?.observedGeneration ?? 0;
+  const version = component.status?.version ?? "none";
+  const text = `generation ${generation}, observed ${observed}, version ${version}`;
+  const ageMs = now().getTime() - Date.parse(component.metadata.creationTimestamp ?? "");
+  return passedWith(component, text, { findings: unobserved(component, ageMs) });
+}
+
+// The first status is written within half a second.
+const firstStatusMs = 10_000;
+
+function unobserved({ metadata, status }: Component, ageMs: number): readonly Finding[] {
+  if (metadata.deletionTimestamp !== undefined) return [];
+  const hasNone = (status?.conditions ?? []).length === 0;
+  if (hasNone && ageMs > firstStatusMs) {
+    const message = "No controller has written a status yet";
+    return [finding("error", "KNF1011", { message })];
+  }
+  if (!hasNone && (status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
+    const message = "The conditions are about an older generation of the spec";
+    return [finding("warning", "KNF1011", { message })];
+  }
+  return [];
+}
+
+const patienceMs = 60_000;
+
+/** How far a deletion has got. */
+export function checkDeletion(
+  component: Component,
+  { now }: Pick<WalkContext, "now">,
+): HopResult<true> {
+  const { deletionTimestamp = "", finalizers = [], uid, name, namespace } = component.metadata;
+  const ageMs = Math.max(0, now().getTime() - Date.parse(deletionTimestamp));
+  const text = `deleted ${Math.round(ageMs / 1_000)} s ago, held by ${finalizers.join(", ")}`;
+  if (ageMs < patienceMs) return passed(true, text);
+  const conditions = component.status?.conditions ?? [];
+  const isForgotten = conditions.some(({ reason }) => reason === "ClusterProfileUnavailable");
+  const said = conditions
+    .filter(({ status, message = "" }) => status !== "True" && message !== "")
+    .map(({ type, reason = "", message = "" }) => `${type}: ${reason}: ${message}`);
+  const key = [componentKinds[component.kind].plural, name, "-n", namespace];
+  return passedWith(true, text, {
+    findings: [
+      finding("error", "KNF1012", {
+        message: `${describe(componentKeyOf(component))}: ${text}`,
+        evidence: said.slice(0, 3),
+        next: [
+          "Remove the cause that the walk found; the deletion then goes on by itself.",
+          ...(isForgotten ? [upstreamWayOut] : []),
+          "Or give the cluster up, which leaves everything on it:",
+          words("kubectl", "annotate", ...key, `knfleet.dev/force-orphan=${uid}`),
+        ],
+      }),
+    ],
+  });
+}
+
+/** Whether other components of the kind are for the same cluster. */
+export async function checkTwins(
+  component: Component,
+  { hub }: WalkContext,
+  signal: AbortSignal,
+): Promise<HopResult<true>> {
+  const all = await componentsOf(component.kind, hub, signal);
+  if (all === undefined) return unseen("components of all namespaces may not be listed");
+  const others = all.filter(
+    (other) =>
+      other.metadata.uid !== component.metadata.uid && targetIdOf(other) === targetIdOf(component),
+  );
+  if (others.length === 0) return passed(true, `the only ${component.kind} of its cluster`);
+  const older = olderTwinOf(component, all);
+  const other = older ?? others[0] ?? component;
+  const { namespace, name } = other.metadata;
+  const message =
+    older === undefined
+      ? `The younger ${describe(componentKeyOf(other))} is for the same cluster`
+      : `${describe(componentKeyOf(other))} has the same cluster and is older`;
+  const key = componentKinds[component.kind].plural;
+  const own = component.metadata;
+  return passedWith(true, message, {
+    findings: [
+      finding(older === undefined ? "warning" : "error", "KNF1013", {
+        message,
+        next: [
+          "Delete the one of the two that is not meant:",
+          words("kubectl", "delete", key, own.name, "-n", own.namespace),
+          words("kubectl", "delete", key, name, "-n", namespace),
+        ],
+      }),
+    ],
+  });
+}
+
+/** The components of a kind in all namespaces of the hub; undefined when they may not be listed. */
+export async function componentsOf(
+  kind: Component["kind"],
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly Component[] | undefined> {
+  const resource = knownResource(operatorApiVersion, kind);
+  try {
+    const { items } = await hub.list({ resource }, {}, signal);
+    return items.flatMap((item) => {
+      // Items of a list carry neither apiVersion nor kind.
+      const { apiVersion } = resource;
+      return asComponent({ ...item, apiVersion, kind }) ?? [];
+    });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,128 @@
+import { ApiError } from "../../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
+import { objectRefOf } from "../../../../../access/kube/object-ref.ts";
+import {
+  identityOf,
+  keyOf,
+  type KubeObject,
+  type ObjectKey,
+} from "../../../../../api/kubernetes.ts";
+import { resourceFinder, type ResourceType } from "../../../../../api/resources.ts";
+import {
+  foreignKindFinder,
+  kindKeyOf,
+  servedKinds,
+} from "../../../../../controller/uninstall/finalize-kinds.ts";
+import { componentUidLabel } from "../../../../../installation/anchor.ts";
+import { fingerprintOf } from "../../../../../installation/fingerprint.ts";
+import { type InventoryEntry, mayBeGone } from "../../../../../installation/inventory.ts";
+import { mapLimited } from "../../../concurrency.ts";
+
+/** How the objects of an installation differ from its inventory. */
+export interface Drift {
+  readonly checked: number;
+  /** Of kinds that we may not read. */
+  readonly unread: number;
+  /** Without finished Jobs that Kubernetes has removed. */
+  readonly missing: readonly ObjectKey[];
+  /** Objects of which somebody else changed fields of ours, and the managers that hold fields there. */
+  readonly changed: readonly { readonly key: ObjectKey; readonly managers: readonly string[] }[];
+}
+
+const finder = resourceFinder([]);
+const isForeign = foreignKindFinder([]);
+
+/**
+ * Compares an inventory with the objects as they are, by one list for each kind and one request for each object that the list lacks. Reads
+ * metadata only.
+ */
+export async function driftOf(
+  entries: readonly InventoryEntry[],
+  { client, uid }: { readonly client: KubeClient; readonly uid: string },
+  signal: AbortSignal,
+): Promise<Drift> {
+  const kinds = [
+    ...Map.groupBy(entries, ({ apiVersion, kind }) => `${apiVersion}|${kind}`).values(),
+  ];
+  const drifts = await mapLimited(kinds, 4, (ofKind) =>
+    driftOfKind(ofKind, { client, uid }, signal),
+  );
+  return {
+    checked: drifts.reduce((sum, { checked }) => sum + checked, 0),
+    unread: drifts.reduce((sum, { unread }) => sum + unread, 0),
+    missing: drifts.flatMap(({ missing }) => missing),
+    changed: drifts.flatMap(({ changed }) => changed),
+  };
+}
+
+async function driftOfKind(
+  entries: readonly InventoryEntry[],
+  { client, uid }: { readonly client: KubeClient; readonly uid: string },
+  signal: AbortSignal,
+): Promise<Drift> {
+  const [first] = entries;
+  if (first === undefined) return { checked: 0, unread: 0, missing: [], changed: [] };
+  try {
+    const resource = await resourceOf(first, client, signal);
+    const labelSelector = `${componentUidLabel}=${uid}`;
+    const { items } = await client.list(
+      { resource, labelSelector },
+      { metadataOnly: true },
+      signal,
+    );
+    const { apiVersion, kind } = first;
+    const listed = new Map(
+      items.map((item) => [identityOf(keyOf({ ...item, apiVersion, kind })), item]),
+    );
+    const live = await mapLimited(entries, 4, async (entry) => {
+      const ref = objectRefOf(entry, resource);
+      return listed.get(identityOf(entry)) ?? client.get(ref, { metadataOnly: true }, signal);
+    });
+    return {
+      checked: entries.length,
+      unread: 0,
+      missing: missingKeys(entries.filter((_, at) => live[at] === undefined)),
+      changed: entries.flatMap((entry, at) => changeOf(entry, live[at]) ?? []),
+    };
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+    if (error.status === 403)
+      return { checked: 0, unread: entries.length, missing: [], changed: [] };
+    return { checked: 0, unread: 0, missing: missingKeys(entries), changed: [] };
+  }
+}
+
+async function resourceOf(
+  entry: InventoryEntry,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<ResourceType> {
+  const guess = finder(entry);
+  if (!isForeign(entry)) return guess;
+  const served = await servedKinds(client, [entry], signal);
+  return served.get(kindKeyOf(entry)) ?? guess;
+}
+
+function missingKeys(absent: readonly InventoryEntry[]): readonly ObjectKey[] {
+  return absent.filter((entry) => !mayBeGone(entry)).map(plainKey);
+}
+
+function plainKey({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+/** An installation of ours is written by one manager, `knfleet-…`; the fingerprint tells whether it still owns what it wrote. */
+function changeOf(
+  entry: InventoryEntry,
+  live: KubeObject | undefined,
+): { readonly key: ObjectKey; readonly managers: readonly string[] } | undefined {
+  if (live === undefined || entry.fingerprint === undefined) return undefined;
+  const managers = (live.metadata.managedFields ?? []).flatMap(({ manager, subresource }) =>
+    manager === undefined || subresource === "status" ? [] : [manager],
+  );
+  const ours = managers.filter((manager) => manager.startsWith("knfleet-"));
+  const isAsSent = ours.some((manager) => fingerprintOf(live, manager) === entry.fingerprint);
+  if (isAsSent) return undefined;
+  const others = managers.filter((manager) => !ours.includes(manager));
+  return { key: plainKey(entry), managers: [...new Set(others)] };
+}

@@ -1,0 +1,206 @@
+import type { Component } from "../../../../../api/component.ts";
+import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { inventoryTextOf } from "../../../../../controller/apply/anchor/root-object.ts";
+import { anchorAnnotations } from "../../../../../installation/anchor.ts";
+import { decodeInventory, type Inventory } from "../../../../../installation/inventory.ts";
+import { assertKubernetesVersion } from "../../../../../render/release/kubernetes-version.ts";
+import { kubectlOn, words } from "../../../commands.ts";
+import {
+  anchorOf,
+  conflictingAnchor,
+  deploymentsOf,
+  missingDeployments,
+} from "../../../hub/own-objects.ts";
+import { readSpokeFacts, type SpokeFacts } from "../../../spokes/spoke-facts.ts";
+import type { SpokeSession } from "../spoke-session.ts";
+import { driftOf, type Drift } from "./drift.ts";
+import {
+  failed,
+  finding,
+  type Finding,
+  type HopResult,
+  passed,
+  passedWith,
+  unseen,
+} from "./hop.ts";
+
+/** Whether Knative runs on this version of Kubernetes; `least` is KUBERNETES_MIN_VERSION of the controller. */
+export function checkVersion(
+  { gitVersion }: SpokeSession,
+  least: string | undefined,
+): HopResult<true> {
+  if (gitVersion === undefined) return unseen("the version may not be read");
+  assertKubernetesVersion(gitVersion, { KUBERNETES_MIN_VERSION: least });
+  return passed(true, gitVersion);
+}
+
+/** What is on the cluster, and the anchor of this installation. */
+export interface Installed {
+  readonly facts: SpokeFacts;
+  /** Undefined on the hub itself, and where there is none. */
+  readonly anchor: KubeObject | undefined;
+}
+
+/** Looks for the anchor of the component on its cluster. */
+export async function findAnchor(
+  component: Component,
+  { client }: Pick<SpokeSession, "client">,
+  signal: AbortSignal,
+): Promise<HopResult<Installed>> {
+  const facts = await readSpokeFacts(client, null, signal);
+  if (component.spec?.clusterProfileRef === undefined) {
+    return passed({ facts, anchor: undefined }, "the component itself owns what is on the hub");
+  }
+  if (facts.anchors === undefined) {
+    const message = "ConfigMaps of the spoke may not be listed";
+    return failed("KNF5002", message);
+  }
+  const fact = anchorOf(component, facts);
+  if (fact === undefined) return withoutAnchor(component, facts);
+  const { namespace, name } = fact;
+  const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name };
+  const anchor = await client.get(ref, {}, signal);
+  const text = `ConfigMap ${namespace}/${name}`;
+  const findings = [
+    ...(await terminating(component, { namespace, client }, signal)),
+    ...held(anchor, text),
+  ];
+  return passedWith({ facts, anchor }, text, { findings });
+}
+
+function withoutAnchor(component: Component, facts: SpokeFacts): HopResult<Installed> {
+  const { deletionTimestamp, name, namespace } = component.metadata;
+  const kubectl = kubectlOn(component.spec?.clusterProfileRef);
+  if (deletionTimestamp !== undefined) {
+    return passed({ facts, anchor: undefined }, "is gone, as the deletion wants");
+  }
+  const other = conflictingAnchor(component, facts);
+  if (other !== undefined) {
+    const text = `ConfigMap ${other.namespace}/${other.name} belongs to the component with uid ${other.componentUid ?? "(none)"}`;
+    return failed("KNF6003", text, {
+      next: [`${kubectl} ${words("describe", "configmap", other.name, "-n", other.namespace)}`],
+    });
+  }
+  const wasInstalled = (component.status?.version ?? "") !== "";
+  const left = deploymentsOf(component, facts).length;
+  const type = component.kind.toLowerCase();
+  const see = words("kubectl", "get", type, name, "-n", namespace, "-o", "yaml");
+  if (wasInstalled) {
+    const message = `The hub says that ${component.status?.version ?? ""} is installed, and the spoke has no anchor of it`;
+    return failed("KNF6002", message, { evidence: [`${left} Deployments are left`] });
+  }
+  return failed("KNF6004", "The spoke has no anchor of the component", { next: [see] });
+}
+
+function held(anchor: KubeObject | undefined, text: string): readonly Finding[] {
+  const deletedAt = anchor?.metadata.deletionTimestamp;
+  if (deletedAt === undefined) return [];
+  const message = `${text} is being deleted since ${deletedAt}`;
+  return [finding("error", "KNF6002", { message })];
+}
+
+async function terminating(
+  component: Component,
+  { namespace, client }: Pick<SpokeSession, "client"> & { readonly namespace: string },
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const ref = { resource: knownResource("v1", "Namespace"), name: namespace };
+  const object = await client.get(ref, {}, signal);
+  if (object?.metadata.deletionTimestamp === undefined) return [];
+  const message = `Namespace ${namespace} is being deleted since ${object.metadata.deletionTimestamp}`;
+  const kubectl = kubectlOn(component.spec?.clusterProfileRef);
+  const next = [`${kubectl} ${words("get", "namespace", namespace, "-o", "yaml")}`];
+  return [finding("error", "KNF6011", { message, next })];
+}
+
+const shown = 10;
+
+/** Compares the inventory in the anchor with the objects of the cluster. */
+export async function checkObjects(
+  component: Component,
+  { anchor }: Installed,
+  { client, signal }: Pick<SpokeSession, "client"> & { readonly signal: AbortSignal },
+): Promise<HopResult<true>> {
+  const inventory = anchor === undefined ? undefined : decodeInventory(inventoryTextOf(anchor));
+  if (inventory === undefined) return passed(true, "there is no inventory to compare with");
+  const { uid } = component.metadata;
+  const drift = await driftOf(inventory.entries, { client, uid }, signal);
+  const isOurs = anchor?.metadata.annotations?.[anchorAnnotations.componentUid] === uid;
+  const findings = [
+    ...missingFindings(drift),
+    ...(isOurs ? changedFindings(drift) : []),
+    ...unfinished(inventory),
+  ];
+  const unread = drift.unread === 0 ? "" : `, ${drift.unread} may not be read`;
+  return passedWith(true, `${drift.checked} objects as they should be${unread}`, { findings });
+}
+
+function missingFindings({ missing }: Drift): readonly Finding[] {
+  const [first] = missing;
+  if (first === undefined) return [];
+  const message = `${missing.length} objects of the inventory are missing: ${describe(first)}`;
+  const evidence = missing.slice(0, shown).map(describe);
+  return [finding("error", "KNF6006", { message, evidence })];
+}
+
+function changedFindings({ changed }: Drift): readonly Finding[] {
+  const [first] = changed;
+  if (first === undefined) return [];
+  const by = first.managers.length === 0 ? "" : ` by ${first.managers.join(", ")}`;
+  const message = `${changed.length} objects were changed: ${describe(first.key)}${by}`;
+  const evidence = changed
+    .slice(0, shown)
+    .map(({ key, managers }) => `${describe(key)}: ${managers.join(", ")}`);
+  return [finding("error", "KNF6007", { message, evidence })];
+}
+
+function unfinished({ complete, version }: Inventory): readonly Finding[] {
+  if (complete) return [];
+  const message = `The installation of ${version} was begun and is not finished`;
+  return [finding("warning", "KNF6008", { message })];
+}
+
+/** Whether the Deployments of the installation are there and available. */
+export function checkDeployments(
+  component: Component,
+  { facts }: Installed,
+): HopResult<readonly { readonly namespace: string; readonly name: string }[]> {
+  const own = deploymentsOf(component, facts);
+  const missing = missingDeployments(component, facts);
+  const waiting = own.filter(({ available }) => !available);
+  const message = [
+    ...(missing.length === 0 ? [] : [`missing ${missing.slice(0, 5).join(", ")}`]),
+    ...(waiting.length === 0
+      ? []
+      : [
+          `not available ${waiting
+            .slice(0, 5)
+            .map(({ name }) => name)
+            .join(", ")}`,
+        ]),
+  ].join("; ");
+  if (own.length === 0 && missing.length === 0) {
+    const none = "The cluster has no Deployment of the installation";
+    return passedWith([], none, { findings: [finding("error", "KNF6009", { message: none })] });
+  }
+  if (message === "") return passed([], `${own.length} available`);
+  const kubectl = kubectlOn(component.spec?.clusterProfileRef);
+  const next = [...waiting, ...missing.map(pairOf)]
+    .slice(0, 3)
+    .map(
+      ({ namespace, name }) =>
+        `${kubectl} ${words("describe", "deployment", name, "-n", namespace)}`,
+    );
+  const evidence = waiting.flatMap(({ name, message: said }) =>
+    said === null ? [] : [`${name}: ${said}`],
+  );
+  return passedWith(waiting, message, {
+    findings: [finding("error", "KNF6009", { message, evidence: evidence.slice(0, shown), next })],
+  });
+}
+
+function pairOf(id: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = "", name = ""] = id.split("/");
+  return { namespace, name };
+}

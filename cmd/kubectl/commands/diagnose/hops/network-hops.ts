@@ -1,0 +1,163 @@
+import type { Socket } from "node:net";
+
+import type { AddressGuard } from "../../../../../access/http/address-guard.ts";
+import {
+  placeOf,
+  type Place,
+  probeCertificate,
+  probeConnection,
+  probeName,
+  type ShownCertificate,
+} from "../../../../../access/http/endpoint-probe.ts";
+import type { Endpoint } from "../../../../../access/http/endpoint.ts";
+import { openSocket } from "../../../../../access/http/guarded-socket.ts";
+import { ConnectionError } from "../../../../../access/kube/api-error.ts";
+import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
+import { networkFinding } from "../explain-error.ts";
+import { finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
+
+/** Limits of each step on the network. */
+export interface NetworkLimits {
+  readonly guard: AddressGuard;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Looks up the name of the server, or of the proxy in front of it, which looks up the server's by itself. */
+export function checkName(endpoint: Endpoint, limits: NetworkLimits): Promise<HopResult<true>> {
+  const { host } = firstPlace(endpoint);
+  const guard = guardOfFirst(endpoint, limits);
+  return attempt(endpoint, "KNF4001", async () => {
+    const addresses = await probeName(host, { ...limits, guard });
+    const isAddress = addresses.includes(host);
+    return passed(true, `${host} is ${isAddress ? "an address" : addresses.join(", ")}`);
+  });
+}
+
+/** Connects to the server, or to the proxy in front of it. */
+export function checkTcp(endpoint: Endpoint, limits: NetworkLimits): Promise<HopResult<true>> {
+  const { timeoutMs: connectTimeoutMs, signal } = limits;
+  const guard = guardOfFirst(endpoint, limits);
+  return attempt(endpoint, "KNF4003", async () => {
+    const socket = await openSocket(firstPlace(endpoint), { connectTimeoutMs, signal, guard });
+    socket.destroy();
+    return passed(true, `${firstText(endpoint)} accepts connections`);
+  });
+}
+
+/** Where the first connection goes. */
+function firstPlace(endpoint: Endpoint): Place {
+  return endpoint.proxy ?? placeOf(endpoint);
+}
+
+function firstText(endpoint: Endpoint): string {
+  const { host, port } = firstPlace(endpoint);
+  return `${endpoint.proxy === undefined ? "" : "proxy "}${host}:${port}`;
+}
+
+function guardOfFirst({ proxy }: Endpoint, { guard }: NetworkLimits): AddressGuard {
+  return proxy === undefined ? guard : (guard.proxy ?? guard);
+}
+
+/** Lets the proxy connect to the server. */
+export async function checkProxy(
+  endpoint: Endpoint,
+  limits: NetworkLimits,
+): Promise<HopResult<true>> {
+  const place = placeOf(endpoint);
+  const what = `the proxy to ${place.host}:${place.port}`;
+  try {
+    (await probeConnection(endpoint, limits)).destroy();
+    return passed(true, `makes a connection to ${place.host}:${place.port}`);
+  } catch (error) {
+    limits.signal.throwIfAborted();
+    const found =
+      error instanceof ConnectionError && error.failure === "other"
+        ? finding("error", "KNF4007", { message: error.message })
+        : { ...networkFinding(error, "KNF4007", what), code: "KNF4007" as const };
+    return { value: undefined, message: found.message, findings: [found] };
+  }
+}
+
+async function attempt(
+  endpoint: Endpoint,
+  stalled: KnfCode,
+  work: () => Promise<HopResult<true>>,
+): Promise<HopResult<true>> {
+  try {
+    return await work();
+  } catch (error) {
+    const found = networkFinding(error, stalled, firstText(endpoint));
+    const isProxy = endpoint.proxy !== undefined && found.code !== "KNF4005";
+    const { message, evidence } = found;
+    const own = isProxy ? finding("error", "KNF4006", { message, evidence }) : found;
+    return { value: undefined, message: own.message, findings: [own] };
+  }
+}
+
+/** Shakes hands and judges the certificate; nothing of ours is sent. */
+export async function checkTls(
+  endpoint: Endpoint,
+  limits: NetworkLimits,
+  nowMs: number,
+): Promise<HopResult<true>> {
+  const { host, port } = placeOf(endpoint);
+  const what = `${host}:${port}`;
+  let socket: Socket | undefined;
+  try {
+    socket = await probeConnection(endpoint, limits);
+    const shown = await probeCertificate(socket, endpoint, limits);
+    return judged(shown, endpoint, nowMs);
+  } catch (error) {
+    limits.signal.throwIfAborted();
+    const found = networkFinding(error, "KNF4009", what);
+    return { value: undefined, message: found.message, findings: [found] };
+  } finally {
+    socket?.destroy();
+  }
+}
+
+const soonMs = 14 * 24 * 3_600_000;
+
+function judged(shown: ShownCertificate, endpoint: Endpoint, nowMs: number): HopResult<true> {
+  const { subject, issuer, protocol, chain, names, notBeforeMs, notAfterMs } = shown;
+  const evidence = [
+    `subject ${subject}, issuer ${issuer}`,
+    `for ${names.slice(0, 12).join(", ")}`,
+    `valid from ${dateOf(notBeforeMs)} to ${dateOf(notAfterMs)}`,
+    ...(chain.length > 1 ? [`chain ${chain.join(" <- ")}`] : []),
+  ];
+  const text = `${protocol}, certificate of ${subject}, valid to ${dateOf(notAfterMs)}`;
+  if (shown.problem !== undefined && endpoint.insecureSkipTlsVerify !== true) {
+    const found = problemFinding(shown, evidence);
+    return { value: undefined, message: found.message, evidence, findings: [found] };
+  }
+  const findings: readonly Finding[] =
+    notAfterMs - nowMs < soonMs
+      ? [
+          finding("warning", "KNF4013", {
+            message: `The server's certificate ends ${dateOf(notAfterMs)}`,
+          }),
+        ]
+      : [];
+  return passedWith(true, text, { findings, evidence });
+}
+
+function problemFinding(shown: ShownCertificate, evidence: readonly string[]): Finding {
+  const { problem = "", names, wantedName, notBeforeMs, notAfterMs, issuer } = shown;
+  const why = `OpenSSL says ${problem}`;
+  if (problem === "CERT_HAS_EXPIRED" || problem === "CERT_NOT_YET_VALID") {
+    const message = `The server's certificate is valid from ${dateOf(notBeforeMs)} to ${dateOf(notAfterMs)}`;
+    return finding("error", "KNF4011", { message, evidence: [why, ...evidence] });
+  }
+  if (problem === "ERR_TLS_CERT_ALTNAME_INVALID" || problem === "HOSTNAME_MISMATCH") {
+    const message = `The server's certificate is not for ${wantedName}, but for ${names.join(", ")}`;
+    return finding("error", "KNF4012", { message, evidence });
+  }
+  const message = `The CA of the ClusterProfile did not sign the server's certificate, which is issued by ${issuer}`;
+  return finding("error", "KNF4010", { message, evidence: [why, ...evidence] });
+}
+
+function dateOf(ms: number): string {
+  return Number.isNaN(ms) ? "(not known)" : new Date(ms).toISOString().replace(".000Z", "Z");
+}

@@ -1,0 +1,161 @@
+import { isBuiltIn, runBuiltIn } from "../../../../../access/plugins/built-in-plugins.ts";
+import { credentialFacts } from "../../../../../access/plugins/credential-facts.ts";
+import type { Credential } from "../../../../../access/plugins/credential.ts";
+import type { ExecPlan } from "../../../../../access/plugins/exec-plan.ts";
+import { execInfo, runExecPlugin } from "../../../../../access/plugins/exec-plugin.ts";
+import { pluginEnvironment } from "../../../../../access/plugins/plugin-environment.ts";
+import { scrubbed } from "../../../../../access/scrubbed.ts";
+import type { ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
+import { FleetError } from "../../../../../api/errors.ts";
+import { words } from "../../../commands.ts";
+import { fleetFinding } from "../explain-error.ts";
+import type { WalkContext } from "../walk-context.ts";
+import { finding, passedWith, type Finding, type HopResult } from "./hop.ts";
+import { readerRefusal, refusalOf } from "./plugin-permit.ts";
+import { secretFinding } from "./plugin-secret.ts";
+import type { FoundFile } from "./provider-hops.ts";
+
+/** Runs the exec plugin, or the reader inside of this program, as the controller would. */
+export async function runPlugin(
+  access: ResolvedAccess,
+  found: FoundFile,
+  here: WalkContext & { readonly signal: AbortSignal },
+): Promise<HopResult<Credential>> {
+  const { plan } = access;
+  const { readers } = found;
+  const context =
+    readers === undefined || !isBuiltIn(plan.command)
+      ? here
+      : { ...here, environment: readers.environment };
+  const text = [plan.command, ...plan.args.map(scrubbed)].join(" ");
+  const refusal = (await refusalOf(plan, found.from, context)) ?? readerRefusal(access, found);
+  if (refusal !== undefined) {
+    return { value: undefined, message: refusal.message, findings: [refusal] };
+  }
+  try {
+    const credential = await obtain(plan, context);
+    context.onCredential?.(credential);
+    return { value: credential, message: text, evidence: evidenceOf(plan) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!(error instanceof FleetError)) throw error;
+    const why = await explained(error, plan, context);
+    return { value: undefined, message: text, evidence: evidenceOf(plan), findings: [why] };
+  }
+}
+
+function obtain(
+  plan: ExecPlan,
+  context: WalkContext & { readonly signal: AbortSignal },
+): Promise<Credential> {
+  const { signal, execTimeoutMs, pluginRoots } = context;
+  const surroundings = {
+    environment: pluginEnvironment(context.environment),
+    now: context.now,
+    policy: { roots: pluginRoots },
+  };
+  if (isBuiltIn(plan.command)) {
+    return runBuiltIn(plan, { ...surroundings, hub: context.hub }, signal);
+  }
+  const timeoutMs = Math.min(plan.timeoutMs, execTimeoutMs);
+  return runExecPlugin({ ...plan, timeoutMs }, surroundings, signal);
+}
+
+/** Only names of variables: their values may be secret. */
+function evidenceOf({ env, provider, timeoutMs }: ExecPlan): readonly string[] {
+  const names = env.map(({ name }) => name);
+  return [
+    `provider ${provider}, its time is ${timeoutMs / 1_000} s`,
+    ...(names.length === 0 ? [] : [`the provider file sets ${names.join(", ")}`]),
+  ];
+}
+
+async function explained(
+  error: FleetError,
+  plan: ExecPlan,
+  context: WalkContext & { readonly signal: AbortSignal },
+): Promise<Finding> {
+  const general = fleetFinding(error);
+  const byHand = handStep(plan);
+  if (error.code === "PluginNotFound" && error.message.includes("EACCES")) {
+    return { ...general, code: "KNF3007", next: [words("chmod", "755", plan.command)] };
+  }
+  if (error.code === "PluginOutputInvalid" && error.message.endsWith("has expired already")) {
+    const expired = finding("error", "KNF3014", { message: error.sentence });
+    return { ...expired, evidence: general.evidence };
+  }
+  if (error.code === "PluginTimeout") {
+    const evidence = ["the upstream operator has no limit here and would wait for ever"];
+    return { ...general, evidence, next: [byHand] };
+  }
+  if (error.code !== "PluginFailed" && error.code !== "PluginOutputInvalid") return general;
+  const secret = await secretFinding(plan, context, context.signal);
+  const evidence = [error.sentence, ...general.evidence];
+  if (secret !== undefined) return { ...secret, evidence: [...secret.evidence, ...evidence] };
+  if (error.code === "PluginFailed" && isDenied(evidence)) {
+    return finding("error", "KNF3017", { message: "The plugin may not read its Secret", evidence });
+  }
+  return { ...general, next: [...general.next, byHand] };
+}
+
+function isDenied(texts: readonly string[]): boolean {
+  return texts.some((text) => /is forbidden: |the right to get it is missing/.test(text));
+}
+
+/** A text whose URLs have lost user names and passwords, such as those of a proxy. */
+function withoutLogins(text: string): string {
+  return text.replaceAll(/:\/\/[^/@\s"']+@/g, "://");
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function handStep(plan: ExecPlan): string {
+  const names = plan.env.map(({ name }) => name).filter((name) => name !== "KUBECONFIG");
+  const kubeconfig = plan.env.find(({ name }) => name === "KUBECONFIG")?.value;
+  const isWhole = names.length === 0 && plan.args.every((arg) => scrubbed(arg) === arg);
+  return [
+    ...(isWhole ? [] : ["By hand, with what is not shown in place of …:"]),
+    ...names.map((name) => `${name}=…`),
+    ...(kubeconfig === undefined ? [] : [`KUBECONFIG=${quote(kubeconfig)}`]),
+    `KUBERNETES_EXEC_INFO=${quote(withoutLogins(execInfo(plan).trim()))}`,
+    words(plan.command),
+    ...plan.args.map((arg) => quote(scrubbed(arg))),
+    ">/dev/null",
+  ].join(" ");
+}
+
+const soonMs = 10 * 60_000;
+
+/** What the credential says of itself; never the credential. */
+export function describeCredential(credential: Credential, nowMs: number): HopResult<Credential> {
+  const { type, subject, issuer, expiresAtMs, digest } = credentialFacts(credential);
+  const until =
+    expiresAtMs === undefined ? "says no end" : `ends ${new Date(expiresAtMs).toISOString()}`;
+  const text = `${type}${subject === undefined ? "" : ` of ${subject}`}, ${until}`;
+  const evidence = [
+    `SHA-256 begins with ${digest}`,
+    ...(issuer === undefined ? [] : [`issued by ${issuer}`]),
+  ];
+  const findings: Finding[] = [];
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
+    findings.push(finding("error", "KNF3014", { message: `The credential ended: ${text}` }));
+  } else if (expiresAtMs !== undefined && expiresAtMs - nowMs < soonMs) {
+    findings.push(finding("warning", "KNF3020", { message: text }));
+  }
+  const odd = oddToken(credential);
+  if (odd !== undefined) findings.push(finding("error", "KNF3011", { message: odd }));
+  return passedWith(credential, text, { findings, evidence });
+}
+
+/** What no API server takes for a token: it reads the header `Authorization` up to the second space. */
+function oddToken({ authorization }: Credential): string | undefined {
+  const token = authorization?.reveal().replace(/^Bearer /, "") ?? "";
+  if (/^bearer /i.test(token)) {
+    return 'The token itself begins with "Bearer ", which is put in front of it anyway';
+  }
+  return token.includes(" ")
+    ? "The token holds a space, up to which API servers read it"
+    : undefined;
+}

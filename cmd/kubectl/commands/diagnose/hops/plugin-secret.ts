@@ -1,0 +1,122 @@
+import { basename } from "node:path";
+
+import { ApiError } from "../../../../../access/kube/api-error.ts";
+import type { ExecPlan } from "../../../../../access/plugins/exec-plan.ts";
+import { pluginEnvironment } from "../../../../../access/plugins/plugin-environment.ts";
+import { secretNamespace } from "../../../../../access/providers/secret-namespace.ts";
+import { isRecord } from "../../../../../api/fields.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { words } from "../../../commands.ts";
+import { stringAt } from "../../../selection/fields.ts";
+import type { WalkContext } from "../walk-context.ts";
+import { finding, type Finding } from "./hop.ts";
+
+interface Wanted {
+  readonly namespace: string;
+  readonly name: string;
+  readonly key: string;
+}
+
+const secrets = knownResource("v1", "Secret");
+
+/**
+ * What is wrong with the Secret that one of the two official readers wants, looked at as who we are on the hub; undefined when nothing
+ * is, the plugin is another one, or we may not look.
+ */
+export async function secretFinding(
+  plan: ExecPlan,
+  { hub, environment }: Pick<WalkContext, "hub" | "environment">,
+  signal: AbortSignal,
+): Promise<Finding | undefined> {
+  const wanted = await wantedSecret(plan, environment);
+  if (wanted === undefined) return undefined;
+  const { namespace, name, key } = wanted;
+  const title = `Secret ${namespace}/${name}`;
+  try {
+    const secret = await hub.get({ resource: secrets, namespace, name }, {}, signal);
+    if (secret === undefined) return await absent(wanted, hub, signal);
+    const data = secret["data"];
+    if (isRecord(data) && typeof data[key] === "string" && data[key] !== "") return undefined;
+    const keys = Object.keys(isRecord(data) ? data : {});
+    return finding("error", "KNF3016", {
+      message: `${title} does not have the key ${key}`,
+      evidence: [`its keys are ${keys.length === 0 ? "(none)" : keys.join(", ")}`],
+    });
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+async function absent(
+  { namespace, name, key }: Wanted,
+  hub: WalkContext["hub"],
+  signal: AbortSignal,
+): Promise<Finding> {
+  const message = `Secret ${namespace}/${name} does not exist`;
+  const others = await namesakes(name, hub, signal);
+  if (others.length === 0) {
+    return finding("error", "KNF3015", {
+      message,
+      next: [
+        `With the credential in a file named ${key}, as docs/access.md says:`,
+        words(
+          "kubectl",
+          "create",
+          "secret",
+          "generic",
+          name,
+          "-n",
+          namespace,
+          `--from-file=${key}`,
+        ),
+      ],
+    });
+  }
+  const places = others.map((other) => `${other}/${name}`).join(", ");
+  return finding("error", "KNF3018", {
+    message: `${message}, but there is ${places}`,
+    next: [
+      `Give --plugin-namespace ${others[0] ?? ""} here, and the same namespace to the controller.`,
+    ],
+  });
+}
+
+async function namesakes(
+  name: string,
+  hub: WalkContext["hub"],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const ref = { resource: secrets, fieldSelector: `metadata.name=${name}` };
+  try {
+    const { items } = await hub.list(ref, { metadataOnly: true }, signal);
+    return items.flatMap(({ metadata }) => metadata.namespace ?? []).slice(0, 5);
+  } catch (error) {
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
+}
+
+/** The Secret that one of the two official readers wants; undefined for another plugin. */
+export async function wantedSecret(
+  plan: ExecPlan,
+  environment: WalkContext["environment"],
+): Promise<Wanted | undefined> {
+  const reader = basename(plan.command).replace(/^builtin:/, "");
+  const config = plan.cluster?.["config"];
+  const seen = {
+    ...pluginEnvironment(environment),
+    ...Object.fromEntries(plan.env.map(({ name, value }) => [name, value])),
+  };
+  if (reader === "secretreader") {
+    const name = stringAt(config, "clusterName");
+    if (name === null) return undefined;
+    return { namespace: await secretNamespace(seen), name, key: "token" };
+  }
+  if (reader !== "kubeconfig-secretreader") return undefined;
+  const name = stringAt(config, "name");
+  const key = stringAt(config, "key");
+  if (name === null || key === null) return undefined;
+  const namespace = stringAt(config, "namespace") ?? (await secretNamespace(seen));
+  return { namespace, name, key };
+}

@@ -1,0 +1,131 @@
+import { ApiError } from "../../../../../access/kube/api-error.ts";
+import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../../../../api/component.ts";
+import { recordAt } from "../../../../../api/fields.ts";
+import { describe } from "../../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { words } from "../../../commands.ts";
+import { isProfile } from "../../../hub/profiles.ts";
+import { stringAt } from "../../../selection/fields.ts";
+import type { ControllerDeployment } from "../find-controller.ts";
+import type { WalkContext } from "../walk-context.ts";
+import { failed, finding, passed, passedWith, type HopResult } from "./hop.ts";
+import { storedProfile } from "./stored-object.ts";
+
+/** Reads the ClusterProfile of a target. */
+export async function readProfile(
+  ref: ClusterProfileRef,
+  { hub }: WalkContext,
+  signal: AbortSignal,
+): Promise<HopResult<ClusterProfile>> {
+  const title = describe({ kind: "ClusterProfile", ...ref });
+  const list = "kubectl get clusterprofiles.multicluster.x-k8s.io -A";
+  try {
+    const found = await storedProfile(ref, hub, signal);
+    if (found !== undefined && isProfile(found)) {
+      const { accessProviders, credentialProviders } = found.status ?? {};
+      const names = [...(accessProviders ?? []), ...(credentialProviders ?? [])].map(
+        ({ name }) => name,
+      );
+      return passed(found, `${title} offers ${names.length === 0 ? "nothing" : names.join(", ")}`);
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    return failed("KNF2005", `${title} may not be read`, { evidence: [error.message] });
+  }
+  if (!(await isServed(hub, signal))) {
+    return failed("KNF2001", "The hub does not serve ClusterProfiles");
+  }
+  return failed("KNF2002", `${title} does not exist`, { next: [list] });
+}
+
+async function isServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<boolean> {
+  try {
+    await hub.request("GET", "/apis/multicluster.x-k8s.io", undefined, signal);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+const profilesType = "clusterprofiles.multicluster.x-k8s.io";
+
+/** What the cluster manager says of the cluster. The walk goes on in any case: the spoke may know better. */
+export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> {
+  const condition = profile.status?.conditions?.find(({ type }) => type === "ControlPlaneHealthy");
+  const { namespace, name } = profile.metadata;
+  const title = describe({ kind: "ClusterProfile", namespace, name });
+  const next = [
+    words("kubectl", "get", profilesType, name, "-n", namespace, "-o", "yaml"),
+    `Ask ${managerOf(profile)} why.`,
+  ];
+  if (condition === undefined) {
+    const message = `${title} has no condition ControlPlaneHealthy`;
+    return passedWith(profile, message, {
+      findings: [finding("error", "KNF2004", { message, next })],
+    });
+  }
+  const { status, reason = "", message: said = "" } = condition;
+  const text = `ControlPlaneHealthy=${status} ${reason}`.trim();
+  if (status === "True") return passed(profile, text);
+  const message = `${title} says ${text}`;
+  const evidence = said === "" ? [] : [said];
+  return passedWith(profile, message, {
+    findings: [finding("error", "KNF2003", { message, evidence, next })],
+  });
+}
+
+/** The CRD lets the name be empty. Spec: cluster-inventory.md 1.1. */
+function managerOf({ spec }: ClusterProfile): string {
+  const name = spec?.clusterManager?.name ?? "";
+  return name === ""
+    ? "whoever writes the status of the ClusterProfile"
+    : `the cluster manager ${name}`;
+}
+
+/** Whether the upstream operator may still use a way in that the profile has no more (cli.md, D4). */
+export async function checkUpstream(
+  profile: ClusterProfile,
+  operator: ControllerDeployment,
+  { hub, signal }: WalkContext & { readonly signal: AbortSignal },
+): Promise<HopResult<true>> {
+  const { namespace, name } = operator;
+  const labels = recordAt(operator.object, "spec", "selector", "matchLabels");
+  const labelSelector = Object.entries(labels)
+    .map(([key, value]) => `${key}=${String(value)}`)
+    .join(",");
+  const ref = { resource: knownResource("v1", "Pod"), namespace, labelSelector };
+  const pods = (await hub.list(ref, {}, signal)).items;
+  const starts = pods.flatMap((pod) => stringAt(pod, "status", "startTime") ?? []).toSorted();
+  const [first] = starts;
+  const written = writtenAt(profile);
+  if (first === undefined || written === undefined || written <= first) {
+    return passed(
+      true,
+      `Deployment ${namespace}/${name} started after the last change of the way in`,
+    );
+  }
+  const message = `The way in was written at ${written}, the operator runs since ${first}`;
+  return passedWith(true, message, {
+    findings: [
+      finding("warning", "KNF1014", {
+        message,
+        next: [words("kubectl", "rollout", "restart", `deployment/${name}`, "-n", namespace)],
+      }),
+    ],
+  });
+}
+
+/** When somebody last wrote `status.accessProviders`, RFC 3339. */
+function writtenAt({ metadata }: ClusterProfile): string | undefined {
+  return (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 }) =>
+      ["f:accessProviders", "f:credentialProviders"].some(
+        (field) => field in recordAt(fieldsV1, "f:status"),
+      ),
+    )
+    .flatMap(({ time }) => time ?? [])
+    .toSorted()
+    .at(-1);
+}

@@ -1,0 +1,179 @@
+import {
+  parseProviderFile,
+  type ProviderFile,
+} from "../../../../../access/providers/provider-config.ts";
+import { loadProviderFile } from "../../../../../access/providers/provider-file.ts";
+import {
+  selectProvider,
+  type SelectedProvider,
+} from "../../../../../access/providers/select-provider.ts";
+import { accessOf, type ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
+import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import { recordAt } from "../../../../../api/fields.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
+import { ifDenied } from "../../../if-denied.ts";
+import { itemsAt, stringAt } from "../../../selection/fields.ts";
+import {
+  controllerDeployments,
+  flagOf,
+  type ControllerDeployment,
+  type Controllers,
+} from "../find-controller.ts";
+import type { WalkContext } from "../walk-context.ts";
+import { finding, passedWith, type HopResult } from "./hop.ts";
+
+/** A provider file and whose word it is: that decides which commands of it may be run. */
+export interface FoundFile {
+  readonly file: ProviderFile;
+  readonly from: "machine" | "cluster";
+  /** By what the readers inside of this program go, where an administrator of the hub vouches for its file; undefined: they go nowhere by such a file. */
+  readonly readers?: Pick<HubProviderFile, "environment" | "refusal">;
+}
+
+const flag = "--clusterprofile-provider-file";
+
+/** The provider file that was named, or else the one that the controller on the hub has in a ConfigMap. */
+export async function readProviderFile(
+  controllers: Controllers | undefined,
+  context: WalkContext,
+  signal: AbortSignal,
+): Promise<HopResult<FoundFile>> {
+  const { providerFile } = context;
+  if (providerFile !== undefined) {
+    const file = await loadProviderFile(providerFile, signal);
+    return fileResult({ file, from: "machine" }, providerFile);
+  }
+  const trusted = await trustedFile(context, signal);
+  // Commands are run as the controller has them, with all their variables.
+  if (trusted !== undefined && !context.exec) {
+    const { file, place, replaced, ...readers } = trusted;
+    return fileResult({ file, from: "cluster", readers }, place, replaced);
+  }
+  const readers = trusted === undefined ? {} : { readers: trusted };
+  for (const deployment of await deploymentsOf(controllers, context, signal)) {
+    const found = await mountedFile(deployment, context, signal);
+    if (found === undefined) continue;
+    return fileResult({ file: found.file, from: "cluster", ...readers }, found.place);
+  }
+  const message = "No provider file was named, and no controller on the hub names one";
+  const next = [`Name a provider file with ${flag}, or set KNFLEET_PROVIDER_FILE.`];
+  // That is about this command; what the controller has is told by its conditions.
+  return {
+    value: undefined,
+    message,
+    findings: [finding("warning", "KNF3001", { message, next })],
+  };
+}
+
+async function trustedFile(
+  { hub, fileHub = hub, environment, pluginNamespace, hubTimeoutMs: timeoutMs }: WalkContext,
+  signal: AbortSignal,
+): Promise<HubProviderFile | undefined> {
+  const options = { pluginNamespace, environment, timeoutMs };
+  const found = await hubProviderFile(fileHub, options, signal);
+  return typeof found === "string" ? undefined : found;
+}
+
+/** The controllers that the walk saw, else those that whoever looks for the file sees. */
+async function deploymentsOf(
+  controllers: Controllers | undefined,
+  { fileHub }: Pick<WalkContext, "fileHub">,
+  signal: AbortSignal,
+): Promise<readonly ControllerDeployment[]> {
+  const seen = controllers?.deployments;
+  if (seen !== undefined || fileHub === undefined) return seen ?? [];
+  return (await controllerDeployments(fileHub, signal).catch(ifDenied)) ?? [];
+}
+
+function fileResult(
+  found: FoundFile,
+  place: string,
+  replaced: readonly string[] = [],
+): HopResult<FoundFile> {
+  const names = found.file.providers.map(({ name }) => name);
+  const text = `${place} has ${names.length === 0 ? "no providers" : names.join(", ")}`;
+  const broken = found.file.providers.flatMap(({ name, problem }) =>
+    problem === undefined ? [] : [`${name}: ${problem}`],
+  );
+  const instead = replaced.map((command) => `a built-in reader stands for ${command}`);
+  return passedWith(found, text, { evidence: [...broken, ...found.file.warnings, ...instead] });
+}
+
+interface MountedFile {
+  readonly file: ProviderFile;
+  readonly place: string;
+}
+
+async function mountedFile(
+  deployment: ControllerDeployment,
+  { hub, fileHub = hub }: WalkContext,
+  signal: AbortSignal,
+): Promise<MountedFile | undefined> {
+  const path = flagOf(deployment, flag);
+  const source = path === undefined ? undefined : configMapOf(deployment, path);
+  if (path === undefined || source === undefined) return undefined;
+  const { namespace } = deployment;
+  const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name: source.name };
+  const map = await fileHub.get(ref, {}, signal).catch(ifDenied);
+  const content = recordAt(map, "data")[source.key];
+  if (typeof content !== "string") return undefined;
+  const place = `ConfigMap ${namespace}/${source.name} (${source.key})`;
+  const format = /\.ya?ml$/.test(path) ? "yaml" : "json";
+  return { file: parseProviderFile(content, { path: place, format }), place };
+}
+
+/** The ConfigMap that is mounted where a path of a container leads. */
+function configMapOf(
+  { object }: ControllerDeployment,
+  path: string,
+): { readonly name: string; readonly key: string } | undefined {
+  const pod = recordAt(object, "spec", "template", "spec");
+  for (const container of itemsAt(pod, "containers")) {
+    for (const mount of itemsAt(container, "volumeMounts")) {
+      const at = stringAt(mount, "mountPath")?.replace(/\/$/, "") ?? "";
+      const key = stringAt(mount, "subPath") ?? path.slice(at.length + 1);
+      const isHere = path === at || path.startsWith(`${at}/`);
+      const volume = itemsAt(pod, "volumes").find(
+        (one) => stringAt(one, "name") === stringAt(mount, "name"),
+      );
+      const name = stringAt(volume, "configMap", "name");
+      if (isHere && name !== null) return { name, key: keyOfPath(volume, key) };
+    }
+  }
+  return undefined;
+}
+
+function keyOfPath(volume: unknown, path: string): string {
+  const item = itemsAt(volume, "configMap", "items").find((one) => stringAt(one, "path") === path);
+  return stringAt(item, "key") ?? path;
+}
+
+/** The provider that the profile is reached with, and why not an earlier one. */
+export function chooseProvider(
+  profile: ClusterProfile,
+  { file }: FoundFile,
+): HopResult<SelectedProvider> {
+  const selected = selectProvider(profile, file);
+  const { provider, source, skipped } = selected;
+  const findings = skipped.map((why) =>
+    finding("warning", "KNF3019", { message: `Passed over: ${why}` }),
+  );
+  const deprecated = source === "accessProviders" ? "" : " of the deprecated credentialProviders";
+  return passedWith(selected, `${provider.name}${deprecated}`, { findings });
+}
+
+/** Where the server is and what is run for a credential. */
+export function resolveEndpoint(
+  profile: ClusterProfile,
+  selected: SelectedProvider,
+): HopResult<ResolvedAccess> {
+  const access = accessOf(profile, selected);
+  const { server, tlsServerName, proxy, insecureSkipTlsVerify } = access.endpoint;
+  const through =
+    proxy === undefined ? "" : ` through ${proxy.protocol}//${proxy.host}:${proxy.port}`;
+  const as = tlsServerName === undefined ? "" : `, checked as ${tlsServerName}`;
+  const odd = access.warnings.map((what) => finding("warning", "KNF2007", { message: what }));
+  const unverified = insecureSkipTlsVerify === true ? [finding("warning", "KNF4014", {})] : [];
+  return passedWith(access, `${server}${through}${as}`, { findings: [...odd, ...unverified] });
+}

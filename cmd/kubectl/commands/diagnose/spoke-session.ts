@@ -1,0 +1,101 @@
+import { RequestCounters } from "../../../../access/http/request-counters.ts";
+import { AuthorizedRequester } from "../../../../access/http/requester.ts";
+import { ApiError, ConnectionError } from "../../../../access/kube/api-error.ts";
+import { createKubeClient } from "../../../../access/kube/create-kube-client.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import type { Credential } from "../../../../access/plugins/credential.ts";
+import type { ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
+import { guardOf } from "../../../../access/spokes/spoke-connection.ts";
+import { sharingOf } from "../../../../controller/guard/protection.ts";
+import { whoAmI, type SelfReview } from "../../../../controller/guard/whoami.ts";
+import { stringAt } from "../../selection/fields.ts";
+import { requestFinding, spokeServer } from "./explain-error.ts";
+import { failed, finding, passedWith, type HopResult } from "./hops/hop.ts";
+import type { WalkContext } from "./walk-context.ts";
+
+/** A spoke that answers us. */
+export interface SpokeSession {
+  readonly client: KubeClient;
+  readonly gitVersion: string | undefined;
+  /** Undefined when the spoke does not say. */
+  readonly user: SelfReview | undefined;
+}
+
+/** A client for the spoke with a credential that is there already; ends with the walk. */
+export function spokeClient(
+  access: ResolvedAccess,
+  credential: Credential,
+  {
+    environment,
+    userAgent,
+    onRequest,
+    ending,
+  }: WalkContext & { readonly ending: AsyncDisposableStack },
+): KubeClient {
+  const requester = new AuthorizedRequester({
+    endpoint: access.endpoint,
+    userAgent,
+    counters: new RequestCounters(),
+    credentials: { current: () => Promise.resolve(credential), reject: () => undefined },
+    guard: guardOf(access, { environment }),
+    ...(onRequest === undefined ? {} : { onRequest }),
+  });
+  // Ending a connection to a server that is silent takes seconds; nobody waits for that.
+  ending.defer(() => void requester[Symbol.asyncDispose]().then(undefined, () => undefined));
+  return createKubeClient(requester);
+}
+
+/** Whether the API server takes the credential, and whose it is. */
+export async function authenticate(
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<HopResult<SpokeSession>> {
+  let version: unknown;
+  try {
+    version = await client.request("GET", "/version", undefined, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // 403 is an answer to somebody it knows.
+    if (!(error instanceof ApiError && error.status === 403))
+      return unanswered(error, client.server);
+  }
+  const gitVersion = stringAt(version, "gitVersion") ?? undefined;
+  if (version !== undefined && gitVersion === undefined) {
+    return failed("KNF4015", `${client.server} answers GET /version with something else`);
+  }
+  const user = await whoAmI(client, signal).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 401) throw error;
+    signal.throwIfAborted();
+    return undefined;
+  });
+  const session = { client, gitVersion, user };
+  if (user === undefined) {
+    const message = "The spoke does not say who we are";
+    return passedWith(session, message, { findings: [finding("warning", "KNF5003", { message })] });
+  }
+  return identified(session, user);
+}
+
+function unanswered(error: unknown, server: string): HopResult<never> {
+  // 404, or a success that is no JSON.
+  const status = error instanceof ApiError ? error.status : 200;
+  const isForeign =
+    status === 404 || (error instanceof ConnectionError && error.failure === "standIn");
+  const found = isForeign
+    ? finding("error", "KNF4015", {
+        message: `${server}/version is answered ${status}, and not as an API server does`,
+      })
+    : requestFinding(error, spokeServer);
+  return { value: undefined, message: found.message, findings: [found] };
+}
+
+function identified(session: SpokeSession, user: SelfReview): HopResult<SpokeSession> {
+  const text = `as ${user.username}`;
+  if (user.username === "system:anonymous") {
+    return failed("KNF5001", "The spoke takes us for nobody (system:anonymous)");
+  }
+  const sharing = sharingOf(user);
+  const message = `${user.username} ${sharing ?? ""}`;
+  const findings = sharing === undefined ? [] : [finding("warning", "KNF5004", { message })];
+  return passedWith(session, text, { findings, evidence: [`groups ${user.groups.join(", ")}`] });
+}

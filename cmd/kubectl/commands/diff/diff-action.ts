@@ -1,0 +1,173 @@
+import { describe } from "../../../../api/kubernetes.ts";
+import { askedOf, print, selectionOf, type ActionInput } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { type Commands, words } from "../../commands.ts";
+import { openRendering } from "../../compare/open-rendering.ts";
+import type { ExitCode } from "../../exit-codes.ts";
+import type { Flags } from "../../flags.ts";
+import { clusterNames } from "../../output/cluster-name.ts";
+import { painter, wantsColour } from "../../output/colour.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { objectLine } from "../../output/object-line.ts";
+import { plainText } from "../../output/plain-text.ts";
+import { sortedBy } from "../../output/sorted.ts";
+import { stepLine } from "../../output/step-lines.ts";
+import { orNone, type Table } from "../../output/table.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openReading } from "../../spokes/open-reading.ts";
+import { clusterIdOf } from "../../spokes/read-clusters.ts";
+import { UsageError } from "../../usage-error.ts";
+import { diffBetween, type Ends } from "./between.ts";
+import type { DiffFlags } from "./diff-flags.ts";
+import { diffExitCode, type Diff, type DiffItem, type DiffList } from "./diff-list.ts";
+import { diffText, type NamedChanges } from "./diff-text.ts";
+import { diff, type DiffDeps } from "./diff.ts";
+import { externalDiff, runExternalDiff } from "./external-diff.ts";
+
+/** `kubectl knfleet diff`. */
+export async function runDiff(
+  input: ActionInput<DiffFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, terminal } = input;
+  const found =
+    flags.recorded === undefined
+      ? await liveDiff(input, signal)
+      : await (await import("../../bundle/recorded-diff.ts")).recordedDiff(input, signal);
+  const list = sortedBy(found.list, flags.sortBy);
+  const text = await textOf(found, input, signal);
+  const { commands } = askedOf({ kinds: [], names: [] }, { ...flags, bundle: undefined });
+  await print(
+    {
+      document: list,
+      heading: text ?? "",
+      table: (wide) => (text === undefined ? diffTable(list, wide) : emptyTable),
+      names: list.items.map(({ cluster, object }) => objectLine(cluster, object)),
+      notes: notesOf(list, commands),
+    },
+    flags,
+    terminal,
+  );
+  return diffExitCode(list);
+}
+
+async function liveDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Promise<Diff> {
+  const { flags, terminal } = input;
+  const { env, now } = terminal;
+  const { ends, args } = endsOf(input);
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  await using settings = await openRendering(input, access, signal);
+  const { limits, end } = openReading(flags, terminal);
+  const deps: DiffDeps = { access, limits, settings, now, cliVersion: clientVersion };
+  const place = ends !== undefined && flags.namespace === null ? { namespace: undefined } : {};
+  const selection = selectionOf(args, { ...flags, ...place }, access);
+  const work =
+    ends === undefined
+      ? diff(selection, deps, signal)
+      : diffBetween({ selection, ends }, deps, signal);
+  return await work.finally(end);
+}
+
+const emptyTable: Table = { headers: [], rows: [] };
+
+/** What follows the two names is an argument like any other. */
+function endsOf({ args, options: { between } }: ActionInput<DiffFlags>): {
+  readonly ends: Ends | undefined;
+  readonly args: readonly string[];
+} {
+  if (between === undefined) return { ends: undefined, args };
+  const [left, right, ...others] = between.flatMap((word) => word.split(","));
+  if (left === undefined || right === undefined || left === "" || right === "") {
+    throw new UsageError("--between needs two clusters", [
+      "Write the names of two ClusterProfiles behind it, such as --between eu-1 eu-2.",
+    ]);
+  }
+  return { ends: [left, right], args: [...others, ...args] };
+}
+
+/** The diffs, unless a table or a document was asked for; a program of the user's choice prints them by itself. */
+async function textOf(
+  { list, blocks }: Diff,
+  { flags, terminal }: ActionInput<DiffFlags>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (flags.outputGiven) return undefined;
+  const [left, right] = list.summary.sides;
+  const changes = blocks.map(({ component, changes: all }): NamedChanges => {
+    const cluster = clusterIdOf(component) || "hub";
+    if (left !== "live") return { labels: [left, right], prefix: "", changes: all };
+    return { labels: [`${left}/${cluster}`, `${right}/${cluster}`], prefix: cluster, changes: all };
+  });
+  const program = externalDiff(terminal.env);
+  if (program === undefined) return painted(diffText(changes), flags, terminal);
+  if (list.items.length > 0) {
+    await runExternalDiff(program, { blocks: changes, terminal }, signal);
+  }
+  return "";
+}
+
+function painted(text: string, flags: Flags, { stdout, env }: Terminal): string {
+  const isColour = wantsColour(flags.color, env, stdout.isTTY === true);
+  if (!isColour) return text;
+  const paint = painter(true);
+  return text
+    .split("\n")
+    .map((line) => {
+      if (line.startsWith("+")) return paint(line, "good");
+      return line.startsWith("-") ? paint(line, "bad") : line;
+    })
+    .join("\n");
+}
+
+const shownFields = 3;
+
+function diffTable({ items }: DiffList, wide: boolean): Table {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  const headers = ["CLUSTER", "NAMESPACE", "KIND", "NAME", "CHANGE"];
+  return {
+    headers: [...headers, ...(wide ? ["INSTALLATION", "ALSO WRITTEN BY"] : []), "FIELDS"],
+    mayShorten: ["FIELDS"],
+    rows: items.map(({ cluster, object, change, fields, managers, installation, message }) => {
+      const paths = fields.map(({ path }) => path);
+      const shown = wide ? paths : paths.slice(0, shownFields);
+      const more = paths.length > shown.length ? ` +${paths.length - shown.length}` : "";
+      return [
+        clusterOf(cluster),
+        orNone(object.namespace),
+        object.kind,
+        object.name,
+        { text: change, tone: change === "changed" ? "warning" : "bad" },
+        ...(wide ? [describe(installation), orNone(managers.join(","))] : []),
+        message ?? orNone(`${shown.join(",")}${more}`),
+      ];
+    }),
+  };
+}
+
+function notesOf({ items, errors, summary }: DiffList, commands: Commands): readonly string[] {
+  const { compared, changed, missing, extra, installations } = summary;
+  const [left, right] = summary.sides;
+  const counts =
+    items.length === 0
+      ? "no difference"
+      : `${changed} changed, ${missing} missing, ${extra} not wanted`;
+  const refused = items.flatMap(({ message }) => (message === null ? [] : [plainText(message)]));
+  const [first] = items;
+  return [
+    installations === 0
+      ? "No Knative installations found."
+      : `${compared} objects of ${installations} installation${installations === 1 ? "" : "s"}, ${left} against ${right}: ${counts}.`,
+    ...refused.slice(0, 10).map((message) => `  refused: ${message}`),
+    ...unreadNotes(errors, summary),
+    ...(first === undefined || left !== "live"
+      ? []
+      : ["To see why the controller has not repaired it:", stepLine(walkOf(first, commands))]),
+  ];
+}
+
+function walkOf({ installation }: DiffItem, { knfleet }: Commands): string {
+  const type = installation.kind === "KnativeServing" ? "ks" : "ke";
+  const { namespace, name } = installation;
+  return `${knfleet} ${words("diagnose", `${type}/${name}`, "-n", namespace)}`;
+}

@@ -1,0 +1,148 @@
+import type { ComponentKind, ClusterProfileRef, Component } from "../../../../api/component.ts";
+import { describe } from "../../../../api/kubernetes.ts";
+import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
+import { fieldChanges, type FieldChange } from "../../compare/field-changes.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { clusterIdOf } from "../../spokes/read-clusters.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
+
+/** One object that differs. */
+export interface DiffItem {
+  /** The ClusterProfile of the cluster; null for the hub itself. */
+  readonly cluster: ClusterProfileRef | null;
+  readonly installation: {
+    readonly kind: ComponentKind;
+    readonly namespace: string;
+    readonly name: string;
+  };
+  readonly change: ChangeKind;
+  readonly object: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace: string | null;
+    readonly name: string;
+  };
+  /** What differs; empty when one side does not have the object. */
+  readonly fields: readonly FieldChange[];
+  /** Who else writes the object. */
+  readonly managers: readonly string[];
+  readonly message: string | null;
+}
+
+export interface DiffSummary {
+  readonly installations: number;
+  readonly clusters: number;
+  readonly unread: number;
+  /** Objects that were compared. */
+  readonly compared: number;
+  readonly changed: number;
+  readonly missing: number;
+  readonly extra: number;
+  /** What `live` and what `wanted` means: `live` and `rendered`, or two clusters. */
+  readonly sides: readonly [live: string, wanted: string];
+}
+
+export type DiffList = Report<"DiffList", DiffSummary, DiffItem>;
+
+/** What a change of an object is in a document. */
+export function diffItem(
+  component: Component,
+  { change, key, live, wanted, managers, message }: ObjectChange,
+): DiffItem {
+  const { apiVersion, namespace = null, name } = key;
+  const both = live !== undefined && wanted !== undefined;
+  return {
+    cluster: component.spec?.clusterProfileRef ?? null,
+    installation: installationOf(component),
+    change,
+    object: { apiVersion, kind: key.kind, namespace, name },
+    fields: both && change !== "refused" ? fieldChanges(live, wanted) : [],
+    managers,
+    message,
+  };
+}
+
+/** What names an installation in a document. */
+export function installationOf({ kind, metadata }: Component): DiffItem["installation"] {
+  return { kind, namespace: metadata.namespace, name: metadata.name };
+}
+
+/** The differences of one installation, for people. */
+export interface DiffBlock {
+  readonly component: Component;
+  readonly changes: readonly ObjectChange[];
+  /** Number of objects. */
+  readonly compared: number;
+}
+
+export interface Diff {
+  readonly list: DiffList;
+  readonly blocks: readonly DiffBlock[];
+}
+
+interface Parts {
+  readonly components: readonly Component[];
+  readonly blocks: readonly DiffBlock[];
+  readonly unread: readonly ReportError[];
+  /** Other than `unread`. */
+  readonly errors: readonly ReportError[];
+  readonly sides: DiffSummary["sides"];
+}
+
+/** The document for what was compared. */
+export function diffOf(
+  { components, blocks, unread, errors: others, sides }: Parts,
+  { now, cliVersion }: { readonly now: () => Date; readonly cliVersion: string },
+): Diff {
+  const items = blocks.flatMap(({ component, changes }) =>
+    changes.map((change) => diffItem(component, change)),
+  );
+  const errors = [...others, ...unread];
+  const list: DiffList = reportOf("DiffList", stampAt(now(), cliVersion), {
+    complete: errors.every(({ reason }) => reason === "NotFound"),
+    summary: {
+      installations: components.length,
+      clusters: new Set(components.map(clusterIdOf)).size,
+      unread: unread.length,
+      compared: blocks.reduce((sum, { compared }) => sum + compared, 0),
+      ...changeCounts(items),
+      sides,
+    },
+    items,
+    errors,
+  });
+  return { list, blocks };
+}
+
+function changeCounts(
+  items: readonly Pick<DiffItem, "change">[],
+): Pick<DiffSummary, "changed" | "missing" | "extra"> {
+  const count = (...kinds: readonly ChangeKind[]): number =>
+    items.filter(({ change }) => kinds.includes(change)).length;
+  return {
+    changed: count("changed", "replaced", "leaving", "refused"),
+    missing: count("missing"),
+    extra: count("extra"),
+  };
+}
+
+/** An error about one installation. */
+export function installationError(
+  { kind, metadata, spec }: Component,
+  { reason, message }: Pick<ReportError, "reason" | "message">,
+): ReportError {
+  const ref = spec?.clusterProfileRef;
+  const { namespace, name } = metadata;
+  return {
+    reason,
+    message: `${describe({ kind, namespace, name })}: ${message}`,
+    cluster: ref === undefined ? null : `${ref.namespace}/${ref.name}`,
+  };
+}
+
+/** As for kubectl diff: 0 no difference, 1 a difference, and here 3 when something could not be compared and nothing differs. */
+export function diffExitCode({ items, errors, complete }: DiffList): ExitCode {
+  const isMissing = errors.some(({ reason }) => reason === "NotFound");
+  if (items.length > 0 || isMissing) return exitCodes.unhealthy;
+  return complete ? exitCodes.fine : exitCodes.incomplete;
+}

@@ -1,0 +1,147 @@
+import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import { describe } from "../../../../api/kubernetes.ts";
+import {
+  comparableIn,
+  comparableOf,
+  fetchManifests,
+  type Comparable,
+} from "../../compare/comparable.ts";
+import { compare, type Comparison } from "../../compare/compare.ts";
+import { hubIdOf } from "../../compare/hub-id.ts";
+import { readPlace } from "../../compare/place.ts";
+import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  clusterIdOf,
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  type ReadOne,
+} from "../../spokes/read-clusters.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+import { notFoundErrors, type ReportError } from "../status/report.ts";
+import { diffOf, installationError, type Diff } from "./diff-list.ts";
+
+export interface DiffDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly settings: RenderSettings;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/**
+ * Compares the selected installations with what the controller of this version makes of them. Throws only when the hub cannot be read; what could
+ * not be compared is in `errors`.
+ */
+export async function diff(
+  selection: Selection,
+  { access, limits, settings, now, cliVersion }: DiffDeps,
+  signal: AbortSignal,
+): Promise<Diff> {
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection);
+  const hubId = await hubIdOf(access, signal);
+  const wanted = await rendered(components, settings, signal);
+  const sound = components.filter(
+    ({ metadata }) => !(wanted.get(metadata.uid) instanceof FleetError),
+  );
+  const read = compareOn(sound, wanted, { hubId, settings });
+  const readings = await readEach(sound, { access, limits, read }, signal);
+  const found = [...readings.values()].flatMap((reading) =>
+    reading.kind === "read" ? reading.facts : [],
+  );
+  const blocks = found.map(({ component, comparison }) => ({
+    component,
+    changes: comparison?.changes ?? [],
+    compared: comparison?.compared ?? 0,
+  }));
+  const errors = [
+    ...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))),
+    ...components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid))),
+    ...found.flatMap(({ errors: all }) => all),
+  ];
+  const unread = unreadErrors(readings);
+  const sides = ["live", "rendered"] as const;
+  return diffOf({ components, blocks, unread, errors, sides }, { now, cliVersion });
+}
+
+type Wanted = ReadonlyMap<string, Comparable | FleetError>;
+
+/** By uid of the component. */
+export async function rendered(
+  components: readonly Component[],
+  settings: RenderSettings,
+  signal: AbortSignal,
+): Promise<Wanted> {
+  await fetchManifests(components, settings);
+  const pairs: (readonly [string, Comparable | FleetError])[] = [];
+  for (const one of components) {
+    signal.throwIfAborted();
+    // One after another: equal ones are rendered once.
+    pairs.push([one.metadata.uid, await comparableOf(one, settings)]);
+  }
+  return new Map(pairs);
+}
+
+/** Why an installation could not be rendered. */
+export function refusalOf(
+  component: Component,
+  found: Comparable | FleetError | undefined,
+): readonly ReportError[] {
+  return found instanceof FleetError ? [errorOf(component, found)] : [];
+}
+
+function errorOf(component: Component, error: FleetError): ReportError {
+  const { code, reason, sentence } = error;
+  return installationError(component, { reason: code ?? reason, message: sentence });
+}
+
+interface Found {
+  readonly component: Component;
+  /** Undefined: it could not be made. */
+  readonly comparison: Comparison | undefined;
+  readonly errors: readonly ReportError[];
+}
+
+function compareOn(
+  components: readonly Component[],
+  wanted: Wanted,
+  { hubId, settings }: Pick<DiffDeps, "settings"> & { readonly hubId: string | undefined },
+): ReadOne<readonly Found[]> {
+  return async ({ id, client }, signal) => {
+    const here = components.filter((component) => clusterIdOf(component) === id);
+    return Promise.all(
+      here.map(async (component): Promise<Found> => {
+        const made = wanted.get(component.metadata.uid);
+        if (made === undefined || made instanceof FleetError) {
+          throw new Error("Unreachable: left out by the caller");
+        }
+        try {
+          const { namespaceOf } = settings;
+          const place = await readPlace(component, { client, hubId, namespaceOf }, signal);
+          const { namespace } = place.target;
+          const there = await comparableIn(namespace, made, { component, settings });
+          const comparison = await compare({ place, ...there, asksForNew: false }, signal);
+          const errors = comparison.denied.map(({ key, message }) =>
+            installationError(component, {
+              reason: "Forbidden",
+              message: `${describe(key)} may not be read: ${message}`,
+            }),
+          );
+          return { component, comparison, errors };
+        } catch (error) {
+          if (!(error instanceof FleetError) || !isOfOne(error)) throw error;
+          return { component, comparison: undefined, errors: [errorOf(component, error)] };
+        }
+      }),
+    );
+  };
+}
+
+/** Whether an error is about one installation, and not about its cluster. */
+function isOfOne({ reason }: FleetError): boolean {
+  return reason === "AnchorConflict" || reason === "ClusterBusy" || reason === "ManifestInvalid";
+}

@@ -1,0 +1,149 @@
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { componentKinds, type Component } from "../../../../api/component.ts";
+import { isRecord, isSameJson } from "../../../../api/fields.ts";
+import { identityOf, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
+import { foundNamespaces } from "../../../../controller/reconcile/resolve.ts";
+import { isJob } from "../../../../installation/job.ts";
+import { comparableIn, type Comparable } from "../../compare/comparable.ts";
+import type { ObjectChange } from "../../compare/compare.ts";
+import { masked, neat, withoutMarks, type Sides } from "../../compare/neat.ts";
+import { projected } from "../../compare/projected.ts";
+import { mapLimited } from "../../concurrency.ts";
+import { clusterIdOf, type ReadOne } from "../../spokes/read-clusters.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+
+/** What a cluster has of the objects of one installation, and what is rendered for it; both by identity. */
+export interface LiveObjects {
+  readonly live: ReadonlyMap<string, Manifest>;
+  readonly shapes: ReadonlyMap<string, Manifest>;
+}
+
+const atOnce = 8;
+
+/** Reads the objects of installations, by uid. Those in the installation's namespace are taken to be in the usual one. */
+export function readLiveObjects(
+  components: readonly Component[],
+  made: ReadonlyMap<string, Comparable>,
+  settings: RenderSettings,
+): ReadOne<readonly (readonly [uid: string, objects: LiveObjects])[]> {
+  return async ({ id, client }, signal) => {
+    const here = components.filter((component) => clusterIdOf(component) === id);
+    return Promise.all(
+      here.map(async (component) => {
+        const { desired, namespace } = await madeOn(component, { made, client, settings }, signal);
+        const { objects } = desired;
+        const entryOf = entriesIn(namespace, componentKinds[component.kind].label);
+        const found = await mapLimited(objects, atOnce, async ({ key, resource }) => {
+          const live = await client.get({ ...key, resource }, {}, signal);
+          if (live === undefined) return [];
+          const { apiVersion, kind } = key;
+          return [entryOf({ ...live, apiVersion, kind })];
+        });
+        const live = new Map(found.flat());
+        const shapes = new Map(objects.map(({ manifest }) => entryOf(manifest)));
+        return [component.metadata.uid, { live, shapes }] as const;
+      }),
+    );
+  };
+}
+
+/** What is rendered for a component where its cluster has it. */
+async function madeOn(
+  component: Component,
+  { made, client, settings }: Rendering,
+  signal: AbortSignal,
+): Promise<Comparable> {
+  const expected = made.get(component.metadata.uid);
+  if (expected === undefined) throw new Error("Unreachable: left out by the caller");
+  const found = await foundNamespaces(component, { client, hubId: undefined }, signal);
+  const namespace = await settings.namespaceOf(component, found);
+  return comparableIn(namespace, expected, { component, settings });
+}
+
+interface Rendering {
+  readonly made: ReadonlyMap<string, Comparable>;
+  readonly client: KubeClient;
+  readonly settings: RenderSettings;
+}
+
+function entriesIn(
+  namespace: string,
+  usual: string,
+): (object: Manifest) => readonly [id: string, object: Manifest] {
+  const place = (value: unknown): unknown => inUsualPlace(value, namespace, usual);
+  return (object) => {
+    const { apiVersion, kind, metadata, ...rest } = withoutMarks(neat(object));
+    const [fields, placed] = [place(rest), place(metadata)];
+    const manifest = {
+      ...(isRecord(fields) ? fields : {}),
+      apiVersion,
+      kind,
+      metadata: isRecord(placed) ? placed : metadata,
+    };
+    return [identityOf(keyOf(manifest)), manifest];
+  };
+}
+
+/** A value with another namespace, also where texts have it in host names. */
+function inUsualPlace(value: unknown, namespace: string, usual: string): unknown {
+  if (typeof value === "string") {
+    if (value === namespace) return usual;
+    return value.split(`.${namespace}`).reduce((text, part) => {
+      // `.team` is no part of `.team-b`.
+      const isWhole = !/^[\w-]/.test(part);
+      return `${text}.${isWhole ? usual : namespace}${part}`;
+    });
+  }
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) => inUsualPlace(item, namespace, usual));
+  }
+  if (!isRecord(value)) return value;
+  const fields = Object.entries(value);
+  return Object.fromEntries(
+    fields.map(([name, one]) => [name, inUsualPlace(one, namespace, usual)]),
+  );
+}
+
+/** How the objects of one cluster become those of another, in what is rendered for either of them. */
+export function changesBetween(left: LiveObjects, right: LiveObjects): readonly ObjectChange[] {
+  const ids = [...new Set([...left.live.keys(), ...right.live.keys()])].toSorted();
+  return ids.flatMap((id) => {
+    const shapes = [left, right].flatMap((side) => side.shapes.get(id) ?? []);
+    const of = (side: LiveObjects): Manifest | undefined => shaped(side.live.get(id), shapes);
+    const change = changeOf({ live: of(left), wanted: of(right) });
+    return change === undefined ? [] : [change];
+  });
+}
+
+function changeOf({ live, wanted }: Sides): ObjectChange | undefined {
+  const some = live ?? wanted;
+  if (some === undefined || isSameJson(live, wanted)) return undefined;
+  // A Job runs once, and Kubernetes removes it when it has finished: that only one cluster has it still is no difference.
+  if ((live === undefined || wanted === undefined) && isJob(some)) return undefined;
+  const missing = live === undefined ? "missing" : "extra";
+  const change = live === undefined || wanted === undefined ? missing : "changed";
+  return {
+    change,
+    key: keyOf(some),
+    ...masked({ live, wanted }),
+    message: null,
+    managers: [],
+    pods: null,
+  };
+}
+
+function shaped(object: Manifest | undefined, shapes: readonly Manifest[]): Manifest | undefined {
+  if (object === undefined) return undefined;
+  const { apiVersion, kind, metadata } = object;
+  const fields = projected(object, shapes);
+  const own = projected(
+    metadata,
+    shapes.map((shape) => shape.metadata),
+  );
+  return {
+    ...(isRecord(fields) ? fields : {}),
+    apiVersion,
+    kind,
+    metadata: isRecord(own) ? own : metadata,
+  };
+}

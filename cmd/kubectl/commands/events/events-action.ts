@@ -1,0 +1,190 @@
+import { askedOf, limitsOf, print, tableText, timesOf, type ActionInput } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import type { ExitCode } from "../../exit-codes.ts";
+import { oneOf, type Flags } from "../../flags.ts";
+import type { TimeText } from "../../output/age.ts";
+import { parseDurationMs } from "../../output/duration.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { sortedBy } from "../../output/sorted.ts";
+import { stepLine } from "../../output/step-lines.ts";
+import { jsonLine } from "../../output/structured.ts";
+import { orNone, type Table } from "../../output/table.ts";
+import type { FilenameFlag } from "../../selection/filename-option.ts";
+import { askedSelection } from "../../selection/selection-file.ts";
+import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openReading } from "../../spokes/open-reading.ts";
+import { UsageError } from "../../usage-error.ts";
+import {
+  events,
+  eventsExitCode,
+  isAsked,
+  type EventFilter,
+  type EventItem,
+  type EventList,
+} from "./events.ts";
+import { watchEvents } from "./watch-events.ts";
+
+/** Flags of `events` alone. */
+export interface EventsFlags extends FilenameFlag {
+  readonly types?: string;
+  readonly since?: string;
+  readonly live?: boolean;
+  readonly watch?: boolean;
+}
+
+/** `kubectl knfleet events`. */
+export async function runEvents(
+  input: ActionInput<EventsFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  const { live = true } = options;
+  const filter = filterOf(options);
+  if (options.watch === true) checkWatch(flags);
+  const { env, now } = terminal;
+  await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
+  const selection = await askedSelection(input, access, signal);
+  const { limits, end } = openReading(flags, terminal);
+  const found = await events(
+    { selection, filter },
+    { access, limits, live, now, cliVersion: clientVersion },
+    signal,
+  ).finally(end);
+  const list = sortedBy(found, flags.sortBy);
+  if (options.watch === true) {
+    return await watch(list, input, { access, selection, filter, signal });
+  }
+  await print(
+    {
+      document: list,
+      table: (wide) => eventsTable(list.items, wide, timesOf(flags, terminal)),
+      notes: notesOf(list, askedOf(selection, flags)),
+    },
+    flags,
+    terminal,
+  );
+  return eventsExitCode(list);
+}
+
+function filterOf({ since, types = "" }: EventsFlags): EventFilter {
+  return {
+    types: types
+      .toLowerCase()
+      .split(",")
+      .filter((type) => type !== "")
+      .map((type) => oneOf(type, ["normal", "warning"], "--types")),
+    sinceMs: since === undefined ? undefined : parseDurationMs(since, "--since"),
+  };
+}
+
+function checkWatch({ output, sortBy }: Flags): void {
+  if (!["table", "wide", "json"].includes(output)) {
+    throw new UsageError(`With -w there is no -o ${output}: want json, one object a line`);
+  }
+  if (sortBy !== undefined) throw new UsageError("With -w there is no --sort-by");
+}
+
+interface WatchContext {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  readonly filter: EventFilter;
+  readonly signal: AbortSignal;
+}
+
+/** Prints what is there, and then each Event that comes or is counted once more; with `-o json` one object a line. */
+async function watch(
+  first: EventList,
+  { flags, options, terminal }: ActionInput<EventsFlags>,
+  { access, selection, filter, signal }: WatchContext,
+): Promise<ExitCode> {
+  const { stdout, stderr, now } = terminal;
+  const shown = new Set<string>();
+  const show = (items: readonly EventItem[], headers: boolean): void => {
+    const news = items.filter((item) => isAsked(item, filter, now()) && !shown.has(keyOf(item)));
+    for (const item of news) remember(keyOf(item), shown);
+    if (flags.output === "json") {
+      stdout.write(news.map(jsonLine).join(""));
+      return;
+    }
+    const table = eventsTable(news, flags.output === "wide", timesOf(flags, terminal));
+    stdout.write(tableText(table, { ...flags, headers }, terminal));
+  };
+  const say = (errors: EventList["errors"]): void => {
+    const lines = unreadNotes(errors, { unread: 0, clusters: 0 });
+    stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+  };
+  show(first.items, flags.headers);
+  say(first.errors.filter(({ reason }) => reason === "NotFound"));
+  // What was named and is not there is a mistake; what may come is waited for.
+  const missing = first.errors.filter(({ reason }) => reason === "NotFound");
+  if (selection.names.length > 0 && missing.length === selection.names.length) {
+    return eventsExitCode(first);
+  }
+  let isComplete = true;
+  await watchEvents(
+    {
+      access,
+      selection,
+      live: options.live ?? true,
+      limits: limitsOf(flags, undefined),
+      onEvent: (event) => show([event], false),
+      onTrouble: (error) => {
+        isComplete = false;
+        say([error]);
+      },
+    },
+    signal,
+  );
+  return eventsExitCode({ ...first, complete: isComplete });
+}
+
+// A fleet has fewer Events than that at a time; a watch of days must not grow.
+const mostRemembered = 50_000;
+
+function remember(key: string, shown: Set<string>): void {
+  shown.add(key);
+  const [oldest] = shown;
+  if (shown.size > mostRemembered && oldest !== undefined) shown.delete(oldest);
+}
+
+/** An Event that is counted once more is told again. */
+function keyOf({ cluster, about, reason, message, time, count }: EventItem): string {
+  return JSON.stringify([cluster, about.uid, about.name, reason, message, time, count]);
+}
+
+function eventsTable(items: readonly EventItem[], wide: boolean, ages: TimeText): Table {
+  const headers = ["LAST SEEN", "CLUSTER", "NAMESPACE", "TYPE", "REASON", "OBJECT"];
+  return {
+    headers: [...headers, ...(wide ? ["COUNT", "FROM"] : []), "MESSAGE"],
+    mayShorten: ["MESSAGE"],
+    rows: items.map(({ time, cluster, type, reason, about, count, from, message }) => [
+      ages(time),
+      cluster ?? "<hub>",
+      orNone(about.namespace),
+      type === "Warning" ? { text: type, tone: "warning" } : type,
+      orNone(reason),
+      `${(about.kind ?? "").toLowerCase()}/${about.name ?? ""}`,
+      ...(wide ? [String(count), orNone(from)] : []),
+      orNone(message),
+    ]),
+  };
+}
+
+function notesOf(list: EventList, asked: ReturnType<typeof askedOf>): readonly string[] {
+  // Spec: cli.md D2. No condition says what these say.
+  const hidden = list.items.filter(
+    ({ reason, type }) => reason === "InternalError" && type === "Warning",
+  );
+  return [
+    ...(list.items.length === 0 ? ["No events found."] : []),
+    ...(hidden.length === 0
+      ? []
+      : [
+          `${hidden.length} × InternalError: a step failed of which no condition speaks.`,
+          stepLine("kubectl knfleet explain InternalError"),
+        ]),
+    ...unreadNotes(list.errors, list.summary, asked),
+  ];
+}

@@ -1,0 +1,172 @@
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { eventFactOf, newestLast, type EventFact } from "../../hub/event-fact.ts";
+import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  clusterIdOf,
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  type ReadOne,
+} from "../../spokes/read-clusters.ts";
+import { namespacesOf } from "../../spokes/spoke-namespace.ts";
+import { notFoundErrors, type Report, reportOf, stampAt } from "../status/report.ts";
+
+/** One Event of the hub or of a spoke. */
+export interface EventItem extends EventFact {
+  /** `namespace/name` of the ClusterProfile of the cluster that has it; null for the hub. */
+  readonly cluster: string | null;
+}
+
+export interface EventSummary {
+  readonly events: number;
+  readonly warnings: number;
+  readonly clusters: number;
+  readonly unread: number;
+}
+
+export type EventList = Report<"EventList", EventSummary, EventItem>;
+
+export interface EventFilter {
+  /** Empty: all. */
+  readonly types: readonly string[];
+  /** Not older than this many milliseconds. */
+  readonly sinceMs: number | undefined;
+}
+
+interface EventsDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly live: boolean;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/** The Events of the selected installations, oldest first. Throws only when the hub cannot be read. */
+export async function events(
+  { selection, filter }: { readonly selection: Selection; readonly filter: EventFilter },
+  { access, limits, live, now, cliVersion }: EventsDeps,
+  signal: AbortSignal,
+): Promise<EventList> {
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection);
+  const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
+  const [onHub, readings] = await Promise.all([
+    hubEvents(components, access, signal),
+    readEach(live ? remote : [], { access, limits, read: spokeEvents(remote) }, signal),
+  ]);
+  const onSpokes = [...readings].flatMap(([cluster, reading]) =>
+    reading.kind === "read" ? reading.facts.map((fact) => ({ ...fact, cluster })) : [],
+  );
+  const items = newestLast([...onHub, ...onSpokes]).filter((item) => isAsked(item, filter, now()));
+  const errors = unreadErrors(readings);
+  return reportOf("EventList", stampAt(now(), cliVersion), {
+    complete: errors.length === 0,
+    summary: {
+      events: items.length,
+      warnings: items.filter(({ type }) => type === "Warning").length,
+      clusters: readings.size,
+      unread: errors.length,
+    },
+    items,
+    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
+  });
+}
+
+/** Whether an Event is one that the flags ask for. */
+export function isAsked(
+  { type, time }: EventItem,
+  { types, sinceMs }: EventFilter,
+  now: Date,
+): boolean {
+  if (types.length > 0 && !types.includes(type.toLowerCase())) return false;
+  return sinceMs === undefined || now.getTime() - Date.parse(time ?? "") <= sinceMs;
+}
+
+/** Where Events are. */
+export const eventResource = knownResource("v1", "Event");
+
+/** Events about the components, by uid, and about their ClusterProfiles, by name. */
+async function hubEvents(
+  components: readonly Component[],
+  { hub, hubTimeoutMs }: ClusterAccess,
+  signal: AbortSignal,
+): Promise<readonly EventItem[]> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const { namespaces, isAbout } = hubEventsOf(components);
+  const lists = await Promise.all(namespaces.map((place) => eventsIn(hub, place, deadline)));
+  return lists
+    .flat()
+    .map((event): EventItem => ({ ...eventFactOf(event), cluster: null }))
+    .filter(isAbout);
+}
+
+/** Where on the hub Events about the components are, and which of those there are. */
+export function hubEventsOf(components: readonly Component[]): {
+  readonly namespaces: readonly string[];
+  readonly isAbout: (event: EventFact) => boolean;
+} {
+  const uids = new Set(components.map(({ metadata }) => metadata.uid));
+  const profiles = new Set(components.map(clusterIdOf));
+  const locals = components.filter(({ spec }) => spec?.clusterProfileRef === undefined);
+  const homes = new Set(locals.map(({ metadata }) => metadata.namespace));
+  return {
+    namespaces: [...new Set(components.flatMap(placesOnHub))],
+    isAbout: ({ about: { kind, namespace, name, uid } }) => {
+      if (uid !== null && uids.has(uid)) return true;
+      if (kind === "ClusterProfile") return profiles.has(`${namespace ?? ""}/${name ?? ""}`);
+      return homes.has(namespace ?? "") && isWorkload(kind);
+    },
+  };
+}
+
+function placesOnHub({ metadata, spec }: Component): readonly string[] {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? [metadata.namespace] : [metadata.namespace, ref.namespace];
+}
+
+/** The namespaces of a cluster, by its id, in which the components may be installed. */
+export function placesOnSpoke(components: readonly Component[], id: string): readonly string[] {
+  return namespacesOf(components.filter((component) => clusterIdOf(component) === id));
+}
+
+const workloads = [
+  "Deployment",
+  "ReplicaSet",
+  "Pod",
+  "Job",
+  "HorizontalPodAutoscaler",
+  "StatefulSet",
+];
+
+function isWorkload(kind: string | null): boolean {
+  return workloads.includes(kind ?? "");
+}
+
+/** All Events of the namespaces in which a cluster's installations are. */
+function spokeEvents(components: readonly Component[]): ReadOne<readonly EventFact[]> {
+  return async ({ id, client }, signal) => {
+    const places = placesOnSpoke(components, id);
+    const lists = await Promise.all(places.map((place) => eventsIn(client, place, signal)));
+    return lists.flat().map(eventFactOf);
+  };
+}
+
+async function eventsIn(
+  client: Pick<KubeClient, "list">,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  return (await client.list({ resource: eventResource, namespace }, {}, signal)).items;
+}
+
+/** The exit code that a list stands for: a name that does not exist, then what could not be read. */
+export function eventsExitCode(list: EventList): ExitCode {
+  if (list.errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
+  return list.complete ? exitCodes.fine : exitCodes.incomplete;
+}

@@ -1,0 +1,104 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { Reflector } from "../../../../access/kube/reflector.ts";
+import { eventFactOf } from "../../hub/event-fact.ts";
+import { eventResource, type EventItem } from "./events.ts";
+
+const maxBackoffMs = 5_000;
+const mostFailures = 5;
+/** With more of them all namespaces are watched at once: an API server bears some hundred streams on one connection. */
+const mostWatches = 50;
+const everywhere = "";
+
+interface Place {
+  readonly client: KubeClient;
+  /** `namespace/name` of the ClusterProfile; null for the hub. */
+  readonly id: string | null;
+}
+
+interface Handlers {
+  readonly onEvent: (event: EventItem) => void;
+  /** Called for each failure. */
+  readonly onError: (error: unknown) => void;
+  readonly onSynced?: () => void;
+}
+
+/** Watches of the Events in those namespaces of one cluster that are wanted, until it is disposed or the signal aborts. */
+export class NamespaceWatches implements Disposable {
+  readonly #place: Place;
+  readonly #handlers: Handlers;
+  readonly #signal: AbortSignal;
+  readonly #reflectors = new Map<string, Reflector>();
+  readonly #lost = Promise.withResolvers<void>();
+  #failures = 0;
+
+  constructor(place: Place, handlers: Handlers, signal: AbortSignal) {
+    this.#place = place;
+    this.#handlers = handlers;
+    this.#signal = signal;
+    if (signal.aborted) this.#lost.resolve();
+    else signal.addEventListener("abort", () => this.#lost.resolve(), { once: true });
+  }
+
+  /** Resolves when the cluster failed five times in a row, so that who made the connection makes another one, and when the signal aborts. */
+  get lost(): Promise<void> {
+    return this.#lost.promise;
+  }
+
+  /** Watches these namespaces and no others. */
+  follow(namespaces: readonly string[]): void {
+    const wanted = new Set(namespaces.length > mostWatches ? [everywhere] : namespaces);
+    for (const [namespace, reflector] of this.#reflectors) {
+      if (wanted.has(namespace)) continue;
+      reflector[Symbol.dispose]();
+      this.#reflectors.delete(namespace);
+    }
+    for (const namespace of wanted) {
+      if (!this.#reflectors.has(namespace)) this.#reflectors.set(namespace, this.#watch(namespace));
+    }
+  }
+
+  /** Tells everything that is there once more. */
+  tellAgain(): void {
+    for (const reflector of this.#reflectors.values()) {
+      for (const object of reflector.values()) this.#tell(object);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.follow([]);
+  }
+
+  #watch(namespace: string): Reflector {
+    const { client } = this.#place;
+    const place = namespace === everywhere ? {} : { namespace };
+    return new Reflector(
+      { client, ref: { resource: eventResource, ...place }, maxBackoffMs },
+      {
+        onChange: (object) => {
+          this.#failures = 0;
+          this.#tell(object);
+        },
+        onDelete: () => undefined,
+        onError: (error) => this.#fail(error),
+        onSynced: () => {
+          this.#failures = 0;
+          this.#handlers.onSynced?.();
+        },
+      },
+      this.#signal,
+    );
+  }
+
+  #tell(object: Parameters<typeof eventFactOf>[0]): void {
+    this.#handlers.onEvent({ ...eventFactOf(object), cluster: this.#place.id });
+  }
+
+  #fail(error: unknown): void {
+    this.#handlers.onError(error);
+    // A right that is missing in one namespace says nothing about the connection.
+    if (error instanceof ApiError && error.status === 403) return;
+    this.#failures += 1;
+    if (this.#failures >= mostFailures) this.#lost.resolve();
+  }
+}

@@ -1,0 +1,164 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { Window } from "../../../../access/http/window.ts";
+import type { Component } from "../../../../api/component.ts";
+import { followComponents } from "../../hub/follow-components.ts";
+import { isRemote } from "../../hub/own-objects.ts";
+import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openLastingSpoke } from "../../spokes/lasting-spoke.ts";
+import { clusterIdOf, type ReadLimits } from "../../spokes/read-clusters.ts";
+import type { ReportError } from "../status/report.ts";
+import { troubleOf, Troubles } from "../status/troubles.ts";
+import { hubEventsOf, placesOnSpoke, type EventItem } from "./events.ts";
+import { NamespaceWatches } from "./namespace-watches.ts";
+
+const retryMs = 5_000;
+const mostRetryMs = 60_000;
+
+interface Watching {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  /** False: the hub alone. */
+  readonly live: boolean;
+  readonly limits: Pick<ReadLimits, "concurrency" | "spokeTimeoutMs">;
+  /** Called with every Event that is there or comes, also with those that are known. */
+  readonly onEvent: (event: EventItem) => void;
+  /** Called once for each trouble of a cluster, for as long as it lasts. */
+  readonly onTrouble: (error: ReportError) => void;
+}
+
+/**
+ * Watches the Events about the selected components, on the hub and on their clusters, until the signal aborts: also about components that come later, and on their
+ * clusters. A watch that ends is opened again where it was, and a cluster that cannot be reached is tried again after 5 s to a minute. Never rejects.
+ */
+export async function watchEvents(watching: Watching, signal: AbortSignal): Promise<void> {
+  const { access, selection, live, onEvent } = watching;
+  const troubles = new Troubles(watching.onTrouble);
+  const turns = new Window(watching.limits.concurrency);
+  let about = hubEventsOf([]);
+  const onHub = (event: EventItem): void => {
+    if (about.isAbout(event)) onEvent(event);
+  };
+  const tell = (error: unknown): void => troubles.tell(troubleOf(error, null, access.hubTimeoutMs));
+  const place = { client: access.hub, id: null };
+  using hub = new NamespaceWatches(place, { onEvent: onHub, onError: tell }, signal);
+  const spokes = new Map<string, FollowedSpoke>();
+  const work: Promise<void>[] = [];
+  const onComponents = (components: readonly Component[]): void => {
+    about = hubEventsOf(components);
+    hub.follow(about.namespaces);
+    // What came before the component that it is about.
+    hub.tellAgain();
+    const remote = new Map(
+      (live ? components.filter(isRemote) : []).map((one) => [clusterIdOf(one), one]),
+    );
+    for (const [id, spoke] of spokes) {
+      if (remote.has(id)) continue;
+      spoke.stop.abort();
+      spokes.delete(id);
+    }
+    for (const [id, { spec }] of remote) {
+      const known = spokes.get(id);
+      const namespaces = placesOnSpoke(components, id);
+      if (known !== undefined) {
+        known.namespaces = namespaces;
+        known.watches?.follow(namespaces);
+        continue;
+      }
+      const stop = new AbortController();
+      const spoke = { id, ref: spec?.clusterProfileRef, stop, namespaces, watches: undefined };
+      spokes.set(id, spoke);
+      work.push(watchSpoke(spoke, { ...watching, troubles, turns }, signal));
+    }
+  };
+  const onTrouble = (error: ReportError): void => troubles.tell(error);
+  await followComponents({ access, selection, onComponents, onTrouble }, signal);
+  await Promise.all(work);
+}
+
+interface FollowedSpoke {
+  readonly id: string;
+  readonly ref: NonNullable<Component["spec"]>["clusterProfileRef"];
+  readonly stop: AbortController;
+  namespaces: readonly string[];
+  watches: NamespaceWatches | undefined;
+}
+
+interface Shared extends Watching {
+  readonly troubles: Troubles;
+  /** How many clusters are connected to at the same time. */
+  readonly turns: Window;
+}
+
+/** Connects to a cluster and watches there, over and over until it is no longer wanted. */
+async function watchSpoke(
+  spoke: FollowedSpoke,
+  shared: Shared,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id } = spoke;
+  const { limits, troubles } = shared;
+  const end = AbortSignal.any([signal, spoke.stop.signal]);
+  let failures = 0;
+  while (!end.aborted) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one attempt after another
+      await watchOnce(spoke, { ...shared, onSynced: () => (failures = 0) }, end);
+    } catch (error) {
+      if (isAborted(end)) return;
+      troubles.tell(troubleOf(error, id, limits.spokeTimeoutMs));
+    }
+    const waitMs = Math.min(mostRetryMs, retryMs * 2 ** failures);
+    failures += 1;
+    // oxlint-disable-next-line no-await-in-loop -- one attempt after another
+    await delay(waitMs, undefined, { signal: end }).catch(() => undefined);
+  }
+}
+
+/** Until the signal aborts, or the connection seems to be of no use any more. Throws what a failed attempt to connect throws. */
+async function watchOnce(
+  spoke: FollowedSpoke,
+  { access, limits, troubles, turns, ...shared }: Shared & { readonly onSynced: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  const { id, ref } = spoke;
+  const opened = await inTurn(turns, signal, async () => {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.spokeTimeoutMs)]);
+    try {
+      return await openLastingSpoke(ref, access, deadline);
+    } catch (error) {
+      throw deadline.aborted ? deadline.reason : error;
+    }
+  });
+  try {
+    const handlers = {
+      onEvent: shared.onEvent,
+      onError: (error: unknown) => troubles.tell(troubleOf(error, id, limits.spokeTimeoutMs)),
+      onSynced: () => {
+        troubles.over(id);
+        shared.onSynced();
+      },
+    };
+    using watches = new NamespaceWatches({ client: opened.client, id }, handlers, signal);
+    spoke.watches = watches;
+    watches.follow(spoke.namespaces);
+    await watches.lost;
+  } finally {
+    spoke.watches = undefined;
+    opened.close();
+  }
+}
+
+async function inTurn<Result>(
+  turns: Window,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  using _place = await turns.enter(signal);
+  return await work();
+}
+
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

@@ -1,0 +1,159 @@
+import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
+import { codes, protectionReasons, reasons } from "../../../../api/reasons.ts";
+import { knfOf, reasonsOfKnf } from "../../explaining/knf-of.ts";
+import { ownReasons, type OwnReason } from "../status/own-reasons.ts";
+import { causesOf } from "./causes.ts";
+import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
+import { upstreamNotes } from "./upstream-notes.ts";
+
+/** What a reason or code is, from the catalogues of this program; unknown parts are null or empty. */
+export interface Explanation {
+  readonly name: string;
+  /** `name` of a KNF code. */
+  readonly title: string | null;
+  readonly type: "Reason" | "Code" | "Finding" | "CommandLine";
+  /** Who says it. */
+  readonly setBy: string;
+  readonly condition: string | null;
+  /** The number of a reason; null for a number itself, and where there is none. */
+  readonly code: KnfCode | null;
+  /** Of a number: the reasons that have it. */
+  readonly reasons: readonly string[];
+  readonly meaning: string;
+  readonly next: string | null;
+  /** How the controller goes on by itself; null where it does not apply. */
+  readonly retry: "change" | "backoff" | "poll" | null;
+  readonly causes: readonly { readonly cause: string; readonly command: string }[];
+  /** The same word from the upstream operator. */
+  readonly upstream: {
+    readonly means: string;
+    readonly not: readonly string[];
+    readonly versions: string;
+  } | null;
+}
+
+/** Every word that can be explained, in the catalogues' order, each once. */
+export function explainable(): readonly string[] {
+  return [...new Set(explanations().map(({ name }) => name))];
+}
+
+/** The explanations of a word, in any letter case; several when it is used for several things, none when nobody knows it. */
+export function explain(word: string): readonly Explanation[] {
+  const wanted = word.toLowerCase();
+  return explanations().filter(
+    ({ name, title }) => name.toLowerCase() === wanted || title?.toLowerCase() === wanted,
+  );
+}
+
+function explanations(): readonly Explanation[] {
+  return [
+    ...conditionReasons(),
+    ...protection(),
+    ...atWork(),
+    ...fineCodes(),
+    ...findings(),
+    ...commandLine(),
+    ...upstreamOnly(),
+  ];
+}
+
+const controller = "the controller, in a condition of the component, its Events and metrics";
+
+function conditionReasons(): readonly Explanation[] {
+  const names = Object.entries(reasonMeanings);
+  const entries: Readonly<Record<string, (typeof reasons)[keyof typeof reasons]>> = reasons;
+  return names.flatMap(([name, meaning]) => {
+    const entry = entries[name];
+    if (entry === undefined) return [];
+    const { condition, retry, next } = entry;
+    return [
+      explanationOf(name, { type: "Reason", setBy: controller, condition, retry, meaning, next }),
+    ];
+  });
+}
+
+function protection(): readonly Explanation[] {
+  const statuses: Readonly<Record<string, string>> = protectionReasons;
+  return Object.entries(protectionMeanings).map(([name, [meaning, next]]) =>
+    explanationOf(name, {
+      type: "Reason",
+      setBy: controller,
+      condition: `AnchorProtected=${statuses[name] ?? ""}`,
+      meaning,
+      next,
+    }),
+  );
+}
+
+function atWork(): readonly Explanation[] {
+  return Object.entries(workMeanings).map(([name, meaning]) =>
+    explanationOf(name, { type: "Reason", setBy: controller, meaning, next: "Wait." }),
+  );
+}
+
+function fineCodes(): readonly Explanation[] {
+  return codes.map((name) =>
+    explanationOf(name, {
+      type: "Code",
+      setBy: "the controller, in brackets in front of a message, and this program",
+      meaning: codeMeanings[name],
+    }),
+  );
+}
+
+function findings(): readonly Explanation[] {
+  return Object.entries(knfCodes).map(([name, { name: title, meaning, next }]) => ({
+    ...explanationOf(name, { type: "Finding", setBy: "kubectl knfleet diagnose", meaning, next }),
+    title,
+    code: null,
+    reasons: reasonsOfKnf(name),
+  }));
+}
+
+function commandLine(): readonly Explanation[] {
+  return Object.entries(ownReasons).map(([name, meaning]) =>
+    explanationOf(name, { type: "CommandLine", setBy: "kubectl knfleet", meaning: `${meaning}.` }),
+  );
+}
+
+/** Words that only the upstream operator writes. */
+function upstreamOnly(): readonly Explanation[] {
+  const known = [...Object.keys(reasonMeanings), ...Object.keys(ownReasons)];
+  return Object.entries(upstreamNotes)
+    .filter(([name]) => !known.includes(name))
+    .map(([name, { means }]) =>
+      explanationOf(name, { type: "Reason", setBy: "the upstream operator", meaning: means }),
+    );
+}
+
+/** What to do about what has no number. */
+const ownSteps: Readonly<Partial<Record<string, string>>> = {
+  Interrupted: "Run the command again, perhaps with a longer --timeout.",
+  NotInBundle: "Gather again with that cluster among the selected ones.",
+  NotFound: "List what there is: kubectl knfleet status -A.",
+  StreamLimit: "Select fewer installations or one --container, or raise --max-streams.",
+  Usage: "Correct what the message names; --help of the command has its flags and examples.",
+  InternalError: "Report it, with the command line and what the same command prints with -v=6.",
+} satisfies Partial<Record<OwnReason, string>>;
+
+function explanationOf(
+  name: string,
+  facts: Pick<Explanation, "type" | "setBy" | "meaning"> & Partial<Explanation>,
+): Explanation {
+  const note =
+    facts.type === "Reason" || name === "InternalError" ? upstreamNotes[name] : undefined;
+  const code = knfOf(name);
+  return {
+    name,
+    title: null,
+    condition: null,
+    code,
+    reasons: [],
+    next: ownSteps[name] ?? (code === null ? null : knfCodes[code].next),
+    retry: null,
+    causes: (causesOf[name] ?? []).map(([cause, command]) => ({ cause, command })),
+    upstream:
+      note === undefined ? null : { means: note.means, not: note.not, versions: note.since },
+    ...facts,
+  };
+}

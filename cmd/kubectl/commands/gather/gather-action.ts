@@ -1,0 +1,140 @@
+import { print, selectionOf } from "../../action.ts";
+import type { RecordedCluster } from "../../bundle/bundle.ts";
+import { recordedFleet } from "../../bundle/read-bundle.ts";
+import { recordedAccess } from "../../bundle/recorded-access.ts";
+import type { ArchiveFile } from "../../bundle/tar.ts";
+import { clientVersion } from "../../client-version.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { allKinds } from "../../selection/selection.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openReading } from "../../spokes/open-reading.ts";
+import { notFoundErrors } from "../status/report.ts";
+import { statusHtml } from "../status/status-html.ts";
+import { status } from "../status/status.ts";
+import { bundleOf } from "./bundle-files.ts";
+import { documentsOf, type Documents } from "./documents.ts";
+import type { GatherInput } from "./gather-flags.ts";
+import { bundleNotes, bundleTable } from "./gather-text.ts";
+import { gather, isWholeFleet, namesIn, withRows } from "./gather.ts";
+import { KnownSecrets } from "./known-secrets.ts";
+import { Redactor } from "./redact.ts";
+import { SecretPrints } from "./secret-prints.ts";
+import { checkFiles, writeBundle } from "./write-bundle.ts";
+
+// A whole fleet is read, and much of every cluster. One that does not answer at all is given up as soon as elsewhere.
+const defaultTimeoutMs = 10 * 60_000;
+const defaultSpokeTimeoutMs = 60_000;
+
+/** `kubectl knfleet gather`. */
+export async function runGather(input: GatherInput, signal: AbortSignal): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  const known = new KnownSecrets();
+  const { clusters, isWhole, missing, namespace, others } = await collected(input, known, signal);
+  // In a bundle they are printed already.
+  const printed = flags.recorded === undefined ? withPrints(clusters, known) : clusters;
+  for (const name of namesIn(printed)) known.name(name);
+  const secrets = known.finder();
+  const now = terminal.now();
+  const { files, bundle } = bundleOf(
+    {
+      clusters: printed,
+      isWhole,
+      namespace,
+      documents: others.documents,
+      now,
+      cliVersion: clientVersion,
+    },
+    new Redactor(secrets),
+  );
+  const all = [...files, await pageOf(files, signal)];
+  checkFiles(all, secrets);
+  const path = options.file ?? `knfleet-${now.toISOString().replaceAll(/[-:]|\.\d+/g, "")}.tgz`;
+  const isWritten = options.dryRun !== true;
+  const bytes = isWritten ? await writeBundle(path, all, now) : bundle.summary.bytes;
+  const report = {
+    ...bundle,
+    complete: bundle.complete && others.errors.length === 0,
+    summary: { ...bundle.summary, file: isWritten ? path : null, bytes },
+    errors: [...notFoundErrors(missing), ...bundle.errors, ...others.errors],
+  };
+  await print(
+    {
+      document: report,
+      table: (wide) => bundleTable(report, wide || !isWritten),
+      names: isWritten ? [path] : report.summary.files.map((file) => file.path),
+      notes: bundleNotes(report),
+    },
+    flags,
+    terminal,
+  );
+  if (missing.length > 0) return exitCodes.unhealthy;
+  return report.complete ? exitCodes.fine : exitCodes.incomplete;
+}
+
+/** The page for a browser: what `status -o html --bundle` prints of these files. */
+async function pageOf(files: readonly ArchiveFile[], signal: AbortSignal): Promise<ArchiveFile> {
+  const fleet = recordedFleet("the bundle", files);
+  const limits = { concurrency: 16, spokeTimeoutMs: defaultSpokeTimeoutMs };
+  const report = await status(
+    { selection: { kinds: allKinds, names: [] }, live: true, limits },
+    { access: recordedAccess(fleet), now: () => fleet.recordedAt, cliVersion: clientVersion },
+    signal,
+  );
+  return { path: "index.html", text: statusHtml(report) };
+}
+
+/** The clusters with what may be told of their Secrets; their values are known from now on. */
+function withPrints(
+  clusters: readonly RecordedCluster[],
+  known: KnownSecrets,
+): readonly RecordedCluster[] {
+  const prints = new SecretPrints(known);
+  return withRows(clusters, (row, { kind }) =>
+    kind.kind === "Secret" && kind.group === "" ? prints.print(row) : row,
+  );
+}
+
+interface Collected {
+  readonly clusters: readonly RecordedCluster[];
+  readonly isWhole: boolean;
+  readonly missing: readonly string[];
+  readonly namespace: string;
+  readonly others: Documents;
+}
+
+async function collected(
+  input: GatherInput,
+  known: KnownSecrets,
+  signal: AbortSignal,
+): Promise<Collected> {
+  const { args, flags, options, terminal } = input;
+  const { env, now } = terminal;
+  const live = options.live ?? true;
+  const onCredential = known.credential.bind(known);
+  const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  await using access = await openClusterAccess(
+    flags,
+    { env, spokes: live, onCredential },
+    deadline,
+  );
+  const selection = selectionOf(args, flags, access);
+  const isWhole = isWholeFleet(selection) && flags.recorded?.isWhole !== false;
+  const reading = openReading(flags, terminal);
+  const spokeTimeoutMs = flags.spokeTimeoutGiven ? flags.spokeTimeoutMs : defaultSpokeTimeoutMs;
+  const limits = { ...reading.limits, spokeTimeoutMs };
+  // One progress is enough.
+  const quiet = { ...limits, onProgress: undefined };
+  const logs = { access, limits: quiet, live, now, cliVersion: clientVersion };
+  const [gathered, others] = await Promise.all([
+    gather({ access, selection, limits }, deadline),
+    documentsOf(input, { logs, selection, onCredential, isWhole }, deadline),
+  ]).finally(reading.end);
+  return {
+    clusters: gathered.clusters,
+    isWhole: isWhole && gathered.isWhole,
+    missing: gathered.missing,
+    namespace: access.namespace,
+    others,
+  };
+}

@@ -1,0 +1,148 @@
+import { ApiError, ConnectionError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { componentKinds } from "../../../../api/component.ts";
+import { isRecord } from "../../../../api/fields.ts";
+import {
+  anchorLabels,
+  componentUidLabel,
+  guardLabels,
+  managedByValue,
+} from "../../../../installation/anchor.ts";
+import type { RecordedTable } from "../../bundle/bundle.ts";
+import { mapLimited } from "../../concurrency.ts";
+import { stringAt } from "../../selection/fields.ts";
+import { servedKinds, type ServedKind } from "../get/discovery.ts";
+import {
+  listTable,
+  type ListOptions,
+  type ObjectRow,
+  type ObjectTable,
+} from "../get/object-table.ts";
+import { gatheredKinds } from "./gathered-kinds.ts";
+
+/** What to gather of one cluster. */
+export interface ClusterPlan {
+  readonly namespaces: readonly string[];
+  /** Whether the objects of the hub alone are wanted, and of them one. */
+  readonly wantsHubObject?: (object: ObjectRow["object"]) => boolean;
+  /** Whether what any installation has left anywhere is wanted, too: what carries its mark. */
+  readonly traces: boolean;
+}
+
+/** What one cluster said. */
+export interface ClusterFacts {
+  readonly server: string;
+  readonly kubernetesVersion: string | null;
+  readonly tables: readonly RecordedTable[];
+}
+
+const requestsAtOnce = 4;
+
+/** Reads what may be gathered of one cluster, a few requests at a time. Throws what KubeClient throws when the cluster cannot be read at all. */
+export async function gatherCluster(
+  client: KubeClient,
+  plan: ClusterPlan,
+  signal: AbortSignal,
+): Promise<ClusterFacts> {
+  const [version, served] = await Promise.all([
+    client.request("GET", "/version", undefined, signal).catch(ifRefused),
+    servedKinds(client, signal),
+  ]);
+  const wanted = served.flatMap((kind) => listsOf(kind, plan));
+  const tables = await mapLimited(wanted, requestsAtOnce, ({ kind, lists, isWanted }) =>
+    tableOf(client, { kind, lists, isWanted }, signal),
+  );
+  return { server: client.server, kubernetesVersion: stringAt(version, "gitVersion"), tables };
+}
+
+function ifRefused(error: unknown): undefined {
+  if (error instanceof ApiError && error.status !== 401) return;
+  throw error;
+}
+
+interface WantedKind {
+  readonly kind: ServedKind;
+  readonly lists: readonly Omit<ListOptions, "fieldSelector">[];
+  readonly isWanted: (object: ObjectRow["object"]) => boolean;
+}
+
+const labels = Object.values(componentKinds).map(({ label }) => label);
+
+/** What belongs to installations, wherever it is. */
+const everywhere: Readonly<Record<string, string>> = {
+  "apps/deployments": `app.kubernetes.io/name in (${labels.join(",")})`,
+  "/configmaps": `${anchorLabels.managedBy}=${managedByValue},${anchorLabels.componentName}`,
+};
+
+function listsOf(
+  kind: ServedKind,
+  { namespaces, wantsHubObject, traces }: ClusterPlan,
+): readonly WantedKind[] {
+  const id = `${kind.group}/${kind.plural}`;
+  const all = { namespace: undefined, labelSelector: undefined };
+  if (includes(gatheredKinds.hub, id)) {
+    return wantsHubObject === undefined ? [] : [{ kind, lists: [all], isWanted: wantsHubObject }];
+  }
+  if (includes(gatheredKinds.clusterWide, id)) {
+    const isWanted = (object: ObjectRow["object"]): boolean =>
+      isKnative(object, namespaces) || (traces && isTrace(object));
+    return [{ kind, lists: [all], isWanted }];
+  }
+  const marked = { namespace: undefined, labelSelector: componentUidLabel };
+  const byMark = traces ? [marked] : [];
+  if (includes(gatheredKinds.marked, id)) {
+    return traces ? [{ kind, lists: byMark, isWanted: () => true }] : [];
+  }
+  if (!includes(gatheredKinds.namespaced, id)) return [];
+  const labelSelector = everywhere[id];
+  const places = namespaces.map((namespace) => ({ namespace, labelSelector: undefined }));
+  const byLabel = labelSelector === undefined ? [] : [{ namespace: undefined, labelSelector }];
+  return [{ kind, lists: [...byMark, ...byLabel, ...places], isWanted: () => true }];
+}
+
+function includes(list: readonly string[], id: string): boolean {
+  return list.includes(id);
+}
+
+function isKnative(object: ObjectRow["object"], namespaces: readonly string[]): boolean {
+  const name = stringAt(object, "metadata", "name") ?? "";
+  return namespaces.includes(name) || /knative|knfleet/.test(name);
+}
+
+/** What tells of installations by its labels, and the namespace by which a hub is known. */
+function isTrace(object: ObjectRow["object"]): boolean {
+  const { metadata } = object;
+  const own = isRecord(metadata) ? metadata["labels"] : undefined;
+  const isMarked = [componentUidLabel, guardLabels.namespace].some(
+    (label) => isRecord(own) && label in own,
+  );
+  return isMarked || stringAt(metadata, "name") === "kube-system";
+}
+
+/** What is kept of a list that failed; a server that did not answer once may answer the next time. Throws what ends the reading. */
+function refusalOf(error: unknown): Pick<RecordedTable["unread"][number], "status" | "message"> {
+  if (error instanceof ConnectionError) return { status: 504, message: error.message };
+  if (!(error instanceof ApiError) || error.status === 401) throw error;
+  return { status: error.status, message: error.message };
+}
+
+async function tableOf(
+  client: KubeClient,
+  { kind, lists, isWanted }: WantedKind,
+  signal: AbortSignal,
+): Promise<RecordedTable> {
+  const found: ObjectTable[] = [];
+  const unread: RecordedTable["unread"][number][] = [];
+  for (const list of lists) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- other kinds are read at the same time
+      found.push(await listTable(client, { kind, ...list, fieldSelector: undefined }, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      unread.push({ namespace: list.namespace ?? null, ...refusalOf(error) });
+    }
+  }
+  const rows = found.flatMap((table) => table.rows).filter(({ object }) => isWanted(object));
+  const byId = new Map(rows.map((row) => [stringAt(row.object, "metadata", "uid"), row]));
+  return { kind, columns: found[0]?.columns ?? [], rows: [...byId.values()], unread };
+}

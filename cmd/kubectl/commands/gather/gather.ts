@@ -1,0 +1,177 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import type { Component } from "../../../../api/component.ts";
+import { componentKeyOf } from "../../../../api/component.ts";
+import { isRecord } from "../../../../api/fields.ts";
+import { isNarrowed } from "../../action.ts";
+import type { RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
+import { listInstallations } from "../../hub/installations.ts";
+import { selectedProfiles } from "../../hub/profiles.ts";
+import { ifDenied } from "../../if-denied.ts";
+import { stringAt } from "../../selection/fields.ts";
+import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { clusterIdOf, readEach, type ReadLimits } from "../../spokes/read-clusters.ts";
+import { namespacesOf } from "../../spokes/spoke-namespace.ts";
+import type { Reading } from "../../spokes/spoke-reading.ts";
+import { standIn } from "../../spokes/stand-in.ts";
+import { findControllers } from "../diagnose/find-controller.ts";
+import type { ObjectRow } from "../get/object-table.ts";
+import { gatherCluster, type ClusterFacts, type ClusterPlan } from "./gather-cluster.ts";
+
+interface GatherDeps {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  readonly limits: ReadLimits;
+}
+
+interface Gathered {
+  /** The hub first. */
+  readonly clusters: readonly RecordedCluster[];
+  /** Whether it is of all installations and of every cluster with a ClusterProfile. */
+  readonly isWhole: boolean;
+  /** Names that were asked for and that no installation has. */
+  readonly missing: readonly string[];
+}
+
+/** The selected installations and what their clusters said; nothing is redacted yet. Throws only when the hub cannot be read. */
+export async function gather(
+  { access, selection, limits }: GatherDeps,
+  signal: AbortSignal,
+): Promise<Gathered> {
+  const components = await listInstallations(access, selection, signal);
+  const profiles = isWholeFleet(selection) ? await allProfiles(access, signal) : undefined;
+  const stands = (profiles ?? []).map(({ metadata: { namespace, name } }) =>
+    standIn({ namespace, name }),
+  );
+  const remote = [...components, ...stands].filter(
+    ({ spec }) => spec?.clusterProfileRef !== undefined,
+  );
+  const traces = profiles !== undefined;
+  const providers = new Map<string, string | null>();
+  const [hub, readings] = await Promise.all([
+    hubPlan([...components, ...stands], { access, traces }, signal).then((plan) =>
+      gatherCluster(access.hub, plan, signal),
+    ),
+    readEach(
+      remote,
+      {
+        access,
+        limits,
+        read: ({ id, client, provider }, deadline) => {
+          providers.set(id, provider);
+          return gatherCluster(client, { ...spokePlan(id, components), traces }, deadline);
+        },
+      },
+      signal,
+    ),
+  ]);
+  const spokes = [...readings].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const clusters = [
+    recorded({ cluster: null, folder: "hub", provider: null }, { kind: "read", facts: hub }),
+    ...spokes.map(([id, reading], at) => {
+      const folder = `spokes/${at + 1}-${id.replaceAll(/[^\w.-]/g, "-").slice(0, 60)}`;
+      return recorded({ cluster: id, folder, provider: providers.get(id) ?? null }, reading);
+    }),
+  ];
+  const missing = missingNames(selection, components.map(componentKeyOf));
+  return { clusters, isWhole: traces, missing };
+}
+
+/** Whether nothing is left out. */
+export function isWholeFleet(selection: Selection): boolean {
+  const { kinds, namespace } = selection;
+  return kinds.length === allKinds.length && namespace === undefined && !isNarrowed(selection);
+}
+
+/** The ClusterProfiles of the hub, none when it does not serve them; undefined when they may not be listed. */
+async function allProfiles(
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<readonly ClusterProfile[] | undefined> {
+  const flags = { namespace: undefined, cluster: undefined, on: undefined };
+  try {
+    return await selectedProfiles({ access, flags }, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [];
+    return ifDenied(error);
+  }
+}
+
+async function hubPlan(
+  components: readonly Component[],
+  { access, traces }: Pick<GatherDeps, "access"> & Pick<ClusterPlan, "traces">,
+  signal: AbortSignal,
+): Promise<ClusterPlan> {
+  const { hub, hubTimeoutMs } = access;
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const { deployments = [] } = await findControllers(hub, deadline);
+  const places = [
+    ...components.flatMap(({ metadata: { namespace } }) => (namespace === "" ? [] : [namespace])),
+    ...components.flatMap(({ spec }) => spec?.clusterProfileRef?.namespace ?? []),
+    ...deployments.map(({ namespace }) => namespace),
+  ];
+  const uids = new Set(components.map(({ metadata }) => metadata.uid));
+  const profiles = new Set(components.map(clusterIdOf));
+  return {
+    namespaces: [...new Set(places)],
+    traces,
+    wantsHubObject: (object) => {
+      const [namespace, name] = [
+        stringAt(object, "metadata", "namespace"),
+        stringAt(object, "metadata", "name"),
+      ];
+      const uid = stringAt(object, "metadata", "uid") ?? "";
+      return uids.has(uid) || profiles.has(`${namespace ?? ""}/${name ?? ""}`);
+    },
+  };
+}
+
+function spokePlan(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {
+  const own = components.filter((component) => clusterIdOf(component) === id);
+  return { namespaces: namespacesOf(own) };
+}
+
+function recorded(
+  place: Pick<RecordedCluster, "cluster" | "folder" | "provider">,
+  reading: Reading<ClusterFacts>,
+): RecordedCluster {
+  if (reading.kind === "unread") {
+    const { state, reason, message } = reading;
+    const nothing = { server: null, kubernetesVersion: null, objects: 0, tables: [] };
+    return { ...place, ...nothing, unread: { state, reason, message } };
+  }
+  const { server, kubernetesVersion, tables } = reading.facts;
+  const objects = tables.reduce((sum, { rows }) => sum + rows.length, 0);
+  return { ...place, server, kubernetesVersion, objects, tables, unread: null };
+}
+
+/** The clusters with other rows: every row of a kind goes through `change`. */
+export function withRows(
+  clusters: readonly RecordedCluster[],
+  change: (row: ObjectRow, table: RecordedTable) => ObjectRow,
+): readonly RecordedCluster[] {
+  return clusters.map((cluster) => ({
+    ...cluster,
+    tables: cluster.tables.map((table) => ({
+      ...table,
+      rows: table.rows.map((row) => change(row, table)),
+    })),
+  }));
+}
+
+/** Names that a cluster shows of its objects: of themselves, of their namespaces, and the values of their labels. */
+export function namesIn(clusters: readonly RecordedCluster[]): readonly string[] {
+  const objects = clusters.flatMap(({ tables }) =>
+    tables.flatMap(({ rows }) => rows.map(({ object }) => object)),
+  );
+  return objects.flatMap(({ metadata }) => {
+    const labels = isRecord(metadata) && isRecord(metadata["labels"]) ? metadata["labels"] : {};
+    const texts = [
+      stringAt(metadata, "name"),
+      stringAt(metadata, "namespace"),
+      ...Object.values(labels),
+    ];
+    return texts.filter((text) => typeof text === "string");
+  });
+}

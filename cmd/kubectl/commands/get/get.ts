@@ -1,0 +1,138 @@
+import { isRecord } from "../../../../api/fields.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { readEach, unreadErrors, type ReadLimits } from "../../spokes/read-clusters.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
+import type { Column } from "./object-table.ts";
+import { readObjects, type ClusterObjects, type Wanted } from "./read-objects.ts";
+
+/** One object of one cluster. */
+export interface ObjectItem {
+  /** `namespace/name` of the ClusterProfile; null for the hub itself. */
+  readonly cluster: string | null;
+  /** The object as the API server returned it, without managedFields; Secrets without their values. */
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+export interface ObjectSummary {
+  readonly objects: number;
+  readonly clusters: number;
+  readonly unread: number;
+}
+
+export type ObjectList = Report<"ObjectList", ObjectSummary, ObjectItem>;
+
+/** Rows of one kind with the same columns, of all clusters. */
+export interface ObjectBlock {
+  readonly type: string;
+  readonly namespaced: boolean;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (ObjectItem & { readonly cells: readonly unknown[] })[];
+}
+
+interface GetDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/** The objects of the selected installations' clusters, by cluster, kind, namespace and name. Throws only when the hub cannot be read. */
+export async function getObjects(
+  { selection, wanted }: { readonly selection: Selection; readonly wanted: Wanted },
+  { access, limits, now, cliVersion }: GetDeps,
+  signal: AbortSignal,
+): Promise<{ readonly list: ObjectList; readonly blocks: readonly ObjectBlock[] }> {
+  const components = inTrouble(await listInstallations(access, selection, signal), selection);
+  const read = readObjects(components, wanted);
+  const readings = await readEach(components, { access, limits, read }, signal);
+  const facts = [...readings].flatMap(([id, reading]) =>
+    reading.kind === "read" ? [{ cluster: id === "" ? null : id, ...reading.facts }] : [],
+  );
+  const blocks = blocksOf(facts);
+  const items = blocks.flatMap(({ rows }) =>
+    rows.map(({ cluster, object }) => ({ cluster, object })),
+  );
+  const unread = unreadErrors(readings);
+  const refused = facts.flatMap((one) =>
+    one.refused.map((error) => ({ ...error, cluster: one.cluster })),
+  );
+  const list: ObjectList = reportOf("ObjectList", stampAt(now(), cliVersion), {
+    complete: unread.length + refused.length === 0,
+    summary: { objects: items.length, clusters: readings.size, unread: unread.length },
+    items,
+    errors: [...missing(wanted, facts), ...refused, ...unread],
+  });
+  return { list, blocks };
+}
+
+interface Found extends ClusterObjects {
+  readonly cluster: string | null;
+}
+
+function blocksOf(facts: readonly Found[]): readonly ObjectBlock[] {
+  const tables = facts
+    .toSorted((a, b) => ((a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1))
+    .flatMap(({ cluster, tables: own }) => own.map((table) => ({ cluster, ...table })))
+    .filter(({ rows }) => rows.length > 0);
+  const groups = Map.groupBy(tables, ({ kind, columns }) =>
+    JSON.stringify([kind.group, kind.plural, columns]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const { kind, columns } = first;
+    const type =
+      kind.group === ""
+        ? singular(kind.words, kind.plural)
+        : `${singular(kind.words, kind.plural)}.${kind.group}`;
+    const rows = group.flatMap(({ cluster, rows: own }) =>
+      own.map(({ cells, object }) => ({ cluster, cells, object: withoutSecrets(object) })),
+    );
+    return [{ type, namespaced: kind.namespaced, columns, rows }];
+  });
+}
+
+function singular([, word]: readonly string[], plural: string): string {
+  return word ?? plural;
+}
+
+/** Values of a Secret never leave the program; their names do. */
+function withoutSecrets(object: ObjectItem["object"]): ObjectItem["object"] {
+  if (object["kind"] !== "Secret") return object;
+  const { data, stringData: _, ...rest } = object;
+  const keys = Object.keys(isRecord(data) ? data : {});
+  return { ...rest, data: Object.fromEntries(keys.map((key) => [key, "<hidden>"])) };
+}
+
+/** Words that mean nothing on any cluster, and names that no cluster has; nothing is missing where nothing could be read. */
+function missing({ objects }: Wanted, facts: readonly Found[]): readonly ReportError[] {
+  if (facts.length === 0) return [];
+  const words = objects.flatMap(({ kinds }) => kinds);
+  const isUnknown = (word: string): boolean => facts.every(({ unknown }) => unknown.includes(word));
+  return [
+    ...words
+      .filter(isUnknown)
+      .map((word) => nowhere("NotServed", `the server doesn't have a resource type "${word}"`)),
+    ...objects.flatMap(({ kinds, names }, at) =>
+      names
+        .filter((name) => !kinds.every(isUnknown) && !facts.some((one) => one.names[at]?.has(name)))
+        .map((name) => nowhere("NotFound", `${kinds.join(",")} "${name}" not found`)),
+    ),
+  ];
+}
+
+function nowhere(reason: "NotServed" | "NotFound", message: string): ReportError {
+  return { reason, message, cluster: null };
+}
+
+/** The exit code that a list stands for: what was named and is nowhere, then what could not be read. */
+export function getExitCode(list: ObjectList): ExitCode {
+  const isMissing = list.errors.some(
+    ({ reason }) => reason === "NotFound" || reason === "NotServed",
+  );
+  if (isMissing) return exitCodes.unhealthy;
+  return list.complete ? exitCodes.fine : exitCodes.incomplete;
+}

@@ -1,0 +1,95 @@
+import { ConnectionError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { collectionPath } from "../../../../access/kube/kube-path.ts";
+import { nextPage, type PageQuery } from "../../../../access/kube/next-page.ts";
+import { isRecord } from "../../../../api/fields.ts";
+import { itemsAt, numberAt, stringAt } from "../../selection/fields.ts";
+import type { ServedKind } from "./discovery.ts";
+
+/** A column as the API server names it. */
+export interface Column {
+  readonly name: string;
+  /** 0 is always shown, more only in wide output. */
+  readonly priority: number;
+}
+
+/** One object with the cells that the API server made of it. */
+export interface ObjectRow {
+  readonly cells: readonly unknown[];
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+/** What one cluster says of one kind. */
+export interface ObjectTable {
+  readonly kind: ServedKind;
+  readonly columns: readonly Column[];
+  readonly rows: readonly ObjectRow[];
+}
+
+export interface ListOptions {
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
+  readonly labelSelector: string | undefined;
+  readonly fieldSelector: string | undefined;
+  /** Objects in one answer; 0: all at once. Default 500. */
+  readonly pageSize?: number;
+}
+
+const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+// Far above what a cluster holds of one kind; a server that goes on and on must not fill our memory. Security: T-54.
+const maxRows = 1_000_000;
+
+/** Lists objects as a Table of the server, in pages. Throws what KubeClient throws. */
+export async function listTable(
+  client: Pick<KubeClient, "request" | "server">,
+  { kind, pageSize = 500, ...ref }: ListOptions & { readonly kind: ServedKind },
+  signal: AbortSignal,
+): Promise<ObjectTable> {
+  const rows: ObjectRow[] = [];
+  let columns: readonly Column[] = [];
+  let next: string | undefined;
+  const read = (query: PageQuery): Promise<unknown> => {
+    const path = collectionPath({ resource: kind, ...ref }, { ...query, includeObject: "Object" });
+    return client.request("GET", path, undefined, signal, { accept });
+  };
+  const limit = pageSize === 0 ? undefined : pageSize;
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    const { page: answer, isAnew } = await nextPage(read, { limit, continue: next });
+    if (isAnew) rows.length = 0;
+    columns = itemsAt(answer, "columnDefinitions").map(columnOf);
+    for (const row of itemsAt(answer, "rows").flatMap(rowOf)) rows.push(row);
+    next = stringAt(answer, "metadata", "continue") ?? undefined;
+    if (next === undefined) return { kind, columns, rows };
+    if (rows.length >= maxRows) {
+      throw new ConnectionError("other", `${client.server} sent more than ${maxRows} objects`);
+    }
+  }
+}
+
+function columnOf(definition: unknown): Column {
+  const name = stringAt(definition, "name") ?? "";
+  return { name, priority: numberAt(definition, "priority") ?? 0 };
+}
+
+function rowOf(row: unknown): readonly ObjectRow[] {
+  if (!isRecord(row)) return [];
+  const { object } = row;
+  return [{ cells: itemsAt(row, "cells"), object: isRecord(object) ? withoutNoise(object) : {} }];
+}
+
+/** As kubectl prints an object: without who manages which field, and without what was applied last. */
+function withoutNoise(
+  object: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { metadata } = object;
+  if (!isRecord(metadata)) return object;
+  const { managedFields: _, annotations, ...kept } = metadata;
+  const own = isRecord(annotations)
+    ? Object.entries(annotations).filter(([name]) => name !== lastApplied)
+    : [];
+  const shown = own.length === 0 ? {} : { annotations: Object.fromEntries(own) };
+  return { ...object, metadata: { ...kept, ...shown } };
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";

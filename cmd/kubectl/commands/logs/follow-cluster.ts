@@ -1,0 +1,155 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Window } from "../../../../access/http/window.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { partingMs } from "../../hub/follow-components.ts";
+import type { LastingSpoke } from "../../spokes/lasting-spoke.ts";
+import { troubleOf, type Troubles } from "../status/troubles.ts";
+import { followContainer, FollowedContainer, type FollowSink } from "./follow-container.ts";
+import type { LogSource } from "./log-line.ts";
+import { tooMany, wantedSources, type LogFilter } from "./read-logs.ts";
+
+const pollMs = 5_000;
+/** How much longer the pause is for each cluster that is followed, so that many of them cost no more than few. */
+const pollMsEach = 100;
+const mostPollMs = 60_000;
+
+/** A cluster whose containers are followed. */
+export interface FollowedCluster {
+  /** `namespace/name` of the ClusterProfile; null for the hub. */
+  readonly id: string | null;
+  readonly open: (signal: AbortSignal) => Promise<LastingSpoke>;
+  /** The containers that are wanted now. */
+  readonly sources: (client: KubeClient, signal: AbortSignal) => Promise<readonly LogSource[]>;
+  readonly timeoutMs: number;
+  /** What was followed before, by `namespace/pod/container`. */
+  readonly containers: Map<string, FollowedContainer>;
+}
+
+/** What all clusters of a command have in common. */
+export interface SharedFollowing {
+  readonly filter: LogFilter;
+  readonly sink: FollowSink;
+  readonly troubles: Troubles;
+  readonly streams: { left: number };
+  /** How many clusters are looked at at the same time. */
+  readonly turns: Window;
+  /** How many are followed. */
+  readonly clusters: () => number;
+}
+
+/** Looks for containers every five seconds or more and follows each that is new; begins anew when the cluster cannot be read. Never rejects. */
+export async function followCluster(
+  cluster: FollowedCluster,
+  shared: SharedFollowing,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id, timeoutMs, containers } = cluster;
+  let opened: LastingSpoke | undefined;
+  let failures = 0;
+  while (!signal.aborted) {
+    // oxlint-disable no-await-in-loop -- one look after another
+    try {
+      opened = await look(cluster, { opened, shared }, signal);
+      if (failures > 0) shared.troubles.over(id);
+      failures = 0;
+    } catch (error) {
+      if (isAborted(signal)) break;
+      failures += 1;
+      shared.troubles.tell(troubleOf(error, id, timeoutMs));
+      if (containers.values().every(({ isActive }) => !isActive)) {
+        opened?.close();
+        opened = undefined;
+      }
+    }
+    await delay(pauseMs(failures, shared.clusters()), undefined, { signal }).catch(() => undefined);
+    // oxlint-enable no-await-in-loop
+  }
+  opened?.close();
+}
+
+function pauseMs(failures: number, clusters: number): number {
+  const base = Math.max(pollMs, clusters * pollMsEach) * 2 ** Math.max(0, failures - 1);
+  return Math.min(mostPollMs, base) * (0.8 + Math.random() * 0.4);
+}
+
+interface Look {
+  readonly opened: LastingSpoke | undefined;
+  readonly shared: SharedFollowing;
+}
+
+async function look(
+  { id, open, sources, timeoutMs, containers }: FollowedCluster,
+  { opened, shared }: Look,
+  signal: AbortSignal,
+): Promise<LastingSpoke> {
+  using _place = await shared.turns.enter(signal);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  let spoke = opened;
+  try {
+    spoke ??= await open(deadline);
+    const { client } = spoke;
+    const wanted = wantedSources(await sources(client, deadline), shared.filter);
+    followNew(wanted, { id, client, containers, shared }, signal);
+    forgetUnwanted(new Set(wanted.map(keyOf)), containers);
+    return spoke;
+  } catch (error) {
+    if (opened === undefined) spoke?.close();
+    throw deadline.aborted ? deadline.reason : error;
+  }
+}
+
+interface New extends Pick<FollowedCluster, "id" | "containers"> {
+  readonly client: KubeClient;
+  readonly shared: SharedFollowing;
+}
+
+function followNew(
+  sources: readonly LogSource[],
+  { id, client, containers, shared }: New,
+  signal: AbortSignal,
+): void {
+  const { filter, sink, streams, troubles } = shared;
+  let left = 0;
+  for (const source of sources) {
+    const key = keyOf(source);
+    const state = containers.get(key) ?? new FollowedContainer(source);
+    if (state.isActive) continue;
+    if (streams.left <= 0) {
+      left += 1;
+      continue;
+    }
+    streams.left -= 1;
+    state.isActive = true;
+    containers.set(key, state);
+    // It never rejects.
+    void followContainer(source, { id, client, filter, sink, state }, signal).finally(() => {
+      state.isActive = false;
+      streams.left += 1;
+    });
+  }
+  if (left > 0) troubles.tell(tooMany(left, id));
+}
+
+/** What nobody wants for half a minute is followed no longer: what pods say at their end is of interest, too. */
+function forgetUnwanted(
+  wanted: ReadonlySet<string>,
+  containers: FollowedCluster["containers"],
+): void {
+  const nowMs = performance.now();
+  for (const [key, state] of containers) {
+    if (wanted.has(key)) state.unwantedMs = undefined;
+    else state.unwantedMs ??= nowMs;
+    if (state.unwantedMs === undefined || nowMs - state.unwantedMs <= partingMs) continue;
+    state.stop.abort();
+    containers.delete(key);
+  }
+}
+
+function keyOf({ namespace, pod, container }: LogSource): string {
+  return `${namespace}/${pod}/${container}`;
+}
+
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

@@ -1,0 +1,139 @@
+import { componentKeyOf } from "../../../../api/component.ts";
+import { askedOf, limitsOf, print, type ActionInput } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import type { Flags } from "../../flags.ts";
+import { listInstallations } from "../../hub/installations.ts";
+import { parseDurationMs } from "../../output/duration.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { plainText } from "../../output/plain-text.ts";
+import { sortedBy } from "../../output/sorted.ts";
+import { jsonLine } from "../../output/structured.ts";
+import type { FilenameFlag } from "../../selection/filename-option.ts";
+import { askedSelection } from "../../selection/selection-file.ts";
+import { missingNames } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openReading } from "../../spokes/open-reading.ts";
+import { UsageError } from "../../usage-error.ts";
+import { followLogs } from "./follow-logs.ts";
+import { logText } from "./log-text.ts";
+import { logsExitCode, readLogs, type LogFilter } from "./read-logs.ts";
+
+/** Flags of `logs` alone. */
+export interface LogsFlags extends FilenameFlag {
+  readonly follow?: boolean;
+  readonly since?: string;
+  readonly tail?: string;
+  readonly container?: string;
+  readonly timestamps?: boolean;
+  readonly maxStreams?: string;
+  readonly live?: boolean;
+}
+
+const defaultTail = 20;
+const defaultStreams = 50;
+const waitingNote = "No installation matches yet: waiting for one.";
+
+/** `kubectl knfleet logs`. */
+export async function runLogs(
+  input: ActionInput<LogsFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  const { env, now } = terminal;
+  const { recorded } = flags;
+  // A bundle costs no connections.
+  const most = recorded === undefined ? defaultStreams : Number.POSITIVE_INFINITY;
+  const filter = filterOf(options, now(), most);
+  const { live = true, follow = false } = options;
+  if (follow) checkFollow(flags);
+  if (recorded !== undefined) (await import("../../bundle/recorded-logs.ts")).logsOf(recorded);
+  await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
+  if (follow) return await runFollow(input, { access, filter, live }, signal);
+  const { limits, end } = openReading(flags, terminal);
+  const selection = await askedSelection(input, access, signal);
+  const found = await readLogs(
+    { selection, filter },
+    { access, limits, live, now, cliVersion: clientVersion },
+    signal,
+  ).finally(end);
+  const list = sortedBy(found, flags.sortBy);
+  const { unread, clusters } = list.summary;
+  const text = logText(input);
+  await print(
+    {
+      document: list,
+      heading: list.items.map(text).join(""),
+      table: () => ({ headers: [], rows: [] }),
+      notes: [
+        ...(list.items.length === 0 ? ["No log lines found."] : []),
+        ...unreadNotes(list.errors, { unread, clusters }, askedOf(selection, flags)),
+      ],
+    },
+    flags,
+    terminal,
+  );
+  return logsExitCode(list);
+}
+
+function checkFollow({ output, sortBy }: Flags): void {
+  if (!["table", "wide", "json"].includes(output)) {
+    throw new UsageError(`With -f there is no -o ${output}: want json, one object a line`);
+  }
+  if (sortBy !== undefined) throw new UsageError("With -f there is no --sort-by");
+}
+
+async function runFollow(
+  input: ActionInput<LogsFlags>,
+  {
+    access,
+    filter,
+    live,
+  }: { readonly access: ClusterAccess; readonly filter: LogFilter; readonly live: boolean },
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, terminal } = input;
+  const selection = await askedSelection(input, access, signal);
+  const listed = await listInstallations(access, selection, signal);
+  const missing = missingNames(selection, listed.map(componentKeyOf));
+  const notes = missing.map((name) => `error: ${plainText(name)} not found\n`);
+  terminal.stderr.write(notes.join(""));
+  // What was named and is not there is a mistake; what may come is waited for.
+  if (missing.length > 0 && missing.length === selection.names.length) return exitCodes.unhealthy;
+  if (listed.length === 0 && !flags.quiet) terminal.stderr.write(`${waitingNote}\n`);
+  const outcome = { isComplete: true };
+  const text = logText(input);
+  const sink = {
+    line: (item: Parameters<typeof text>[0]) =>
+      terminal.stdout.write(flags.output === "json" ? jsonLine(item) : text(item)),
+    trouble: (error: Parameters<typeof unreadNotes>[0][number]) => {
+      outcome.isComplete = false;
+      const lines = unreadNotes([error], { unread: 0, clusters: 0 });
+      terminal.stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+    },
+  };
+  const limits = limitsOf(flags, undefined);
+  await followLogs({ access, limits, live, selection, filter, sink }, signal);
+  return outcome.isComplete ? exitCodes.fine : exitCodes.incomplete;
+}
+
+function filterOf(options: LogsFlags, now: Date, mostStreams: number): LogFilter {
+  const { since, tail, container, maxStreams } = options;
+  const sinceMs = since === undefined ? undefined : parseDurationMs(since, "--since");
+  const fallback = sinceMs === undefined ? defaultTail : -1;
+  const lines = tail === undefined ? fallback : numberOf(tail, "--tail");
+  const streams = maxStreams === undefined ? mostStreams : numberOf(maxStreams, "--max-streams");
+  if (streams < 1) throw new UsageError("--max-streams has to be 1 or more");
+  return {
+    sinceTime: sinceMs === undefined ? undefined : new Date(now.getTime() - sinceMs).toISOString(),
+    tail: lines < 0 ? undefined : lines,
+    container,
+    maxStreams: streams,
+  };
+}
+
+function numberOf(text: string, flag: string): number {
+  if (/^(?:-1|\d{1,7})$/.test(text)) return Number(text);
+  throw new UsageError(`Invalid value "${text}" for ${flag}: want a number`);
+}

@@ -1,0 +1,87 @@
+import { componentKinds, type Component } from "../../../../api/component.ts";
+import { describe } from "../../../../api/kubernetes.ts";
+import { olderTwinOf } from "../../../../controller/reconcile/duplicate.ts";
+import { words } from "../../commands.ts";
+import { upstreamWayOut } from "../explain/upstream-notes.ts";
+import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
+import { shortKinds } from "./short-kinds.ts";
+
+/** What the components on the hub tell by themselves: two on one cluster, and deletions that hang. */
+export function hubFindings(
+  components: readonly Component[],
+  nowMs: number,
+): readonly OrphanItem[] {
+  return components.flatMap((component) => [
+    ...collisionOf(component, components),
+    ...(isStuck(component.metadata, nowMs) ? [stuckDeletion(component)] : []),
+  ]);
+}
+
+function collisionOf(component: Component, all: readonly Component[]): readonly OrphanItem[] {
+  const older = olderTwinOf(component, all);
+  if (older === undefined) return [];
+  const { kind, metadata } = older;
+  const other = describe({ kind, namespace: metadata.namespace, name: metadata.name });
+  const { plural } = componentKinds[component.kind];
+  const own = component.metadata;
+  return [
+    {
+      ...about(component),
+      finding: "Collision",
+      objects: 0,
+      message: `${other} is for the same cluster (${placeOf(component)}) and older`,
+      next: [
+        "Delete the one of the two that is not meant:",
+        words("kubectl", "delete", plural, own.name, "-n", own.namespace),
+        words("kubectl", "delete", plural, metadata.name, "-n", metadata.namespace),
+      ],
+    },
+  ];
+}
+
+function stuckDeletion(component: Component): OrphanItem {
+  const { finalizers = [], deletionTimestamp = "", name, namespace, uid } = component.metadata;
+  const said = (component.status?.conditions ?? []).find(
+    ({ status, message = "" }) => status !== "True" && message !== "",
+  );
+  const why =
+    said === undefined ? "" : `; ${said.type}: ${said.reason ?? ""}: ${said.message ?? ""}`;
+  const key = [componentKinds[component.kind].plural, name, "-n", namespace];
+  return {
+    ...about(component),
+    finding: "StuckDeletion",
+    objects: 0,
+    message: `deleted at ${deletionTimestamp}, held by ${finalizers.join(", ")}${why}`,
+    next: [
+      words(
+        "kubectl",
+        "knfleet",
+        "diagnose",
+        `${shortKinds[component.kind]}/${name}`,
+        "-n",
+        namespace,
+      ),
+      upstreamWayOut,
+      "Or give the cluster up, which leaves everything on it:",
+      words("kubectl", "annotate", ...key, `knfleet.dev/force-orphan=${uid}`),
+    ],
+  };
+}
+
+function placeOf({ spec }: Component): string {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? "the hub" : `${ref.namespace}/${ref.name}`;
+}
+
+function about({
+  apiVersion,
+  kind,
+  metadata,
+}: Component): Pick<OrphanItem, "cluster" | "object" | "component"> {
+  const { namespace, name, uid } = metadata;
+  return {
+    cluster: null,
+    object: objectOf({ apiVersion, kind, namespace, name }),
+    component: { kind, name, uid },
+  };
+}

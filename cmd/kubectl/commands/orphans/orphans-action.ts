@@ -1,0 +1,98 @@
+import { print, type ActionInput } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { commandsOf, withHubSteps } from "../../commands.ts";
+import type { ExitCode } from "../../exit-codes.ts";
+import { clusterNames } from "../../output/cluster-name.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { objectLine } from "../../output/object-line.ts";
+import { plainText } from "../../output/plain-text.ts";
+import { sortedBy } from "../../output/sorted.ts";
+import { numberedSteps } from "../../output/step-lines.ts";
+import { orNone, type Table } from "../../output/table.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openReading } from "../../spokes/open-reading.ts";
+import { UsageError } from "../../usage-error.ts";
+import type { OrphanList } from "./orphan.ts";
+import { orphans, orphansExitCode } from "./orphans.ts";
+
+/** Flags of `orphans` alone. */
+export interface OrphansFlags {
+  readonly live?: boolean;
+}
+
+/** `kubectl knfleet orphans`. */
+export async function runOrphans(
+  { flags, options, terminal }: ActionInput<OrphansFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { env, now } = terminal;
+  const { live = true } = options;
+  if (flags.recorded?.isWhole === false) throw new UsageError(partOnly, wholeSteps);
+  await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
+  const { limits, end } = openReading(flags, terminal);
+  // What is to be done is to be done on the clusters, also when a bundle has told of it.
+  const commands = commandsOf({ ...flags, bundle: undefined });
+  const deps = { access, limits, flags, live, now, cliVersion: clientVersion };
+  const found = await orphans(deps, signal).finally(end);
+  const list = sortedBy(withHubSteps(found, commands), flags.sortBy);
+  await print(
+    {
+      document: list,
+      table: (wide) => orphansTable(list, wide),
+      names: list.items.map(({ cluster, object }) => objectLine(cluster, object)),
+      notes: notesOf(list),
+    },
+    flags,
+    terminal,
+  );
+  return orphansExitCode(list);
+}
+
+const partOnly =
+  "The bundle is of a part of the fleet: what is left over shows only where all of it is known";
+const wholeSteps = ["kubectl knfleet gather -A -o fleet.tgz"];
+
+function orphansTable({ items }: OrphanList, wide: boolean): Table {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  return {
+    headers: [
+      "CLUSTER",
+      "FINDING",
+      "KIND",
+      "NAMESPACE",
+      "NAME",
+      ...(wide ? ["OBJECTS", "UID"] : []),
+      "MESSAGE",
+    ],
+    mayShorten: ["MESSAGE"],
+    rows: items.map(({ cluster, finding, object, objects, component, message }) => [
+      clusterOf(cluster),
+      { text: finding, tone: finding === "AnotherHub" ? "warning" : "bad" },
+      object.kind,
+      orNone(object.namespace),
+      object.name,
+      ...(wide ? [String(objects), orNone(component?.uid)] : []),
+      message,
+    ]),
+  };
+}
+
+const shownSteps = 5;
+
+function notesOf({ items, errors, summary }: OrphanList): readonly string[] {
+  const { findings, components, clusters } = summary;
+  const looked = `${components} component${components === 1 ? "" : "s"} and ${clusters} cluster${clusters === 1 ? "" : "s"} looked at`;
+  const steps = items
+    .slice(0, shownSteps)
+    .flatMap(({ finding, object, next }) => [
+      `${finding} ${object.kind} ${plainText(object.name)}:`,
+      ...numberedSteps(next),
+    ]);
+  const rest = items.length - shownSteps;
+  return [
+    `${findings === 0 ? "Nothing is left over" : `${findings} found`}, ${looked}. Nothing was deleted.`,
+    ...steps,
+    ...(rest > 0 ? [`… and ${rest} more (-o json has all steps)`] : []),
+    ...unreadNotes(errors, summary),
+  ];
+}

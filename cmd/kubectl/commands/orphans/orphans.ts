@@ -1,0 +1,118 @@
+import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
+import { targetIdOf } from "../../../../controller/reconcile/duplicate.ts";
+import { hubIdOf } from "../../compare/hub-id.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import type { Flags } from "../../flags.ts";
+import { listInstallations } from "../../hub/installations.ts";
+import { selectedProfiles } from "../../hub/profiles.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  type ReadOne,
+} from "../../spokes/read-clusters.ts";
+import { standIn } from "../../spokes/stand-in.ts";
+import { type ReportError, reportOf, stampAt } from "../status/report.ts";
+import { clusterFindings } from "./cluster-findings.ts";
+import { hubFindings } from "./hub-findings.ts";
+import type { OrphanItem, OrphanList } from "./orphan.ts";
+import { sameClusters } from "./same-clusters.ts";
+import { readTraces, type Traces } from "./traces.ts";
+
+export interface OrphansDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly flags: Pick<Flags, "cluster" | "on">;
+  /** False: only what the hub knows. */
+  readonly live: boolean;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/**
+ * Looks at all components of the hub, and at all clusters that have a ClusterProfile, for what nobody accounts for. Throws only when the hub cannot be read; a
+ * cluster that cannot be read is in `errors`. Changes nothing.
+ */
+export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<OrphanList> {
+  const { access, limits, flags, live, now, cliVersion } = deps;
+  const kinds = ["KnativeServing", "KnativeEventing"] as const;
+  const everywhere = { kinds, names: [], namespace: undefined };
+  const components = await listInstallations(access, everywhere, signal);
+  const hubId = await hubIdOf(access, signal);
+  const stands = live ? await standIns(deps, signal) : [];
+  const readings = await readEach(stands, { access, limits, read: readOne }, signal);
+  const nowMs = now().getTime();
+  const seen = new Map(
+    [...readings].flatMap(([id, reading]) =>
+      reading.kind === "read" ? [[id, reading.facts] as const] : [],
+    ),
+  );
+  const read = new Set([...seen].flatMap(([id, { denied }]) => (denied.length === 0 ? [id] : [])));
+  const found = sameClusters(seen).flatMap(([names, traces]) => {
+    const targets = new Set(components.map(targetIdOf));
+    const [first = ""] = [...names.intersection(targets), ...names];
+    const known = { cluster: clusterOf(first), names, read, components, hubId, nowMs };
+    return clusterFindings(traces, known);
+  });
+  const isWhole = flags.cluster === undefined && flags.on === undefined;
+  const ofHub = isWhole ? hubFindings(components, nowMs) : [];
+  const items = [...ofHub, ...found].toSorted(byPlace);
+  const unread = unreadErrors(readings);
+  const denied = [...readings].flatMap(([id, reading]) =>
+    reading.kind === "read" ? deniedErrors(id, reading.facts) : [],
+  );
+  return reportOf("OrphanList", stampAt(now(), cliVersion), {
+    complete: unread.length + denied.length === 0,
+    summary: {
+      findings: items.length,
+      components: components.length,
+      clusters: readings.size,
+      unread: unread.length,
+    },
+    items,
+    errors: [...denied, ...unread],
+  });
+}
+
+const readOne: ReadOne<Traces> = ({ client }, signal) => readTraces(client, signal);
+
+/** One for each cluster to be read: what is left over has no component any more. */
+async function standIns(
+  { access, flags }: OrphansDeps,
+  signal: AbortSignal,
+): Promise<readonly Component[]> {
+  const profiles = await selectedProfiles(
+    { access, flags: { ...flags, namespace: undefined } },
+    signal,
+  );
+  const refs = profiles.map(({ metadata: { namespace, name } }) => ({ namespace, name }));
+  const isHub = flags.on === undefined && ["hub", "<hub>", undefined].includes(flags.cluster);
+  return [...(isHub ? [standIn(undefined)] : []), ...refs.map(standIn)];
+}
+
+function clusterOf(id: string): ClusterProfileRef | null {
+  const [namespace = "", name = ""] = id.split("/");
+  return id === "" ? null : { namespace, name };
+}
+
+function deniedErrors(id: string, { denied }: Traces): readonly ReportError[] {
+  if (denied.length === 0) return [];
+  const message = `These may not be listed: ${denied.join(", ")}`;
+  return [{ reason: "Forbidden", message, cluster: id === "" ? null : id }];
+}
+
+function byPlace(a: OrphanItem, b: OrphanItem): number {
+  return keyOf(a) < keyOf(b) ? -1 : 1;
+}
+
+function keyOf({ cluster, object, finding }: OrphanItem): string {
+  const place = [cluster?.namespace, cluster?.name, object.namespace, object.kind, object.name];
+  return [...place, finding].join("\u0000");
+}
+
+/** 1 for a finding, 3 when a cluster could not be read and nothing was found. */
+export function orphansExitCode({ items, complete }: OrphanList): ExitCode {
+  if (items.length > 0) return exitCodes.unhealthy;
+  return complete ? exitCodes.fine : exitCodes.incomplete;
+}

@@ -1,0 +1,187 @@
+import type { Component } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import { describe } from "../../../../api/kubernetes.ts";
+import { targetIdOf } from "../../../../controller/reconcile/duplicate.ts";
+import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
+import { compare } from "../../compare/compare.ts";
+import { hubIdOf } from "../../compare/hub-id.ts";
+import { readPlace } from "../../compare/place.ts";
+import { mapLimited } from "../../concurrency.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { stringAt } from "../../selection/fields.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  clusterIdOf,
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  type ReadOne,
+} from "../../spokes/read-clusters.ts";
+import { componentsOf } from "../diagnose/hops/component-hops.ts";
+import { installationError } from "../diff/diff-list.ts";
+import type { ComponentDocument } from "../render/component-documents.ts";
+import type { RenderSettings } from "../render/render-component.ts";
+import { type Report, reportOf, stampAt } from "../status/report.ts";
+import { askHub } from "./hub-dry-run.ts";
+import { planItem, type Look, type PlanItem, type PlannedChange } from "./plan-item.ts";
+
+export interface PlanSummary {
+  readonly components: number;
+  readonly blocked: number;
+  readonly unread: number;
+  readonly create: number;
+  readonly change: number;
+  readonly recreate: number;
+  readonly prune: number;
+  /** Pods that would be started anew, or stopped. */
+  readonly pods: number;
+}
+
+export type Plan = Report<"Plan", PlanSummary, PlanItem>;
+
+export interface PlanDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly settings: RenderSettings;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/** What would happen if the components of files were applied. Throws only when the hub cannot be asked; nothing is changed. */
+export async function plan(
+  documents: readonly ComponentDocument[],
+  { access, limits, settings, now, cliVersion }: PlanDeps,
+  signal: AbortSignal,
+): Promise<Plan> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(2 * access.hubTimeoutMs)]);
+  const asked = await mapLimited(documents, limits.concurrency, async ({ component }) => {
+    const answer = await askHub(component, access.hub, deadline);
+    return { answer, twin: await twinOf(answer.component, access, deadline) };
+  });
+  const hubId = await hubIdOf(access, signal);
+  const free = asked.filter(
+    ({ answer, twin }) => answer.action !== "refused" && twin === undefined,
+  );
+  const components = free.map(({ answer }) => answer.component);
+  await fetchManifests(components, settings);
+  const read = lookAt(components, { settings, hubId });
+  const readings = await readEach(components, { access, limits, read }, signal);
+  const looks = new Map(
+    [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
+  );
+  const items = asked.map((one) => planItem(one, looks.get(keyOf(one.answer.component))));
+  const unread = unreadErrors(readings);
+  const denied = [...looks.values()].flatMap(({ errors }) => errors);
+  return reportOf("Plan", stampAt(now(), cliVersion), {
+    complete: unread.length + denied.length === 0,
+    summary: summaryOf(items, unread.length),
+    items,
+    errors: [...denied, ...unread],
+  });
+}
+
+/** A component of the same kind that has the cluster already. */
+async function twinOf(
+  component: Component,
+  { hub }: Pick<ClusterAccess, "hub">,
+  signal: AbortSignal,
+): Promise<Component | undefined> {
+  const all = (await componentsOf(component.kind, hub, signal)) ?? [];
+  const own = keyOf(component);
+  return all.find((other) => keyOf(other) !== own && targetIdOf(other) === targetIdOf(component));
+}
+
+function keyOf({ kind, metadata: { namespace, name } }: Component): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+interface LookDeps {
+  readonly settings: RenderSettings;
+  readonly hubId: string | undefined;
+}
+
+function lookAt(
+  components: readonly Component[],
+  deps: LookDeps,
+): ReadOne<readonly (readonly [key: string, look: Look])[]> {
+  return async ({ id, client }, signal) => {
+    const answer = await client.request("GET", "/version", undefined, signal);
+    const gitVersion = stringAt(answer, "gitVersion") ?? undefined;
+    const here = components.filter((component) => clusterIdOf(component) === id);
+    return Promise.all(
+      here.map(async (component) => {
+        const { settings, hubId } = deps;
+        const { namespaceOf } = settings;
+        const made = await comparableOf(component, settings, { kubernetesVersion: gitVersion });
+        if (made instanceof FleetError) {
+          const look = isUnseen(made) ? unseen(component, made) : blockedBy(made);
+          return [keyOf(component), look] as const;
+        }
+        try {
+          const place = await readPlace(component, { client, hubId, namespaceOf }, signal);
+          const { namespace } = place.target;
+          const there = await comparableIn(namespace, made, { component, settings });
+          const { changes, denied } = await compare({ place, ...there, asksForNew: true }, signal);
+          const errors = denied.map(({ key, message }) =>
+            installationError(component, {
+              reason: "Forbidden",
+              message: `${describe(key)} may not be read: ${message}`,
+            }),
+          );
+          return [
+            keyOf(component),
+            { version: made.version, blocked: null, changes, errors },
+          ] as const;
+        } catch (error) {
+          const isOwn =
+            error instanceof FleetError && ["AnchorConflict", "ClusterBusy"].includes(error.reason);
+          if (!isOwn) throw error;
+          return [keyOf(component), blockedBy(error)] as const;
+        }
+      }),
+    );
+  };
+}
+
+function blockedBy({ code, reason, sentence }: FleetError): Look {
+  const blocked = { reason: code ?? reason, message: sentence };
+  return { version: null, blocked, changes: [], errors: [] };
+}
+
+/** What could not be fetched from here may be there for the controller. */
+function isUnseen({ reason }: FleetError): boolean {
+  return reason === "ManifestSourceUnavailable";
+}
+
+function unseen(component: Component, { reason, sentence: message }: FleetError): Look {
+  const errors = [installationError(component, { reason, message })];
+  return { version: null, blocked: null, changes: null, errors };
+}
+
+function summaryOf(items: readonly PlanItem[], unread: number): PlanSummary {
+  const changes = items.flatMap((item) => item.changes ?? []);
+  const count = (action: PlannedChange["action"]): number =>
+    changes.filter((change) => change.action === action).length;
+  return {
+    components: items.length,
+    blocked: items.filter(({ blocked }) => blocked !== null).length,
+    unread,
+    create: count("create"),
+    change: count("change"),
+    recreate: count("recreate"),
+    prune: count("prune"),
+    pods: changes.reduce((sum, { pods }) => sum + pods, 0),
+  };
+}
+
+/** 2: something would not be installed; 3: a cluster could not be read; 1: something would change. */
+export function planExitCode({ items, complete }: Plan): ExitCode {
+  const isRefused = items.some(
+    ({ blocked, changes }) =>
+      blocked !== null || changes?.some(({ action }) => action === "refused") === true,
+  );
+  if (isRefused) return exitCodes.failed;
+  if (!complete) return exitCodes.incomplete;
+  const isChange = items.some(({ hub, changes }) => hub.action !== "none" || changes?.length !== 0);
+  return isChange ? exitCodes.unhealthy : exitCodes.fine;
+}

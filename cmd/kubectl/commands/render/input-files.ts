@@ -1,0 +1,84 @@
+import { createReadStream } from "node:fs";
+import { addAbortSignal, type Readable } from "node:stream";
+
+import { isRecord } from "../../../../api/fields.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
+import { InputError } from "./input-error.ts";
+import { yamlDocuments } from "./yaml-documents.ts";
+
+const mostBytes = 16 * 1024 * 1024;
+
+/** Text of a file that a flag names, or of a stream instead of it. Throws InputError with the flag and the system's reason. */
+export async function inputText(
+  {
+    path,
+    flag,
+    stream,
+  }: { readonly path: string; readonly flag: string; readonly stream?: Readable },
+  signal: AbortSignal,
+): Promise<string> {
+  const source = stream ?? createReadStream(path);
+  addAbortSignal(signal, source);
+  try {
+    return await boundedText(source);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof InputError) throw new InputError([`${flag} ${path}: ${error.message}`]);
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    throw new InputError([`${flag} ${path}: cannot be read (${code})`]);
+  }
+}
+
+async function boundedText(source: Readable): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    const part: Uint8Array = Buffer.from(chunk);
+    bytes += part.length;
+    if (bytes > mostBytes) throw new InputError(["is larger than 16 MiB"]);
+    chunks.push(part);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The objects of a YAML or JSON text. Throws InputError. */
+export function objectsOf(text: string, source: string): readonly Manifest[] {
+  const documents = yamlDocuments(text, source);
+  const problems = documents
+    .filter(({ value }) => !isManifest(value))
+    .map(({ where }) => `${where}: is not a Kubernetes object with apiVersion, kind and name`);
+  if (problems.length > 0) throw new InputError(problems);
+  return documents.map(({ value }) => value).filter(isManifest);
+}
+
+/** Environment variables of a JSON text: one object, all values text. Throws InputError. */
+export function environmentOf(text: string, source: string): Readonly<Record<string, string>> {
+  const value = jsonOf(text, source);
+  if (!isRecord(value)) throw new InputError([`${source}: must be object`]);
+  const variables: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const [name, one] of Object.entries(value)) {
+    if (typeof one === "string") variables[name] = one;
+    else problems.push(`${source}: ${name}: must be string`);
+  }
+  if (problems.length > 0) throw new InputError(problems);
+  return variables;
+}
+
+function jsonOf(text: string, source: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InputError([`${source}: is not JSON`]);
+  }
+}
+
+function isManifest(value: unknown): value is Manifest {
+  if (!isRecord(value) || !isRecord(value["metadata"])) return false;
+  const { apiVersion, kind, metadata } = value;
+  const { name, namespace } = metadata;
+  return (
+    [apiVersion, kind, name].every((one) => typeof one === "string" && one !== "") &&
+    (namespace === undefined || typeof namespace === "string")
+  );
+}

@@ -1,0 +1,162 @@
+import { setImmediate } from "node:timers/promises";
+
+import { FleetError } from "../../../../api/errors.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
+import { newestFirst } from "../../../../render/release/version.ts";
+import type { ActionInput } from "../../action.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { failureOf } from "../../failure.ts";
+import { renderFailure } from "../../output/failure.ts";
+import { renderJson } from "../../output/structured.ts";
+import type { ComponentDocument } from "./component-documents.ts";
+import { InputError } from "./input-error.ts";
+import { objectDiff } from "./object-diff.ts";
+import { jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
+import {
+  type RenderedComponent,
+  type RenderSettings,
+  renderComponent,
+} from "./render-component.ts";
+import { componentReader, diffComponents, renderSettings } from "./render-files.ts";
+import {
+  checkValues,
+  filesOf,
+  formatOf,
+  type RenderFlags,
+  selected,
+  selectorsOf,
+} from "./render-flags.ts";
+import { writeAll } from "./write-all.ts";
+
+/**
+ * `kubectl knfleet render`: prints what would be applied. Input that cannot be used is explained with one line for each problem and exit code 2, a
+ * component that is refused with exit code 1.
+ */
+export async function runRender(
+  input: ActionInput<RenderFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  try {
+    return input.options.diffWith === undefined
+      ? await printObjects(input, signal)
+      : await printDiff(input, input.options.diffWith, signal);
+  } catch (error) {
+    const { stderr } = input.terminal;
+    if (error instanceof InputError) {
+      const lines = error.problems.map((problem) => ({ error: problem, causes: [], next: [] }));
+      stderr.write(lines.map(renderFailure).join(""));
+      return exitCodes.failed;
+    }
+    if (error instanceof DOMException && error.name === "TimeoutError") {
+      const next = ["give it more time with --timeout"];
+      stderr.write(renderFailure({ error: "The command did not end in time", causes: [], next }));
+      return exitCodes.failed;
+    }
+    if (!(error instanceof RefusedError)) throw error;
+    stderr.write(error.failures.map((one) => renderFailure(failureOf(one))).join(""));
+    return exitCodes.unhealthy;
+  }
+}
+
+/** The components that cannot be rendered, each with its reason. */
+class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly failures: readonly FleetError[];
+
+  constructor(failures: readonly FleetError[]) {
+    super(failures.map(({ message }) => message).join("\n"));
+    this.failures = failures;
+  }
+}
+
+async function printObjects(
+  input: ActionInput<RenderFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { components, settings, format } = await gathered(input, signal);
+  const all = objectsOf(await rendered(components, settings, signal));
+  const objects = selected(all, selectorsOf(input.options));
+  if (objects.length === 0) return nothingSelected(input);
+  await writeAll(
+    input.terminal.stdout,
+    format === "json" ? jsonOf(objects) : yamlOf(objects),
+    signal,
+  );
+  return exitCodes.fine;
+}
+
+async function printDiff(
+  input: ActionInput<RenderFlags>,
+  wanted: string,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { components, settings, format, read } = await gathered(input, signal);
+  const others = await diffComponents(wanted, components, read);
+  const here = sideOf(await rendered(components, settings, signal), input);
+  const there = sideOf(await rendered(others.components, settings, signal), input);
+  if (here.objects.length + there.objects.length === 0) return nothingSelected(input);
+  const label = others.isVersion ? there.label : wanted;
+  const hereLabel = others.isVersion ? here.label : filesOf(input.options).join(",");
+  // Of two versions the newer one is on the right, so that the diff is an upgrade whichever of them the file names.
+  const isReversed = others.isVersion && newestFirst(there.label, here.label) < 0;
+  const sides = [
+    { ...there, label },
+    { ...here, label: hereLabel },
+  ] as const;
+  const [left, right] = isReversed ? [sides[1], sides[0]] : sides;
+  const textOf = format === "json" ? renderJson : yamlOfObject;
+  const diff = objectDiff(left, right, textOf);
+  input.terminal.stdout.write(diff);
+  return diff === "" ? exitCodes.fine : exitCodes.unhealthy;
+}
+
+/** What is read before anything is rendered. */
+async function gathered(input: ActionInput<RenderFlags>, signal: AbortSignal) {
+  const { options, flags, terminal } = input;
+  const format = formatOf(flags);
+  checkValues(options);
+  selectorsOf(options);
+  const read = componentReader(input, signal);
+  const { components, notes } = await read(filesOf(options), "-f");
+  const settings = await renderSettings(input, signal);
+  if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${note}\n`).join(""));
+  return { components, settings, format, read };
+}
+
+async function rendered(
+  components: readonly ComponentDocument[],
+  settings: RenderSettings,
+  signal: AbortSignal,
+): Promise<readonly RenderedComponent[]> {
+  const results: RenderedComponent[] = [];
+  const failures: FleetError[] = [];
+  for (const { where, component } of components) {
+    // A file may hold a fleet: an interruption is heard in between.
+    await setImmediate();
+    signal.throwIfAborted();
+    try {
+      results.push(await renderComponent(component, settings));
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      const { reason, message, cause } = error;
+      failures.push(new FleetError(reason, `${where}: ${message}`, { cause }));
+    }
+  }
+  if (failures.length > 0) throw new RefusedError(failures);
+  return results;
+}
+
+function objectsOf(results: readonly RenderedComponent[]): readonly Manifest[] {
+  return results.flatMap(({ objects }) => objects);
+}
+
+function sideOf(results: readonly RenderedComponent[], { options }: ActionInput<RenderFlags>) {
+  const objects = selected(objectsOf(results), selectorsOf(options));
+  return { objects, label: results[0]?.version ?? "" };
+}
+
+function nothingSelected({ options, terminal }: ActionInput<RenderFlags>): ExitCode {
+  const error = `No object is named ${(options.only ?? []).join(" or ")}`;
+  terminal.stderr.write(renderFailure({ error, causes: [], next: [] }));
+  return exitCodes.unhealthy;
+}

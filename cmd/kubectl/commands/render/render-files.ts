@@ -1,0 +1,122 @@
+import { stat } from "node:fs/promises";
+
+import type { Component } from "../../../../api/component.ts";
+import { Preparations } from "../../../../controller/apply/prepare.ts";
+import { defaultSpokeNamespace } from "../../../../installation/installation-namespace.ts";
+import { openReleases } from "../../../open-releases.ts";
+import { ensureReleases } from "../../../release-files.ts";
+import type { ActionInput } from "../../action.ts";
+import { namedMode, namespaceOfBy } from "../../spokes/spoke-namespace.ts";
+import { type ComponentDocument, componentDocuments } from "./component-documents.ts";
+import { componentCheck } from "./component-schema.ts";
+import { InputError } from "./input-error.ts";
+import { environmentOf, inputText, objectsOf } from "./input-files.ts";
+import { manifestFolder } from "./manifest-folder.ts";
+import type { RenderSettings } from "./render-component.ts";
+import type { RenderFlags } from "./render-flags.ts";
+import { yamlDocuments } from "./yaml-documents.ts";
+
+/** Components of several files, and notes for people. */
+export interface Components {
+  readonly components: readonly ComponentDocument[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads and checks the components of files; `-` is standard input. `usual` is the namespace of those that name none, when the command line names none
+ * either. Throws InputError with the problems of all files.
+ */
+export function componentReader(
+  { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
+  signal: AbortSignal,
+  usual?: string,
+): (paths: readonly string[], flag: string) => Promise<Components> {
+  const check = componentCheck();
+  const rules = { namespace: flags.namespace ?? undefined, usual, check };
+  const readOne = async (path: string, flag: string) => {
+    const isStdin = path === "-";
+    const stream = isStdin ? { stream: terminal.stdin } : {};
+    const text = await inputText({ path, flag, ...stream }, signal);
+    return componentDocuments(yamlDocuments(text, isStdin ? "standard input" : path), rules);
+  };
+  return async (paths, flag) => {
+    const read = await Promise.allSettled(paths.map((path) => readOne(path, flag)));
+    const problems = read.flatMap((one) => {
+      if (one.status === "fulfilled") return [];
+      if (one.reason instanceof InputError) return one.reason.problems;
+      throw one.reason;
+    });
+    if (problems.length > 0) throw new InputError(problems);
+    const found = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const components = found.flatMap((one) => one.components);
+    if (components.length === 0) {
+      throw new InputError([
+        `${flag} ${paths.join(" ")}: holds no KnativeServing or KnativeEventing`,
+      ]);
+    }
+    return { components, notes: found.flatMap(({ notes }) => notes) };
+  };
+}
+
+/** Reads the files that the flags name. Throws InputError, or FleetError when there are no releases. */
+export async function renderSettings(
+  { options, terminal }: ActionInput<RenderFlags>,
+  signal: AbortSignal,
+): Promise<RenderSettings> {
+  const { live, envFile, manifestsFrom, anchorUid, kubernetesVersion } = options;
+  const file = (path: string, flag: string): Promise<string> => inputText({ path, flag }, signal);
+  if (manifestsFrom !== undefined && !(await isFolder(manifestsFrom))) {
+    throw new InputError([`--manifests-from ${manifestsFrom}: is not a folder`]);
+  }
+  const mode = namedMode(options) ?? defaultSpokeNamespace;
+  return {
+    live: live === undefined ? [] : objectsOf(await file(live, "--live"), live),
+    environment:
+      envFile === undefined ? {} : environmentOf(await file(envFile, "--env-file"), envFile),
+    preparations: new Preparations(),
+    namespaceOf: namespaceOfBy(async () => mode),
+    releases: await openReleases(await releaseDirOf(options, terminal.env, signal)),
+    anchorUid,
+    kubernetesVersion,
+    manifestText: manifestsFrom === undefined ? undefined : manifestFolder(manifestsFrom),
+  };
+}
+
+/** Without `--release-dir` the releases of the cache, which is filled when it is empty. */
+export async function releaseDirOf(
+  options: Pick<RenderFlags, "releaseDir">,
+  environment: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal,
+): Promise<string> {
+  return options.releaseDir ?? (await ensureReleases({ environment }, signal)).dir;
+}
+
+/** The components that others are compared with: those of a file, or the same ones at another version. Throws InputError. */
+export async function diffComponents(
+  wanted: string,
+  components: readonly ComponentDocument[],
+  read: (paths: readonly string[], flag: string) => Promise<Components>,
+): Promise<{ readonly isVersion: boolean; readonly components: readonly ComponentDocument[] }> {
+  const isFile = wanted === "-" || (await stat(wanted).catch(() => undefined)) !== undefined;
+  if (isFile) return { ...(await read([wanted], "--diff-with")), isVersion: false };
+  if (!/^(?:v?\d+\.\d+.*|latest)$/i.test(wanted)) {
+    throw new InputError([`--diff-with ${wanted}: is neither a file nor a version`]);
+  }
+  const others = components.map(({ where, component }) => ({
+    where,
+    component: atVersion(component, wanted),
+  }));
+  return { components: others, isVersion: true };
+}
+
+/** Without its status: the installed version limits what it may become, not what it is compared with. */
+function atVersion(original: Component, version: string): Component {
+  const { status: _, ...component } = original;
+  return component.kind === "KnativeServing"
+    ? { ...component, spec: { ...component.spec, version } }
+    : { ...component, spec: { ...component.spec, version } };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
+}

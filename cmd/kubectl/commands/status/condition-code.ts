@@ -1,0 +1,101 @@
+import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
+import type { Condition } from "../../../../api/kubernetes.ts";
+import {
+  contestedCondition,
+  protectedCondition,
+  type ProtectionReason,
+} from "../../../../api/reasons.ts";
+import { finerKnf } from "../../explaining/knf-of-failure.ts";
+import { knfOfCode, knfOfReason } from "../../explaining/knf-of.ts";
+
+/** Conditions in the order of the work: the first that is not true is the cause of the others. */
+const order = [
+  "TargetClusterResolved",
+  "VersionMigrationEligible",
+  "InstallSucceeded",
+  "DependenciesInstalled",
+  "DeploymentsAvailable",
+];
+const progress = ["Connecting", "Installing", "Finalizing"];
+
+/** The condition that keeps a component from being ready: the one that says the same as Ready, else the first that is not true; undefined when it is ready. */
+export function blockingCondition(conditions: readonly Condition[]): Condition | undefined {
+  const ready = conditions.find(({ type }) => type === "Ready");
+  if (ready === undefined || ready.status === "True") return undefined;
+  const open = order
+    .flatMap((type) => conditions.find((one) => one.type === type) ?? [])
+    .filter(({ status }) => status !== "True");
+  // Conditions of steps that have not begun are Unknown and come before it.
+  const same = open.find(
+    ({ status, reason }) =>
+      status === ready.status && reason !== undefined && reason === ready.reason,
+  );
+  return same ?? open[0] ?? ready;
+}
+
+/** Whether a condition that is not true says no more than that work goes on. */
+export function isUnderWay(condition: Condition): boolean {
+  const { status, reason = "" } = condition;
+  return (
+    progress.includes(reason) || (status === "Unknown" && failureCode(condition) === "KNF1018")
+  );
+}
+
+/** The number of what a condition says; null where all is well. */
+export function conditionCode(condition: Condition): KnfCode | null {
+  const { type, status, reason = "" } = condition;
+  if (type === contestedCondition) return status === "True" ? "KNF6007" : null;
+  if (status === "True") return null;
+  if (type === protectedCondition) return knfOfProtection[reason] ?? null;
+  return isUnderWay(condition) ? "KNF6008" : failureCode(condition);
+}
+
+const knfOfProtection: Readonly<Partial<Record<string, KnfCode>>> = {
+  NotEnforced: "KNF6005",
+  BindingMissing: "KNF6005",
+  PolicyForbidden: "KNF6005",
+  NotSupported: "KNF6005",
+  SharedIdentity: "KNF5004",
+} satisfies Partial<Record<ProtectionReason, KnfCode>>;
+
+/** What the code of the upstream operator means by a reason shows in its message only. Spec: cli.md D1; knative-operator.md 6.4. */
+const upstreamForms: readonly (readonly [RegExp, KnfCode])[] = [
+  [/^cluster provider not configured/, "KNF3001"],
+  [/no matching cluster accessor found/, "KNF3004"],
+  [/no exec config found|unsupported ProfileSourced/, "KNF3005"],
+  [/failed to unmarshal additional |duplicate name/, "KNF2008"],
+  [/^failed to create remote /, "KNF2006"],
+];
+
+/** The number of a condition of the hub that is not true. */
+function failureCode(condition: Condition): KnfCode {
+  const { type } = condition;
+  const message = workMessage(condition);
+  if (type === "VersionMigrationEligible") return "KNF1015";
+  const said = saidCode(condition);
+  if (type === "DeploymentsAvailable") return said ?? "KNF6009";
+  if (message.startsWith("the manifests of the target version ")) return "KNF1016";
+  if (/^(?:Manifest |spec\.)/.test(message)) return "KNF1017";
+  return finerKnf(said ?? "KNF1018", message);
+}
+
+/** What a condition says without the words that upstream's conditions begin with. */
+export function workMessage({ message = "" }: Pick<Condition, "message">): string {
+  return message.replace(/^(?:Install|Removal) failed with message: /, "");
+}
+
+/** What the finer cause in brackets says, else upstream's words, else the reason. */
+function saidCode(condition: Condition): KnfCode | undefined {
+  const { reason = "" } = condition;
+  const message = workMessage(condition);
+  const [, word = ""] = /^\[(\w+)\] /.exec(message) ?? [];
+  const [, form] = upstreamForms.find(([pattern]) => pattern.test(message)) ?? [];
+  return ownCode(knfOfCode, word) ?? form ?? ownCode(knfOfReason, reason);
+}
+
+function ownCode(
+  known: Readonly<Partial<Record<string, KnfCode>>>,
+  word: string,
+): KnfCode | undefined {
+  return Object.hasOwn(known, word) ? known[word] : undefined;
+}

@@ -1,0 +1,31 @@
+import type { Code, Reason } from "../../../../api/reasons.ts";
+
+/** Reasons that only the command line gives, and what each means; docs/cli.md is held to this list by a test. */
+export const ownReasons = {
+  NoStatus: "No controller has written a status yet",
+  NotObserved: "The controller has not seen the latest change of the spec",
+  NoProviderFile: "No provider file was named, so spokes cannot be reached",
+  PluginNotRun:
+    "The provider file came from the hub, and what it names is not done on this machine",
+  Interrupted: "The command was interrupted, or its time was over, before the cluster had answered",
+  NotInBundle: "The bundle has nothing about the cluster",
+  Timeout: "The cluster did not answer within --spoke-timeout",
+  ServerError: "The API server answered with an error",
+  NotInstalled: "The cluster has no anchor of this installation",
+  OtherInstallation:
+    "The cluster has no anchor of this installation, but Deployments of another one",
+  AnchorMissing: "The anchor is gone; the garbage collector removes what it owned",
+  NoDeployments: "No Deployment of the installation exists",
+  DeploymentsMissing: "Deployments of the installation's inventory do not exist",
+  NotFound: "The hub has no installation of the name that was asked for",
+  HubUnavailable: "The hub could not be asked",
+  NotServed: "The hub has no resource type of Knative installations",
+  StreamLimit: "More containers than --max-streams have logs, and the rest were not read",
+  Usage: "The command line, a file or a template cannot be used",
+  InternalError: "The program has a bug",
+} as const satisfies Readonly<Record<string, string>>;
+
+export type OwnReason = keyof typeof ownReasons;
+
+/** Every reason that the command line finds out by itself. */
+export type LiveReason = Reason | Code | OwnReason;

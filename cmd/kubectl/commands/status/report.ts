@@ -1,0 +1,83 @@
+import { timestampOf } from "../../../../api/conditions.ts";
+import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
+import { knfOf } from "../../explaining/knf-of.ts";
+import type { LiveReason } from "./own-reasons.ts";
+
+/** What could not be done, in every JSON and YAML document. */
+export interface ReportError {
+  /** A reason or code of docs/reasons.md, or of docs/cli.md. */
+  readonly reason: LiveReason;
+  readonly message: string;
+  /** `namespace/name` of the ClusterProfile; null when it is not about one spoke. */
+  readonly cluster: string | null;
+  /** The number of the reason, where that does not follow from reason and cluster. */
+  readonly code?: KnfCode | null;
+}
+
+/** An error as it is printed: every reason with its number, null where it has none. */
+export function codedError(error: ReportError): ReportError & { readonly code: KnfCode | null } {
+  const { reason, message, cluster } = error;
+  const code =
+    error.code === undefined ? knfOf(reason, { isHub: cluster === null, message }) : error.code;
+  return { reason, code, message, cluster };
+}
+
+/** The envelope of every document that `kubectl knfleet` prints as JSON or YAML; within v1 fields are only added. */
+export interface Report<Kind extends string, Summary, Item> {
+  readonly apiVersion: typeof reportApiVersion;
+  readonly kind: Kind;
+  /** RFC 3339, UTC. */
+  readonly generatedAt: string;
+  readonly cliVersion: string;
+  /** False when something could not be read; `errors` says what. */
+  readonly complete: boolean;
+  readonly summary: Summary;
+  readonly items: readonly Item[];
+  readonly errors: readonly ReportError[];
+}
+
+export const reportApiVersion = "knfleet.dev/v1";
+
+/** When a document was made, and by which version. */
+export type ReportStamp = Pick<Report<string, unknown, unknown>, "generatedAt" | "cliVersion">;
+
+/** The stamp of a moment. */
+export function stampAt(now: Date, cliVersion: string): ReportStamp {
+  return { generatedAt: timestampOf(now), cliVersion };
+}
+
+/** The document around what a command has found. */
+export function reportOf<Kind extends string, Summary, Item>(
+  kind: Kind,
+  { generatedAt, cliVersion }: ReportStamp,
+  found: Pick<Report<Kind, Summary, Item>, "complete" | "summary" | "items" | "errors">,
+): Report<Kind, Summary, Item> {
+  const { complete, summary, items, errors } = found;
+  return {
+    apiVersion: reportApiVersion,
+    kind,
+    generatedAt,
+    cliVersion,
+    complete,
+    summary,
+    items,
+    errors,
+  };
+}
+
+/** A document as it is printed: its errors with their numbers. */
+export function withCodes<Document extends { readonly errors?: readonly ReportError[] }>(
+  document: Document,
+): Document {
+  const { errors } = document;
+  return errors === undefined ? document : { ...document, errors: errors.map(codedError) };
+}
+
+/** An error for each installation that was named and does not exist. */
+export function notFoundErrors(names: readonly string[]): readonly ReportError[] {
+  return names.map((name) => ({
+    reason: "NotFound",
+    message: `${name} not found`,
+    cluster: null,
+  }));
+}

@@ -1,0 +1,195 @@
+import { askedOf, limitsOf, print, tableText, timesOf, type ActionInput } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import type { ExitCode } from "../../exit-codes.ts";
+import { oneOf } from "../../flags.ts";
+import { nameOf } from "../../hub/installation-name.ts";
+import { painter, wantsColour } from "../../output/colour.ts";
+import { goneNotes, notFoundLines, statusNotes, unreadNotes } from "../../output/notes.ts";
+import { sortedBy } from "../../output/sorted.ts";
+import { jsonLine } from "../../output/structured.ts";
+import { widthOf } from "../../output/wrapped.ts";
+import type { FilenameFlag } from "../../selection/filename-option.ts";
+import { askedSelection } from "../../selection/selection-file.ts";
+import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { keepingSpokes } from "../../spokes/kept-spokes.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openReading } from "../../spokes/open-reading.ts";
+import type { ReportError } from "./report.ts";
+import { statusDetailText } from "./status-detail-text.ts";
+import type { StatusItem } from "./status-item.ts";
+import type { Before } from "./status-since.ts";
+import { statusTable, withBefore } from "./status-table.ts";
+import { status, statusExitCode, type FleetStatus, type StatusOptions } from "./status.ts";
+
+/** Flags of `status` alone. */
+export interface StatusFlags extends FilenameFlag {
+  readonly live?: boolean;
+  readonly failOn?: string;
+  readonly watch?: boolean;
+  readonly since?: string;
+}
+
+type Input = ActionInput<StatusFlags>;
+
+/** `kubectl knfleet status`. */
+export async function runStatus(input: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
+  const { env } = terminal;
+  const spokes = options.live ?? true;
+  await using ending = new AsyncDisposableStack();
+  const opened = ending.use(await openClusterAccess(flags, { env, spokes }, signal));
+  const access = options.watch === true ? ending.use(keepingSpokes(opened)) : opened;
+  const selection = await askedSelection(input, access, signal);
+  const before = await changesSince(input, selection, signal);
+  const context = { access, selection, ...before };
+  const report = await readFleet(input, context, signal);
+  await printReport(report, input, context);
+  const last = options.watch === true ? await watch(report, input, { ...context, signal }) : report;
+  return statusExitCode(last, failOn);
+}
+
+interface Context {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  readonly keep?: StatusOptions["keep"];
+  /** How it was, with `--since BUNDLE`. */
+  readonly before?: Before;
+}
+
+/** What `--since` leaves of the fleet. */
+async function changesSince(
+  { options, flags, terminal: { now } }: Input,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<Pick<Context, "keep" | "before">> {
+  if (options.since === undefined) return {};
+  const { Before, changedSince, sinceOf } = await import("./status-since.ts");
+  const moment = flags.recorded?.recordedAt ?? now();
+  const since = await sinceOf(options.since, moment);
+  if (since.kind === "time") {
+    return { keep: (component, known) => changedSince(since.atMs, component, known) };
+  }
+  const { recordedAccess } = await import("../../bundle/recorded-access.ts");
+  const all = { ...selection, failed: false, reason: undefined };
+  const { items } = await status(
+    { selection: all, live: options.live ?? true, limits: limitsOf(flags, undefined) },
+    { access: recordedAccess(since.fleet), now, cliVersion: clientVersion },
+    signal,
+  );
+  const before = new Before(items);
+  return { keep: (_, { item }) => before.isOther(item), before };
+}
+
+async function readFleet(
+  { flags, options, terminal }: Input,
+  { access, selection, keep }: Context,
+  signal: AbortSignal,
+): Promise<FleetStatus> {
+  const { now } = terminal;
+  const { limits, end } = openReading(flags, terminal);
+  const report = await status(
+    { selection, live: options.live ?? true, limits, ...(keep === undefined ? {} : { keep }) },
+    { access, now, cliVersion: clientVersion },
+    signal,
+  ).finally(end);
+  return sortedBy(report, flags.sortBy);
+}
+
+async function printReport(
+  report: FleetStatus,
+  { flags, options, terminal }: Input,
+  { selection, before }: Context,
+): Promise<void> {
+  if (options.watch === true && isStream(flags)) {
+    terminal.stdout.write(streamText(report.items));
+    return;
+  }
+  if (flags.output === "html") {
+    terminal.stdout.write((await import("./status-html.ts")).statusHtml(report));
+    return;
+  }
+  const times = timesOf(flags, terminal);
+  const isQuiet = options.since !== undefined && report.items.length === 0;
+  const notes = isQuiet
+    ? [...notFoundLines(report), "Nothing changed."]
+    : statusNotes(report, askedOf(selection, flags));
+  await print(
+    {
+      document: report,
+      table: (wide) => {
+        const table = statusTable(report, wide, times);
+        return before === undefined ? table : withBefore(table, report, before);
+      },
+      footer: flags.output === "table" ? detailText(report, { flags, terminal }) : "",
+      names: report.items.map(nameOf),
+      notes: [...goneNotes(before), ...notes],
+    },
+    flags,
+    terminal,
+  );
+}
+
+function detailText(
+  { items }: FleetStatus,
+  { flags, terminal }: Pick<Input, "flags" | "terminal">,
+): string {
+  const [item] = items;
+  if (item === undefined || item.detail === null) return "";
+  const { stdout, env } = terminal;
+  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  return statusDetailText(item, item.detail, {
+    ages: timesOf(flags, terminal),
+    paint,
+    width: widthOf(stdout),
+  });
+}
+
+/** Rows that changed, as `kubectl get --watch` prints them; with `-o json` one object a line. Returns the fleet as it was at the end. */
+async function watch(
+  first: FleetStatus,
+  input: Input,
+  { signal, ...context }: Context & { readonly signal: AbortSignal },
+): Promise<FleetStatus> {
+  const { flags, terminal } = input;
+  const { watchStatus } = await import("./status-watch.ts");
+  const quiet = { ...input, flags: { ...flags, quiet: true } };
+  let last = first;
+  let headers = flags.headers && first.items.length === 0;
+  const read = async (): Promise<readonly StatusItem[]> => {
+    const now = await readFleet(quiet, context, signal);
+    if (!signal.aborted) last = now;
+    return now.items;
+  };
+  const show = (changed: readonly StatusItem[]): void => {
+    const shown = { ...input, flags: { ...flags, headers } };
+    terminal.stdout.write(changedText(changed, { ...first, items: changed }, shown));
+    headers = false;
+  };
+  const onTrouble = (error: ReportError): void => {
+    const lines = unreadNotes([error], { unread: 0, clusters: 0 });
+    terminal.stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+  };
+  await watchStatus({ ...context, first: first.items, read, show, onTrouble }, signal);
+  return last;
+}
+
+function changedText(
+  changed: readonly StatusItem[],
+  report: FleetStatus,
+  { flags, terminal }: Input,
+): string {
+  if (isStream(flags)) return streamText(changed);
+  if (flags.output === "name") return changed.map((item) => `${nameOf(item)}\n`).join("");
+  const table = statusTable(report, flags.output === "wide", timesOf(flags, terminal));
+  return tableText(table, flags, terminal);
+}
+
+function isStream({ output }: Input["flags"]): boolean {
+  return output === "json" || output === "yaml";
+}
+
+function streamText(items: readonly StatusItem[]): string {
+  return items.map(jsonLine).join("");
+}

@@ -1,0 +1,109 @@
+import type { TimeText } from "../../output/age.ts";
+import { codedReason } from "../../output/coded-reason.ts";
+import { fitTable } from "../../output/fit-table.ts";
+import { plainText } from "../../output/plain-text.ts";
+import { orNone, renderTable, type Table, type Tone } from "../../output/table.ts";
+import { wrapped } from "../../output/wrapped.ts";
+import type { StatusDetail } from "./status-detail.ts";
+import type { StatusItem } from "./status-item.ts";
+
+type Paint = (text: string, tone: Tone) => string;
+
+interface Looking {
+  readonly ages: TimeText;
+  readonly paint: Paint;
+  /** Of a terminal, whose lines messages are divided into; undefined: one line each. */
+  readonly width: number | undefined;
+}
+
+/** The blocks below the row of one installation: conditions, Deployments, anchor and Warning events. */
+export function statusDetailText(
+  item: StatusItem,
+  detail: StatusDetail,
+  { ages, paint, width }: Looking,
+): string {
+  const blocks = [
+    causeText(item, width),
+    block("Conditions", conditionsTable(detail, ages), { paint, width }),
+    block("Deployments", deploymentsTable(detail), { paint, width }),
+    `Anchor: ${anchorText(item, detail)}\n`,
+    eventsText(detail, { ages, paint, width }),
+  ];
+  return blocks
+    .filter((text) => text !== "")
+    .map((text) => `\n${text}`)
+    .join("");
+}
+
+/** What is wrong, in the words of the wide table. */
+function causeText({ reason, code, message }: StatusItem, width: number | undefined): string {
+  if (reason === null) return "";
+  const said = codedReason({ reason, code });
+  const text = `Cause: ${plainText(message === null ? said : `${said}: ${message}`)}`;
+  return `${wrapped(text, width, 2).join("\n")}\n`;
+}
+
+function block(
+  title: string,
+  table: Table,
+  { paint, width }: Pick<Looking, "paint" | "width">,
+): string {
+  if (table.rows.length === 0) return "";
+  const fitted = width === undefined ? table : fitTable(table, width - 2);
+  const lines = renderTable(fitted, { headers: true, paint }).trimEnd().split("\n");
+  return [`${title}:`, ...lines.map((line) => `  ${line}`)].map((line) => `${line}\n`).join("");
+}
+
+const tones: Readonly<Record<string, Tone>> = { True: "good", False: "bad" };
+
+function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
+  return {
+    headers: ["TYPE", "STATUS", "REASON", "CODE", "SINCE", "MESSAGE"],
+    wraps: true,
+    rows: conditions.map(({ type, status, reason, code, since, message }) => [
+      type,
+      { text: status, tone: tones[status] ?? "warning" },
+      orNone(reason),
+      orNone(code),
+      ages(since),
+      orNone(message),
+    ]),
+  };
+}
+
+function deploymentsTable({ deployments, missing }: StatusDetail): Table {
+  const present = (deployments ?? []).map(({ namespace, name, ready, desired, available }) => {
+    const tone: Tone = available ? "good" : "bad";
+    return [namespace, name, { text: `${ready}/${desired}`, tone }];
+  });
+  const gone = missing.map((id) => {
+    const [namespace = "", name = ""] = id.split("/");
+    const tone: Tone = "bad";
+    return [namespace, name, { text: "missing", tone }];
+  });
+  return { headers: ["NAMESPACE", "NAME", "READY"], rows: [...present, ...gone] };
+}
+
+function anchorText({ cluster, live }: StatusItem, { anchor, deployments }: StatusDetail): string {
+  if (cluster === null) return "<none> (the installation is on the hub itself)";
+  if (deployments === null)
+    return `<unknown> (${live.reason === null ? "not looked at" : codedReason(live)})`;
+  return anchor === null ? "<none>" : `ConfigMap ${anchor.namespace}/${anchor.name}`;
+}
+
+function eventsText({ events }: StatusDetail, { ages, paint, width }: Looking): string {
+  if (events === null) return "Warning events: <unknown> (they could not be read)\n";
+  const table = {
+    headers: ["LAST SEEN", "COUNT", "REASON", "MESSAGE"],
+    wraps: true,
+    rows: events.map(({ time, count, reason, message }) => [
+      ages(time),
+      String(count),
+      orNone(reason),
+      orNone(message),
+    ]),
+  };
+  return events.length === 0
+    ? "Warning events: <none>\n"
+    : block("Warning events", table, { paint, width });
+}

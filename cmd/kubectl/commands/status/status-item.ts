@@ -1,0 +1,108 @@
+import type { Component, ComponentKind } from "../../../../api/component.ts";
+import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
+import {
+  possibleNamespaces,
+  recordedNamespace,
+} from "../../../../installation/installation-namespace.ts";
+import { hubViewOf, type HubView } from "../../hub/hub-view.ts";
+import { liveViewOf, type LiveView } from "../../output/live-view.ts";
+import type { SpokeReading } from "../../spokes/spoke-reading.ts";
+import type { StatusDetail } from "./status-detail.ts";
+
+/** How bad a finding is; what `--fail-on` compares with. */
+export type Severity = "ok" | "warning" | "error";
+
+/** One installation: what the hub says, what its cluster says, and what to make of both. */
+export interface StatusItem {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: ComponentKind;
+  /** The ClusterProfile of the target; null for the hub itself. */
+  readonly cluster: { readonly namespace: string; readonly name: string } | null;
+  /** Installed version, as the hub says. */
+  readonly version: string | null;
+  /** `spec.version`; null when the controller chooses. */
+  readonly wantedVersion: string | null;
+  readonly createdAt: string | null;
+  /** Namespace of its cluster in which it is installed, or is to be: as the hub says, else as it was found there. */
+  readonly targetNamespace: string | null;
+  readonly severity: Severity;
+  /** Why it is not healthy; the hub's word before the live one. */
+  readonly reason: string | null;
+  /** Its number, for `explain` and for scripts; null where nothing is wrong, and for words of other programs. */
+  readonly code: KnfCode | null;
+  readonly message: string | null;
+  /** Since when it is so. */
+  readonly since: string | null;
+  readonly hub: HubView;
+  readonly live: LiveView;
+  /** More about it when it alone was asked for by name, else null. */
+  readonly detail: StatusDetail | null;
+}
+
+/** The row of one component, from what was read of its hub object and its cluster. */
+export function statusItemOf(component: Component, reading: SpokeReading | undefined): StatusItem {
+  const { kind, metadata, spec, status } = component;
+  const hub = hubViewOf(component);
+  const live = liveViewOf(component, reading);
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    kind,
+    cluster: spec?.clusterProfileRef ?? null,
+    version: status?.version ?? null,
+    wantedVersion: spec?.version ?? null,
+    createdAt: metadata.creationTimestamp ?? null,
+    targetNamespace: targetNamespaceOf(component, live),
+    severity: severityOf(hub, live),
+    ...causeOf(hub, live),
+    hub,
+    live,
+    detail: null,
+  };
+}
+
+function targetNamespaceOf(component: Component, { namespace }: LiveView): string | null {
+  const [only, ...others] = possibleNamespaces(component);
+  if (only !== undefined && others.length === 0) return only;
+  return recordedNamespace(component) ?? namespace;
+}
+
+/** The hub's word where the hub says that something is wrong, else that of the cluster. */
+function causeOf(
+  hub: HubView,
+  live: LiveView,
+): Pick<StatusItem, "reason" | "code" | "message" | "since"> {
+  const isLive = hub.state === "Ready" && !["Skipped", "Ready"].includes(live.state);
+  const { reason, code, message, since } = isLive ? live : hub;
+  return {
+    reason: reason ?? live.reason,
+    code: reason === null ? live.code : code,
+    message: message ?? live.message,
+    since,
+  };
+}
+
+function severityOf(hub: HubView, live: LiveView): Severity {
+  if (hub.state === "Deleting") return "warning";
+  if (hub.state !== "Ready") return "error";
+  return isUnhealthy(live) ? "error" : "ok";
+}
+
+function isUnhealthy({ state }: LiveView): boolean {
+  return state !== "Ready" && state !== "Skipped" && state !== "Unknown";
+}
+
+/** Whether the target cluster was to be read and could not. */
+export function isUnread({ live: { state } }: StatusItem): boolean {
+  return ["Unreachable", "Denied", "NoAccess", "Unknown"].includes(state);
+}
+
+const ranks = { error: 0, warning: 1, ok: 2 } as const;
+
+/** Worst first, then by namespace, name and kind; stable between runs. */
+export function worstFirst(items: readonly StatusItem[]): readonly StatusItem[] {
+  const keyOf = ({ severity, namespace, name, kind }: StatusItem): string =>
+    [ranks[severity], namespace, name, kind].join("\u0000");
+  return items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}

@@ -1,0 +1,189 @@
+import type { Component } from "../../../../api/component.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
+import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { isReason, listInstallations } from "../../hub/installations.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  readClusters,
+  clusterIdOf,
+  type ReadLimits,
+  type Readings,
+} from "../../spokes/read-clusters.ts";
+import type { SpokeReading } from "../../spokes/spoke-reading.ts";
+import { notFoundErrors, type Report, type ReportError, reportOf } from "./report.ts";
+import { statusDetailOf, warningsOf } from "./status-detail.ts";
+import { isUnread, statusItemOf, worstFirst, type StatusItem } from "./status-item.ts";
+
+export interface StatusOptions {
+  readonly selection: Selection;
+  /** False: the hub's view only. */
+  readonly live: boolean;
+  readonly limits: ReadLimits;
+  /** Which of the selected are of interest; absent: all. */
+  readonly keep?: (component: Component, known: Known) => boolean;
+}
+
+/** What is known of one installation. */
+export interface Known {
+  readonly item: StatusItem;
+  /** Undefined: its cluster was not to be read. */
+  readonly reading: SpokeReading | undefined;
+}
+
+/** What several installations may have in common. */
+export interface Cause {
+  readonly reason: string;
+  readonly code: KnfCode | null;
+  /** Null: the hub itself, or a cluster that was not reached. */
+  readonly provider: string | null;
+}
+
+export interface StatusSummary {
+  readonly total: number;
+  readonly healthy: number;
+  readonly warnings: number;
+  readonly errors: number;
+  /** Installations whose cluster was to be read and could not. */
+  readonly unread: number;
+  /** How often each reason occurs among the unhealthy of one access provider, most frequent first. */
+  readonly causes: readonly (Cause & { readonly count: number })[];
+}
+
+export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem>;
+
+export interface StatusDeps {
+  readonly access: ClusterAccess;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/**
+ * The state of the selected installations, worst first: the hub's view and, with `live`, what the target clusters say.
+ * Throws only when the hub cannot be read. An abort while clusters are being read gives an incomplete report.
+ */
+export async function status(
+  { selection, live, limits, keep = () => true }: StatusOptions,
+  { access, now, cliVersion }: StatusDeps,
+  signal: AbortSignal,
+): Promise<FleetStatus> {
+  const components = await listInstallations(access, selection, signal);
+  const readings: Readings = live
+    ? await readClusters(components, { access, limits }, signal)
+    : new Map();
+  const items = components.map((component) =>
+    statusItemOf(component, readings.get(clusterIdOf(component))),
+  );
+  const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
+  const detailed = await withDetail(items, { components, readings, selection, access }, signal);
+  const kept = detailed.filter((item, at) => {
+    const component = components[at];
+    if (component === undefined) return false;
+    return keep(component, { item, reading: readings.get(clusterIdOf(component)) });
+  });
+  const asked = kept.filter((item) => isAsked(item, selection));
+  return fleetStatusOf(asked, missingNames(selection, found), {
+    generatedAt: timestampOf(now()),
+    cliVersion,
+  });
+}
+
+interface DetailContext extends Pick<StatusDeps, "access"> {
+  readonly components: readonly Component[];
+  readonly readings: Readings;
+  readonly selection: Selection;
+}
+
+/** One installation that was asked for by its name comes with all that is known of it. */
+async function withDetail(
+  items: readonly StatusItem[],
+  { components, readings, selection, access }: DetailContext,
+  signal: AbortSignal,
+): Promise<readonly StatusItem[]> {
+  const [item] = items;
+  const [component] = components;
+  const isOne = items.length === 1 && selection.names.length === 1;
+  if (!isOne || item === undefined || component === undefined) return items;
+  const events = await warningsOf(component, access, signal);
+  const reading = readings.get(clusterIdOf(component));
+  return [{ ...item, detail: statusDetailOf(component, reading, events) }];
+}
+
+/** Whether `--failed` and `--reason` leave a row in: by all that is known of it, also by what its cluster says. */
+export function isAsked(item: StatusItem, { failed, reason }: Selection): boolean {
+  if (failed === true && item.severity === "ok") return false;
+  const said = [item, item.hub, item.live];
+  return reason === undefined || said.some((each) => isReason(reason, each));
+}
+
+/** The document for a list of rows and the names that were asked for and not found. */
+export function fleetStatusOf(
+  items: readonly StatusItem[],
+  missing: readonly string[],
+  stamp: Pick<FleetStatus, "generatedAt" | "cliVersion">,
+): FleetStatus {
+  const unread = items.filter(isUnread);
+  const notFound = notFoundErrors(missing);
+  return reportOf("FleetStatus", stamp, {
+    complete: unread.length === 0,
+    summary: summaryOf(items),
+    items: worstFirst(items),
+    errors: [...notFound, ...errorsOf(unread)],
+  });
+}
+
+function summaryOf(items: readonly StatusItem[]): StatusSummary {
+  const bad = items.filter(({ severity }) => severity === "error");
+  const byCause = Map.groupBy(bad, (item) => keyOf(causeOf(item)));
+  const causes = [...byCause.values()]
+    .flatMap(([first, ...more]) =>
+      first === undefined ? [] : [{ ...causeOf(first), count: more.length + 1 }],
+    )
+    .toSorted((a, b) => b.count - a.count || (keyOf(a) < keyOf(b) ? -1 : 1));
+  return {
+    total: items.length,
+    healthy: items.filter(({ severity }) => severity === "ok").length,
+    warnings: items.filter(({ severity }) => severity === "warning").length,
+    errors: bad.length,
+    unread: items.filter(isUnread).length,
+    causes,
+  };
+}
+
+function causeOf({ reason, code, live: { provider } }: StatusItem): Cause {
+  return { reason: reason ?? "Unknown", code, provider };
+}
+
+function keyOf({ reason, code, provider }: Cause): string {
+  return JSON.stringify([reason, code, provider]);
+}
+
+/** Whether an unhealthy installation has this cause. */
+export function isOfCause(item: StatusItem, cause: Cause): boolean {
+  return item.severity === "error" && keyOf(causeOf(item)) === keyOf(cause);
+}
+
+function errorsOf(unread: readonly StatusItem[]): readonly ReportError[] {
+  const errors = unread.flatMap(({ cluster, live }) => {
+    if (live.reason === null) return [];
+    const id = cluster === null ? null : `${cluster.namespace}/${cluster.name}`;
+    return [{ reason: live.reason, message: live.message ?? "", cluster: id }];
+  });
+  const byCluster = new Map(errors.map((error) => [error.cluster, error]));
+  return [...byCluster.values()].toSorted((one, other) =>
+    (one.cluster ?? "") < (other.cluster ?? "") ? -1 : 1,
+  );
+}
+
+/** From which severity on a finding makes the exit code 1. */
+export type FailOn = "error" | "warning" | "never";
+
+/** The exit code that a status stands for. */
+export function statusExitCode(report: FleetStatus, failOn: FailOn): ExitCode {
+  const { errors, warnings } = report.summary;
+  const notFound = report.errors.some(({ reason }) => reason === "NotFound");
+  const counted = { error: errors, warning: errors + warnings, never: 0 }[failOn];
+  if (notFound || counted > 0) return exitCodes.unhealthy;
+  return report.complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
+}

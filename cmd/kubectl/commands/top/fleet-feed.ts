@@ -1,0 +1,228 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Component } from "../../../../api/component.ts";
+import { timestampOf } from "../../../../api/conditions.ts";
+import { clientVersion } from "../../client-version.ts";
+import { mapLimited } from "../../concurrency.ts";
+import { failureOf } from "../../failure.ts";
+import { hubChanges } from "../../hub/hub-changes.ts";
+import { listInstallations } from "../../hub/installations.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { clusterIdOf, readClusters, type ReadLimits } from "../../spokes/read-clusters.ts";
+import type { SpokeReading } from "../../spokes/spoke-reading.ts";
+import { statusItemOf } from "../status/status-item.ts";
+import { fleetStatusOf, isAsked, type FleetStatus } from "../status/status.ts";
+
+/** What is known of the fleet at one moment. */
+export interface FleetState {
+  readonly report: FleetStatus;
+  /** When the hub answered last. */
+  readonly hubReadAt: Date;
+  /** When the last round through the clusters ended; null: none has, or none is wanted. */
+  readonly spokesReadAt: Date | null;
+  /** The round that is under way. */
+  readonly round: { readonly done: number; readonly total: number } | null;
+  /** Why the hub cannot be read at the moment; the report is as old as `hubReadAt` then. */
+  readonly trouble: string | null;
+}
+
+/** The fleet, kept up to date while somebody looks. */
+export interface FleetFeed {
+  readonly state: () => FleetState;
+  /** Reads hub and clusters anew, at once. */
+  readonly refresh: () => void;
+  /** Resolves when every cluster was read once; never rejects. */
+  readonly readOnce: Promise<void>;
+}
+
+interface FeedOptions {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  readonly limits: ReadLimits;
+  /** False: the hub's view only. */
+  readonly live: boolean;
+  /** False: what is read does not change. */
+  readonly watch: boolean;
+  readonly now: () => Date;
+  readonly onChange: () => void;
+}
+
+const paceMs = 10_000;
+const troublePaceMs = 3_000;
+/** Between the begins of two rounds through clusters: a rollout changes its component many times a second. */
+const shortestRoundMs = 3_000;
+
+/**
+ * Lists the installations, and then keeps them up to date until the signal aborts: the hub is listed again when one of them changes, all clusters are read
+ * ten seconds after the last round, give or take two, and one of them soon after a component on it has changed. Rejects when the hub cannot be read at the beginning; later that is told
+ * in the state, and tried again.
+ */
+export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): Promise<FleetFeed> {
+  const { access, selection } = options;
+  const components = await listInstallations(access, selection, signal);
+  const feed = new Feed(options, components, signal);
+  return { state: () => feed.state(), refresh: () => feed.refresh(), readOnce: feed.run() };
+}
+
+class Feed {
+  readonly #options: FeedOptions;
+  readonly #signal: AbortSignal;
+  readonly #readings = new Map<string, SpokeReading>();
+  readonly #due = new Set<string>();
+  #components: readonly Component[];
+  #hubReadAt: Date;
+  #spokesReadAt: Date | null = null;
+  #round: FleetState["round"] = null;
+  #trouble: string | null = null;
+  #state: FleetState | undefined;
+  #hubWanted = Promise.withResolvers<void>();
+  #spokesWanted = Promise.withResolvers<void>();
+
+  constructor(options: FeedOptions, components: readonly Component[], signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    this.#components = components;
+    this.#hubReadAt = options.now();
+  }
+
+  state(): FleetState {
+    this.#state ??= this.#made();
+    return this.#state;
+  }
+
+  refresh(): void {
+    this.#hubWanted.resolve();
+    this.#wantClusters(this.#components.map(clusterIdOf));
+  }
+
+  /** Starts everything; resolves when every cluster was read once. */
+  run(): Promise<void> {
+    const { live, watch } = this.#options;
+    const first = live ? this.#readRound(this.#clusterIds()) : Promise.resolve();
+    if (watch) {
+      void this.#followHub();
+      if (live) void this.#followClusters(first);
+    }
+    return first;
+  }
+
+  async #followHub(): Promise<void> {
+    const { access, selection } = this.#options;
+    using changes = hubChanges(access, selection, this.#signal);
+    while (!this.#signal.aborted) {
+      const pause = this.#trouble === null ? paceMs : troublePaceMs;
+      // oxlint-disable-next-line no-await-in-loop -- one look after another
+      await Promise.race([changes.next(pause, this.#signal), this.#hubWanted.promise]);
+      this.#hubWanted = Promise.withResolvers<void>();
+      // oxlint-disable-next-line no-await-in-loop -- one look after another
+      await this.#readHub();
+    }
+  }
+
+  async #readHub(): Promise<void> {
+    if (this.#signal.aborted) return;
+    const { access, selection, now } = this.#options;
+    try {
+      const before = new Map(this.#components.map((one) => [one.metadata.uid, one]));
+      const found = await listInstallations(access, selection, this.#signal);
+      const changed = found.filter(
+        ({ metadata: { uid, resourceVersion } }) =>
+          before.get(uid)?.metadata.resourceVersion !== resourceVersion,
+      );
+      this.#components = found;
+      this.#hubReadAt = now();
+      this.#trouble = null;
+      if (changed.length > 0) this.#wantClusters(changed.map(clusterIdOf));
+    } catch (error) {
+      if (isAborted(this.#signal)) return;
+      this.#trouble = failureOf(error).error;
+    }
+    this.#changed();
+  }
+
+  #wantClusters(ids: readonly string[]): void {
+    for (const id of ids) this.#due.add(id);
+    this.#spokesWanted.resolve();
+  }
+
+  async #followClusters(first: Promise<void>): Promise<void> {
+    await first;
+    while (!this.#signal.aborted) {
+      const pause = new AbortController();
+      const until = AbortSignal.any([this.#signal, pause.signal]);
+      const paced = waited(paceMs + (Math.random() - 0.5) * 4_000, until).then(() => true);
+      const wanted = this.#spokesWanted.promise.then(() => false);
+      // oxlint-disable-next-line no-await-in-loop -- one round after another
+      const isWhole = await Promise.race([paced, wanted]);
+      pause.abort();
+      const ids = isWhole
+        ? this.#clusterIds()
+        : this.#clusterIds().filter((id) => this.#due.has(id));
+      this.#due.clear();
+      this.#spokesWanted = Promise.withResolvers<void>();
+      const rested = waited(shortestRoundMs, this.#signal);
+      // oxlint-disable-next-line no-await-in-loop -- one round after another
+      await this.#readRound(ids);
+      // oxlint-disable-next-line no-await-in-loop -- one round after another
+      await rested;
+    }
+  }
+
+  async #readRound(ids: readonly string[]): Promise<void> {
+    const { access, limits, now } = this.#options;
+    const groups = Map.groupBy(this.#components, clusterIdOf);
+    let done = 0;
+    this.#showRound({ done, total: ids.length });
+    await mapLimited(ids, limits.concurrency, async (id) => {
+      const own = groups.get(id) ?? [];
+      const readings = await readClusters(own, { access, limits }, this.#signal);
+      if (this.#signal.aborted) return;
+      for (const [cluster, reading] of readings) this.#readings.set(cluster, reading);
+      done += 1;
+      this.#showRound({ done, total: ids.length });
+    }).catch((error: unknown) => {
+      if (!this.#signal.aborted) this.#trouble = failureOf(error).error;
+    });
+    this.#spokesReadAt = now();
+    this.#showRound(null);
+  }
+
+  #showRound(round: FleetState["round"]): void {
+    this.#round = round;
+    this.#changed();
+  }
+
+  #clusterIds(): readonly string[] {
+    return [...new Set(this.#components.map(clusterIdOf))];
+  }
+
+  #changed(): void {
+    this.#state = undefined;
+    this.#options.onChange();
+  }
+
+  #made(): FleetState {
+    const { selection, now } = this.#options;
+    const items = this.#components.map((one) =>
+      statusItemOf(one, this.#readings.get(clusterIdOf(one))),
+    );
+    const stamp = { generatedAt: timestampOf(now()), cliVersion: clientVersion };
+    const asked = items.filter((item) => isAsked(item, selection));
+    return {
+      report: fleetStatusOf(asked, missingNames(selection, items), stamp),
+      hubReadAt: this.#hubReadAt,
+      spokesReadAt: this.#spokesReadAt,
+      round: this.#round,
+      trouble: this.#trouble,
+    };
+  }
+}
+
+function waited(ms: number, signal: AbortSignal): Promise<void> {
+  return delay(ms, undefined, { signal }).catch(() => undefined);
+}
+
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

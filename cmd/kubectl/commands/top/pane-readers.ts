@@ -1,0 +1,141 @@
+import type { ActionInput } from "../../action.ts";
+import { timesOf } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { type Commands, isCommand, withHub } from "../../commands.ts";
+import { failureOf } from "../../failure.ts";
+import type { Flags } from "../../flags.ts";
+import { renderFailure } from "../../output/failure.ts";
+import { nextStep } from "../../output/next-step.ts";
+import { orNone } from "../../output/table.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import type { ReadLimits } from "../../spokes/read-clusters.ts";
+import { statusDetailText } from "../status/status-detail-text.ts";
+import type { StatusItem } from "../status/status-item.ts";
+import { status } from "../status/status.ts";
+import { argsOf } from "./top-frame.ts";
+import type { ReadPane } from "./top-model.ts";
+import type { PaneName } from "./top-view.ts";
+
+interface PaneOptions {
+  readonly flags: Flags;
+  readonly terminal: Terminal;
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly live: boolean;
+  readonly commands: Commands;
+}
+
+/** Reads pages as the commands of the same names print them, each within `--timeout`. */
+export function paneReader(options: PaneOptions): ReadPane {
+  return async (page, item, signal) => {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.flags.timeoutMs)]);
+    try {
+      return page === "detail"
+        ? await detailOf(item, options, deadline)
+        : await printed(page, item, { ...options, signal: deadline });
+    } catch (error) {
+      return renderFailure(failureOf(error));
+    }
+  };
+}
+
+async function detailOf(
+  { kind, namespace, name }: StatusItem,
+  { flags, terminal, access, limits, live, commands }: PaneOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const selection = { namespace, kinds: [kind], names: [{ kind, name }] };
+  const deps = { access, now: terminal.now, cliVersion: clientVersion };
+  const report = await status({ selection, live, limits }, deps, signal);
+  const [item] = report.items;
+  if (item === undefined) return `${kind} ${namespace}/${name} is gone.`;
+  const ages = timesOf(flags, terminal);
+  const { cluster, version, wantedVersion, createdAt, hub, live: said } = item;
+  const facts: readonly (readonly [string, string])[] = [
+    ["Cluster", cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`],
+    ["Server", orNone(said.server)],
+    ["Provider", orNone(said.provider)],
+    ["Kubernetes", orNone(said.kubernetesVersion)],
+    ["Version", `${orNone(version)}, wanted: ${orNone(wantedVersion)}`],
+    ["Age", ages(createdAt)],
+    ["Hub", sentence(hub)],
+    ["Live", sentence(said)],
+    ...(item.severity === "ok" ? [] : [stepFact(nextStep(item), commands)]),
+  ];
+  const head = facts.map(([label, text]) => `${`${label}:`.padEnd(12)}${text}\n`).join("");
+  return (
+    head +
+    (item.detail === null
+      ? ""
+      : statusDetailText(item, item.detail, { ages, paint: unpainted, width: undefined }))
+  );
+}
+
+function stepFact(step: string, commands: Commands): readonly [string, string] {
+  return [isCommand(step) ? "Next" : "Hint", withHub(step, commands)];
+}
+
+function unpainted(text: string): string {
+  return text;
+}
+
+function sentence({
+  state,
+  reason,
+  message,
+}: {
+  readonly state: string;
+  readonly reason: string | null;
+  readonly message: string | null;
+}): string {
+  return [state, reason, message].filter((part) => part !== null && part !== "").join(": ");
+}
+
+/** What another command writes about one installation, both streams in their order. */
+async function printed(
+  page: Exclude<PaneName, "detail">,
+  item: StatusItem,
+  { flags, terminal, live, signal }: PaneOptions & { readonly signal: AbortSignal },
+): Promise<string> {
+  let text = "";
+  const output = { write: (part: string) => (text += part) };
+  const { env, now } = terminal;
+  const [name = ""] = argsOf(item);
+  const { namespace } = item;
+  const input = {
+    args: [name],
+    flags: { ...unfiltered(flags), namespace },
+    options: live ? {} : { live },
+    terminal: { args: [], env, now, stdout: output, stderr: output },
+  };
+  await actions[page](input, signal);
+  return text === "" ? "Nothing was found." : text;
+}
+
+/** The installation is named: what else selects some must not hide it. */
+function unfiltered(flags: Flags): Flags {
+  return {
+    ...flags,
+    selector: undefined,
+    cluster: undefined,
+    on: undefined,
+    failed: false,
+    reason: undefined,
+    color: "never",
+    sortBy: undefined,
+  };
+}
+
+const actions: Readonly<
+  Record<
+    Exclude<PaneName, "detail">,
+    (input: ActionInput<object>, signal: AbortSignal) => Promise<unknown>
+  >
+> = {
+  diagnose: async (input, signal) =>
+    (await import("../diagnose/diagnose-action.ts")).runDiagnose(input, signal),
+  events: async (input, signal) =>
+    (await import("../events/events-action.ts")).runEvents(input, signal),
+  logs: async (input, signal) => (await import("../logs/logs-action.ts")).runLogs(input, signal),
+};

@@ -1,0 +1,113 @@
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { Box, render, Text, useApp, useInput, useWindowSize } from "ink";
+import { createElement, useEffect, useReducer, type ReactElement } from "react";
+
+import { painter } from "../../output/colour.ts";
+import type { Line, Segment } from "./screen-text.ts";
+import { keysOf } from "./terminal-keys.ts";
+import type { TopModel } from "./top-model.ts";
+import type { Wish } from "./top-view.ts";
+
+interface ScreenOptions {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly colour: boolean;
+}
+
+const tickMs = 1_000;
+/** Many clusters may answer in one moment. */
+const settleMs = 50;
+
+/**
+ * Shows the model on the alternate screen of a terminal until a key or the signal ends it, and gives the terminal back as it was: also when the process is
+ * ended by a signal or a bug. Resolves with what the user wished: `interrupt` for Ctrl-C.
+ */
+export async function runScreen(
+  model: TopModel,
+  { stdin, stdout, colour }: ScreenOptions,
+  signal: AbortSignal,
+): Promise<"quit" | "interrupt"> {
+  const app = render(createElement(Screen, { model, colour }), {
+    stdin,
+    stdout,
+    alternateScreen: true,
+    incrementalRendering: true,
+    exitOnCtrlC: false,
+    interactive: true,
+    patchConsole: false,
+    maxFps: 20,
+  });
+  const end = (): void => app.unmount();
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  try {
+    return (await app.waitUntilExit()) === "interrupt" ? "interrupt" : "quit";
+  } finally {
+    signal.removeEventListener("abort", end);
+    app.cleanup();
+  }
+}
+
+interface ScreenProps {
+  readonly model: TopModel;
+  readonly colour: boolean;
+}
+
+function Screen({ model, colour }: ScreenProps): ReactElement {
+  const size = useWindowSize();
+  const { exit, suspendTerminal } = useApp();
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => soon(model.subscribe, draw), [model]);
+  useEffect(() => {
+    // Ages go on.
+    const timer = setInterval(draw, tickMs);
+    return () => clearInterval(timer);
+  }, []);
+  useInput((input, key) => {
+    for (const one of keysOf(input, key)) {
+      const wish = model.press(one, size);
+      if (wish === "quit" || wish === "interrupt") return exit(wish);
+      // What is drawn after it is drawn whole.
+      if (wish === "suspend" || wish === "redraw") void suspendTerminal(() => pause(wish));
+    }
+  });
+  const lines = model.frame(size).map((line, at) => {
+    return createElement(Text, { key: at, wrap: "truncate-end" }, textOf(line, colour) || " ");
+  });
+  const { columns: width, rows: height } = size;
+  return createElement(Box, { flexDirection: "column", width, height, overflow: "hidden" }, lines);
+}
+
+/** Draws a moment after the first of several changes. */
+function soon(subscribe: (listener: () => void) => () => void, draw: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const end = subscribe(() => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      draw();
+    }, settleMs);
+  });
+  return () => {
+    clearTimeout(timer);
+    end();
+  };
+}
+
+/** Stops all that runs in front of the terminal, as Ctrl-Z does without a program that reads it; goes on after `fg`. */
+async function pause(wish: Extract<Wish, "suspend" | "redraw">): Promise<void> {
+  if (wish === "redraw" || process.platform === "win32") return;
+  process.kill(0, "SIGTSTP");
+  await delay(settleMs);
+}
+
+function textOf(line: Line, colour: boolean): string {
+  const paint = painter(colour);
+  const reverse = (text: string): string => (colour ? `\u001b[7m${text}\u001b[27m` : text);
+  const shown = ({ text, tone, marked }: Segment): string => {
+    const painted = tone === undefined ? text : paint(text, tone);
+    return marked === true ? reverse(painted) : painted;
+  };
+  return line.map(shown).join("");
+}

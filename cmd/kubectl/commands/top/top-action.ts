@@ -1,0 +1,190 @@
+import { Writable, type Readable } from "node:stream";
+
+import { askedOf, limitsOf, selectionOf, type ActionInput } from "../../action.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import type { Flags } from "../../flags.ts";
+import { wantsAscii } from "../../output/characters.ts";
+import { painter, wantsColour } from "../../output/colour.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { keepingSpokes } from "../../spokes/kept-spokes.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { UsageError } from "../../usage-error.ts";
+import { statusExitCode } from "../status/status.ts";
+import { openFleetFeed, type FleetFeed } from "./fleet-feed.ts";
+import { paneReader } from "./pane-readers.ts";
+import type { Line } from "./screen-text.ts";
+import type { Size } from "./top-frame.ts";
+import { TopModel } from "./top-model.ts";
+
+/** Flags of `top` alone. */
+export interface TopFlags {
+  readonly live?: boolean;
+  readonly once?: boolean;
+}
+
+type Input = ActionInput<TopFlags>;
+
+/** `kubectl knfleet top`. */
+export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCode> {
+  const { options } = given;
+  checkFlags(given.flags);
+  const once = options.once === true;
+  const screen = once ? undefined : screenOf(given.terminal, given.flags);
+  const input = once ? given : { ...given, flags: quietFlags(given) };
+  const { flags, terminal } = input;
+  const live = options.live ?? true;
+  // Without a given time the screen is there until it is closed.
+  const isLimited = once || flags.timeoutGiven;
+  const end = new AbortController();
+  const limits = [signal, end.signal, ...(isLimited ? [AbortSignal.timeout(flags.timeoutMs)] : [])];
+  const until = AbortSignal.any(limits);
+  const wanted = { env: terminal.env, spokes: live };
+  await using opened = await openClusterAccess(flags, wanted, until);
+  await using access = keepingSpokes(opened);
+  const selection = selectionOf(input.args, flags, access);
+  let model: TopModel | undefined;
+  // What draws is loaded while the hub is asked.
+  const drawing = screen === undefined ? undefined : import("./run-screen.ts");
+  const feed = await openFleetFeed(
+    {
+      access,
+      selection,
+      limits: limitsOf(flags, undefined),
+      live,
+      watch: !once && flags.recorded === undefined,
+      now: terminal.now,
+      onChange: () => model?.changed(),
+    },
+    until,
+  );
+  using _model = (model = modelOf(input, { access, selection, feed }));
+  try {
+    if (screen === undefined || drawing === undefined) {
+      return await printOnce(input, { feed, model });
+    }
+    const wish = await (await drawing).runScreen(model, screen, until);
+    return wish === "interrupt" ? exitCodes.interrupted : exitCodes.fine;
+  } finally {
+    end.abort();
+  }
+}
+
+function checkFlags({ outputGiven, sortBy, output }: Flags): void {
+  const elsewhere = ["kubectl knfleet status -A -w"];
+  if (outputGiven) throw new UsageError(`top shows a screen: there is no -o ${output}`, elsewhere);
+  if (sortBy !== undefined)
+    throw new UsageError("top has no --sort-by: the key s sorts", elsewhere);
+}
+
+/** The terminal, for who can see and type. Throws UsageError. */
+function screenOf(terminal: Terminal, { input, color }: Flags) {
+  const { stdout, env } = terminal;
+  const isScreen = stdout.isTTY === true && stdout instanceof Writable && env["TERM"] !== "dumb";
+  const stdin = isScreen && input ? terminal.stdin : undefined;
+  if (!isScreen || !isKeyboard(stdin)) {
+    const why = input ? "there is none, or it is dumb" : "--no-input says that nobody types";
+    throw new UsageError(`top needs a terminal with a keyboard: ${why}`, [
+      "kubectl knfleet status -A -w",
+      "kubectl knfleet top -A --once",
+    ]);
+  }
+  return { stdin, stdout, colour: wantsColour(color, env, true) };
+}
+
+function isKeyboard(stdin: Readable | undefined): stdin is Readable {
+  return stdin !== undefined && "isTTY" in stdin && stdin.isTTY === true;
+}
+
+/** Nothing else may write to the terminal while the screen is shown. */
+function quietFlags({ flags, terminal }: Input): Flags {
+  const { onNote: _, onRequest, ...others } = flags;
+  const isElsewhere = terminal.stderr.isTTY !== true;
+  return {
+    ...others,
+    quiet: true,
+    ...(isElsewhere && onRequest !== undefined ? { onRequest } : {}),
+  };
+}
+
+interface Opened {
+  readonly access: ClusterAccess;
+  readonly selection: Selection;
+  readonly feed: FleetFeed;
+}
+
+function modelOf(
+  { flags, options, terminal }: Input,
+  { access, selection, feed }: Opened,
+): TopModel {
+  const { commands } = askedOf(selection, flags);
+  const { env, now } = terminal;
+  const limits = limitsOf(flags, undefined);
+  const live = options.live ?? true;
+  return new TopModel({
+    feed,
+    now,
+    commands,
+    scope: scopeOf(selection),
+    recordedAt: flags.recorded?.recordedAt,
+    absoluteTime: flags.absoluteTime,
+    ascii: wantsAscii(env),
+    readPane: paneReader({
+      flags: { ...flags, quiet: false },
+      terminal,
+      access,
+      limits,
+      live,
+      commands,
+    }),
+  });
+}
+
+function scopeOf({
+  namespace,
+  labelSelector,
+  cluster,
+  on,
+  failed,
+  reason,
+  names,
+  kinds,
+}: Selection): string {
+  return [
+    namespace === undefined ? "all namespaces" : `namespace ${namespace}`,
+    ...(kinds.length === 1 ? kinds : []),
+    ...names.map(({ name }) => name),
+    ...(labelSelector === undefined ? [] : [`-l ${labelSelector}`]),
+    ...(cluster === undefined ? [] : [`--cluster ${cluster}`]),
+    ...(on === undefined ? [] : [`--on ${on}`]),
+    ...(failed === true ? ["--failed"] : []),
+    ...(reason === undefined ? [] : [`--reason ${reason}`]),
+  ].join(", ");
+}
+
+async function printOnce(
+  { flags, terminal }: Input,
+  { feed, model }: { readonly feed: FleetFeed; readonly model: TopModel },
+): Promise<ExitCode> {
+  const { stdout, env } = terminal;
+  await feed.readOnce;
+  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  const textOf = (line: Line): string =>
+    line
+      .map(({ text, tone }) => (tone === undefined ? text : paint(text, tone)))
+      .join("")
+      .trimEnd();
+  const lines = model.frame(sizeOf(terminal)).map((line) => `${textOf(line)}\n`);
+  stdout.write(lines.join(""));
+  return statusExitCode(feed.state().report, "error");
+}
+
+function sizeOf({ stdout, env }: Terminal): Size {
+  const { columns = 80 } = stdout;
+  return { columns: countOf(env["COLUMNS"]) ?? columns, rows: countOf(env["LINES"]) ?? 24 };
+}
+
+function countOf(text: string | undefined): number | undefined {
+  return /^[1-9]\d{0,3}$/.test(text ?? "") ? Number(text) : undefined;
+}

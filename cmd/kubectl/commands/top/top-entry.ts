@@ -1,0 +1,28 @@
+import { Option } from "commander";
+
+import type { CommandEntry } from "../../command-entry.ts";
+
+/** `top` on the command line. */
+export function topEntry(): CommandEntry {
+  return {
+    name: "top",
+    args: "[TYPE[/NAME] | NAME...]",
+    summary: "Watch the fleet on the whole screen of a terminal",
+    text: "The table of status, kept up to date: the hub is watched, and the spokes are read anew ten seconds after the last round, one of them sooner\nwhen its component changes on the hub. Keys: arrows or j and k move, Enter opens one installation, d diagnoses it, e and l show its Events\nand logs, / filters, s sorts, r reads everything anew, ? lists all keys, q ends it. It only reads. It needs a terminal; everywhere else there\nis status -w.",
+    examples: [
+      ["kubectl knfleet top -A", "the whole fleet"],
+      ["kubectl knfleet top ks -A --cluster 'eu-*'", "Serving on some clusters"],
+      ["kubectl knfleet top -A --failed", "only what is not healthy"],
+      ["kubectl knfleet top -A --bundle fleet.tgz", "as it was when gather wrote the bundle"],
+      ["kubectl knfleet top -A --once", "the first screen as text, without a terminal"],
+    ],
+    options: [
+      new Option("--no-live", "only the hub's view: no spoke is reached"),
+      new Option("--once", "print one screen when everything is read, and end"),
+    ],
+    readsBundles: true,
+    ownTimeout: true,
+    completes: "installations",
+    load: async () => (await import("./top-action.ts")).runTop,
+  };
+}

@@ -1,0 +1,169 @@
+import type { Component } from "../../../../api/component.ts";
+import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { anchorNameOf } from "../../../../installation/anchor.ts";
+import { causeOfPods } from "../../../../installation/pod-cause.ts";
+import { knfOf } from "../../explaining/knf-of.ts";
+import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../../hub/own-objects.ts";
+import { codedReason } from "../../output/coded-reason.ts";
+import { itemsAt, stringAt } from "../../selection/fields.ts";
+import type { DeploymentFact } from "../../spokes/deployment-fact.ts";
+import { clusterIdOf } from "../../spokes/read-clusters.ts";
+import type { Reading, UnreadSpoke } from "../../spokes/spoke-reading.ts";
+import type { SpokeObjects } from "./spoke-objects.ts";
+import type { TreeNode } from "./tree-node.ts";
+
+/** The cluster of a component with what is installed there; one that could not be read says why, and has nothing below it. */
+export function clusterNode(
+  component: Component,
+  { reading, server }: { readonly reading: Reading<SpokeObjects>; readonly server: string },
+): TreeNode {
+  const cluster = clusterIdOf(component);
+  const node = { kind: "Cluster", namespace: null, name: server, cluster };
+  if (reading.kind === "unread") {
+    const state = reading.state === "Unknown" ? "UNKNOWN" : "FAIL";
+    return { ...node, state, message: unreadText(reading), children: [] };
+  }
+  const message = reading.facts.facts.kubernetesVersion;
+  return { ...node, state: "OK", message, children: installedNodes(component, reading.facts) };
+}
+
+/** Why a cluster was not read. */
+export function unreadText(
+  { reason, message }: UnreadSpoke,
+  { isHub = false }: { readonly isHub?: boolean } = {},
+): string {
+  return `${codedReason({ reason, code: knfOf(reason, { isHub, message }) })}: ${message}`;
+}
+
+/** The namespaces of an installation, with the anchor, the Deployments and the pods in them. */
+export function installedNodes(component: Component, objects: SpokeObjects): readonly TreeNode[] {
+  const [home, ...others] = objects.places.get(component.metadata.uid) ?? [];
+  if (home === undefined) return [];
+  const cluster = isRemote(component) ? clusterIdOf(component) : null;
+  const nodesIn = (namespace: string) =>
+    deploymentNodes(component, { objects, namespace, cluster });
+  const below = isRemote(component)
+    ? [anchorNode(component, { objects, namespace: home, below: nodesIn(home) })]
+    : nodesIn(home);
+  return [
+    namespaceNode(home, { objects, cluster, children: below }),
+    ...others.map((name) => namespaceNode(name, { objects, cluster, children: nodesIn(name) })),
+  ];
+}
+
+function namespaceNode(
+  name: string,
+  {
+    objects: { namespaces },
+    cluster,
+    children,
+  }: { readonly objects: SpokeObjects } & Pick<TreeNode, "cluster" | "children">,
+): TreeNode {
+  const object = namespaces.get(name);
+  const node = { kind: "Namespace", namespace: null, name, cluster, children };
+  if (object === undefined) return { ...node, state: "UNKNOWN", message: "may not be read" };
+  if (object === null) return { ...node, state: "FAIL", message: "does not exist" };
+  const phase = stringAt(object, "status", "phase");
+  return { ...node, state: phase === "Terminating" ? "WARN" : "OK", message: phase };
+}
+
+function anchorNode(
+  component: Component,
+  {
+    objects: { facts },
+    namespace,
+    below,
+  }: {
+    readonly objects: SpokeObjects;
+    readonly namespace: string;
+    readonly below: readonly TreeNode[];
+  },
+): TreeNode {
+  const { kind, metadata } = component;
+  const node = {
+    kind: "ConfigMap",
+    namespace,
+    name: anchorNameOf({ kind, name: metadata.name }),
+    cluster: clusterIdOf(component),
+    children: below,
+  };
+  if (facts.anchors === undefined) {
+    return { ...node, state: "UNKNOWN", message: "anchor; ConfigMaps may not be listed" };
+  }
+  return anchorOf(component, facts) === undefined
+    ? { ...node, state: "FAIL", message: "the anchor is missing" }
+    : { ...node, state: "OK", message: "anchor" };
+}
+
+function deploymentNodes(
+  component: Component,
+  {
+    objects,
+    namespace,
+    cluster,
+  }: {
+    readonly objects: SpokeObjects;
+    readonly namespace: string;
+    readonly cluster: string | null;
+  },
+): readonly TreeNode[] {
+  const { facts } = objects;
+  const here = deploymentsOf(component, facts).filter((one) => one.namespace === namespace);
+  const pods = objects.pods.get(namespace) ?? [];
+  const nodes = here.map((fact) => ({
+    ...deploymentNode(fact),
+    cluster,
+    children: pods
+      .filter((pod) => deploymentNameOf(pod) === fact.name)
+      .map((pod) => podNode(pod, cluster)),
+  }));
+  const missing = missingDeployments(component, facts)
+    .map((id) => id.split("/"))
+    .filter(([place]) => place === namespace)
+    .map(([, name = ""]): TreeNode => {
+      const message = "of the installation's inventory, but does not exist";
+      return { kind: "Deployment", namespace, name, cluster, state: "FAIL", message, children: [] };
+    });
+  return [...missing, ...nodes].toSorted(byName);
+}
+
+function byName(one: TreeNode, other: TreeNode): number {
+  return one.name < other.name ? -1 : 1;
+}
+
+function deploymentNode(fact: DeploymentFact): Omit<TreeNode, "cluster" | "children"> {
+  const { namespace, name, available, availableReplicas, desired, message } = fact;
+  const count = `${availableReplicas}/${desired} available`;
+  return {
+    kind: "Deployment",
+    namespace,
+    name,
+    state: available ? "OK" : "FAIL",
+    message: available || message === null ? count : `${count}: ${message}`,
+  };
+}
+
+/** The name of a ReplicaSet is that of its Deployment and the hash that its pods have as a label. */
+function deploymentNameOf({
+  metadata: { ownerReferences = [], labels = {} },
+}: KubeObject): string | undefined {
+  const owner = ownerReferences.find(({ kind }) => kind === "ReplicaSet");
+  const hash = labels["pod-template-hash"];
+  return hash === undefined || owner?.name.endsWith(`-${hash}`) !== true
+    ? undefined
+    : owner.name.slice(0, -hash.length - 1);
+}
+
+function podNode(pod: KubeObject, cluster: string | null): TreeNode {
+  const { namespace = null, name, deletionTimestamp } = pod.metadata;
+  const phase = stringAt(pod, "status", "phase") ?? "Unknown";
+  const isReady = itemsAt(pod, "status", "conditions").some(
+    (condition) =>
+      stringAt(condition, "type") === "Ready" && stringAt(condition, "status") === "True",
+  );
+  const node = { kind: "Pod", namespace, name, cluster, children: [] };
+  if (deletionTimestamp !== undefined) return { ...node, state: "WARN", message: "Terminating" };
+  if (isReady || phase === "Succeeded") return { ...node, state: "OK", message: phase };
+  const cause = causeOfPods([pod]);
+  return { ...node, state: "FAIL", message: cause === undefined ? phase : `${phase}: ${cause}` };
+}

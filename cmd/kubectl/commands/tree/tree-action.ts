@@ -1,0 +1,117 @@
+import { loadProviderFile } from "../../../../access/providers/provider-file.ts";
+import { askedOf, print, type ActionInput } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
+import { type Commands, words } from "../../commands.ts";
+import { rulesOfHub } from "../../compare/controller-rules.ts";
+import type { ExitCode } from "../../exit-codes.ts";
+import type { Flags } from "../../flags.ts";
+import { inAscii, wantsAscii } from "../../output/characters.ts";
+import { painter, wantsColour } from "../../output/colour.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { stepLine } from "../../output/step-lines.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import type { FilenameFlag } from "../../selection/filename-option.ts";
+import { askedSelection } from "../../selection/selection-file.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { openReading } from "../../spokes/open-reading.ts";
+import { namespaceOfHub, type SpokeNamespaceFlag } from "../../spokes/spoke-namespace.ts";
+import { dotOf, mermaidOf } from "./graph.ts";
+import { collapsed, type TreeNode } from "./tree-node.ts";
+import { treeText } from "./tree-text.ts";
+import { tree, treeExitCode, type TreeReport } from "./tree.ts";
+import type { WayDeps } from "./way-nodes.ts";
+
+/** Flags of `tree` alone. */
+export interface TreeFlags extends FilenameFlag, SpokeNamespaceFlag {
+  readonly all?: boolean;
+}
+
+/** `kubectl knfleet tree`. */
+export async function runTree(
+  input: ActionInput<TreeFlags>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { flags, options, terminal } = input;
+  const { env, now, stderr } = terminal;
+  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  const selection = await askedSelection(input, access, signal);
+  const way = await wayDeps(access, { flags, env }, signal);
+  const { limits, end } = openReading(flags, terminal);
+  const namespaceOf = namespaceOfHub(options, rulesOfHub(access, signal));
+  const report = await tree(
+    selection,
+    { access, way, limits, namespaceOf, now, cliVersion: clientVersion },
+    signal,
+  ).finally(end);
+  const items = options.all === true ? report.items : report.items.map(collapsed);
+  const { commands } = askedOf(selection, flags);
+  const notes = notesOf(report, commands);
+  if (flags.output === "dot" || flags.output === "mermaid") {
+    terminal.stdout.write(flags.output === "dot" ? dotOf(items) : mermaidOf(items));
+    if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
+    return treeExitCode(report);
+  }
+  await print(
+    {
+      document: report,
+      heading: textOf(items, flags, terminal),
+      table: () => ({ headers: [], rows: [] }),
+      notes,
+    },
+    flags,
+    terminal,
+  );
+  return treeExitCode(report);
+}
+
+async function wayDeps(
+  { hub, spokes }: ClusterAccess,
+  { flags, env }: { readonly flags: Flags; readonly env: Terminal["env"] },
+  signal: AbortSignal,
+): Promise<() => Promise<WayDeps>> {
+  const { providerFile, pluginNamespace, recorded } = flags;
+  const kubeconfig = flags.hub.kubeconfig ?? env["KUBECONFIG"];
+  const providers =
+    // A bundle was reached by another machine's, and its certificates are taken out.
+    providerFile === undefined || recorded !== undefined
+      ? undefined
+      : await loadProviderFile(providerFile, signal);
+  const named = {
+    hub,
+    providers,
+    environment: { ...env, KUBECONFIG: kubeconfig },
+    pluginNamespace,
+  };
+  return async () => {
+    const { fromHub } = await spokes();
+    if (fromHub === undefined) return named;
+    const { file, environment } = fromHub;
+    return { hub, providers: file, environment, pluginNamespace: undefined };
+  };
+}
+
+function textOf(items: readonly TreeNode[], flags: Flags, { stdout, env }: Terminal): string {
+  const isTerminal = stdout.isTTY === true;
+  const isCut = isTerminal && flags.output !== "wide" && (stdout.columns ?? 0) > 0;
+  const paint = painter(wantsColour(flags.color, env, isTerminal));
+  const text = treeText(items, { paint, width: isCut ? stdout.columns : undefined });
+  return wantsAscii(env) ? inAscii(text) : text;
+}
+
+function notesOf({ items, errors, summary }: TreeReport, commands: Commands): readonly string[] {
+  const [worst] = items.filter((item) => hasFailed(item));
+  return [
+    ...(items.length + errors.length === 0 ? ["No Knative installations found."] : []),
+    ...unreadNotes(errors, { unread: summary.unread, clusters: summary.clusters }),
+    ...(worst === undefined ? [] : [stepLine(`${commands.knfleet} diagnose ${argumentOf(worst)}`)]),
+  ];
+}
+
+function hasFailed({ state, children }: TreeNode): boolean {
+  return state === "FAIL" || children.some(hasFailed);
+}
+
+function argumentOf({ kind, namespace, name }: TreeNode): string {
+  return words(`${kind === "KnativeServing" ? "ks" : "ke"}/${name}`, "-n", namespace ?? "");
+}

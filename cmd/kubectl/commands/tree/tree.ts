@@ -1,0 +1,175 @@
+import { type Component, componentKeyOf } from "../../../../api/component.ts";
+import { mapLimited } from "../../concurrency.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { hubViewOf } from "../../hub/hub-view.ts";
+import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { codedReason } from "../../output/coded-reason.ts";
+import { missingNames, type Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  clusterIdOf,
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  type ReadOne,
+} from "../../spokes/read-clusters.ts";
+import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
+import type { Reading } from "../../spokes/spoke-reading.ts";
+import { notFoundErrors, type Report, reportOf, stampAt } from "../status/report.ts";
+import { clusterNode, installedNodes, unreadText } from "./spoke-nodes.ts";
+import { readSpokeObjects, type SpokeObjects } from "./spoke-objects.ts";
+import { flattened, type TreeNode } from "./tree-node.ts";
+import { readWay, type Way, type WayDeps } from "./way-nodes.ts";
+
+export interface TreeSummary {
+  readonly installations: number;
+  readonly clusters: number;
+  readonly unread: number;
+  /** Nodes that are not well. */
+  readonly failed: number;
+}
+
+/** One tree an installation. */
+export type TreeReport = Report<"Tree", TreeSummary, TreeNode>;
+
+interface TreeDeps {
+  readonly access: ClusterAccess;
+  /** Asked when there are references to follow. */
+  readonly way: () => Promise<WayDeps>;
+  readonly limits: ReadLimits;
+  readonly namespaceOf: NamespaceOf;
+  readonly now: () => Date;
+  readonly cliVersion: string;
+}
+
+/** The way of each selected installation from the hub to its pods. Throws only when the hub cannot be read. */
+export async function tree(
+  selection: Selection,
+  { access, way, limits, namespaceOf, now, cliVersion }: TreeDeps,
+  signal: AbortSignal,
+): Promise<TreeReport> {
+  const listed = await listInstallations(access, selection, signal);
+  const components = inTrouble(listed, selection).toSorted(byName);
+  const read: ReadOne<SpokeObjects> = ({ id, client, provider }, deadline) => {
+    const own = components.filter((component) => clusterIdOf(component) === id);
+    return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
+  };
+  const [ways, readings] = await Promise.all([
+    waysOf(components, { access, way, limits }, signal),
+    readEach(components, { access, limits, read }, signal),
+  ]);
+  const items = components.map((component) => {
+    const id = clusterIdOf(component);
+    return treeOf(component, { way: ways.get(id), reading: readings.get(id) });
+  });
+  const errors = unreadErrors(readings);
+  return reportOf("Tree", stampAt(now(), cliVersion), {
+    complete: errors.length === 0,
+    summary: {
+      installations: items.length,
+      clusters: readings.size,
+      unread: errors.length,
+      failed: items.flatMap(flattened).filter(({ state }) => state === "FAIL").length,
+    },
+    items,
+    errors: [...notFoundErrors(missingNames(selection, listed.map(componentKeyOf))), ...errors],
+  });
+}
+
+/** The ways to the clusters of components, by `clusterIdOf`; after an interruption those that are known. */
+async function waysOf(
+  components: readonly Component[],
+  { access, way, limits }: Pick<TreeDeps, "access" | "way" | "limits">,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Way>> {
+  const refs = new Map(
+    components.flatMap((component) => {
+      const ref = component.spec?.clusterProfileRef;
+      return ref === undefined ? [] : [[clusterIdOf(component), ref] as const];
+    }),
+  );
+  if (refs.size === 0) return new Map();
+  const deps = await way();
+  const found = await mapLimited([...refs], limits.concurrency, async ([id, ref]) => {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+    const known = await readWay(ref, deps, deadline).catch((error: unknown) => {
+      if (deadline.aborted) return undefined;
+      throw error;
+    });
+    return known === undefined ? [] : [[id, known] as const];
+  });
+  return new Map(found.flat());
+}
+
+function treeOf(
+  component: Component,
+  {
+    way,
+    reading,
+  }: { readonly way: Way | undefined; readonly reading: Reading<SpokeObjects> | undefined },
+): TreeNode {
+  const root = componentNode(component);
+  if (component.spec?.clusterProfileRef === undefined) {
+    if (reading?.kind === "read") {
+      return { ...root, children: installedNodes(component, reading.facts) };
+    }
+    const message = reading === undefined ? null : unreadText(reading, { isHub: true });
+    return { ...root, state: "UNKNOWN", message };
+  }
+  return way === undefined ? root : { ...root, children: [wayNode(component, way, reading)] };
+}
+
+/** The profile with the steps below it, as far as they lead. */
+function wayNode(
+  component: Component,
+  { profile, exists, provider, secret, server }: Way,
+  reading: Reading<SpokeObjects> | undefined,
+): TreeNode {
+  if (!exists || reading === undefined) return profile;
+  if (provider !== null && server === null) return { ...profile, children: [provider] };
+  const name = server ?? (reading.kind === "read" ? reading.facts.facts.server : "<unknown>");
+  const below = [
+    ...(secret === null ? [] : [secret]),
+    clusterNode(component, { reading, server: name }),
+  ];
+  return { ...profile, children: provider === null ? below : [{ ...provider, children: below }] };
+}
+
+const states = {
+  Ready: "OK",
+  NotReady: "FAIL",
+  Unknown: "UNKNOWN",
+  Outdated: "WARN",
+  Deleting: "WARN",
+} as const;
+
+function componentNode(component: Component): TreeNode {
+  const { kind, metadata, status } = component;
+  const { state, reason, code, message } = hubViewOf(component);
+  const version = status?.version === undefined ? [] : [status.version];
+  const why = [codedReason({ reason, code }), message ?? ""]
+    .filter((part) => part !== "")
+    .join(": ");
+  return {
+    kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    cluster: null,
+    state: states[state],
+    message: [state, ...version, ...(why === "" ? [] : [why])].join(", "),
+    children: [],
+  };
+}
+
+function byName(
+  { kind: one, metadata: a }: Component,
+  { kind: other, metadata: b }: Component,
+): number {
+  return `${a.namespace} ${a.name} ${one}` < `${b.namespace} ${b.name} ${other}` ? -1 : 1;
+}
+
+/** The exit code that a report stands for. What is broken in a tree is shown, not judged. */
+export function treeExitCode({ errors, complete }: TreeReport): ExitCode {
+  if (errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
+  return complete ? exitCodes.fine : exitCodes.incomplete;
+}

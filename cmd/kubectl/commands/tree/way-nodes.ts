@@ -1,0 +1,143 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { getProfile } from "../../../../access/kube/profile-versions.ts";
+import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
+import { isHealthy, selectProvider } from "../../../../access/providers/select-provider.ts";
+import { accessOf, type ResolvedAccess } from "../../../../access/spokes/resolved-access.ts";
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { knfOf } from "../../explaining/knf-of.ts";
+import { codedReason } from "../../output/coded-reason.ts";
+import { wantedSecret } from "../diagnose/hops/plugin-secret.ts";
+import type { TreeNode } from "./tree-node.ts";
+
+/** What is between a component and its cluster, on the hub. */
+export interface Way {
+  readonly profile: TreeNode;
+  /** Whether there is such a profile, as far as we may know. */
+  readonly exists: boolean;
+  /** Null when there is no provider file, or nothing in it fits. */
+  readonly provider: TreeNode | null;
+  /** Null when the plugin reads no Secret that is known. */
+  readonly secret: TreeNode | null;
+  /** Address of the cluster; null when the way does not lead so far. */
+  readonly server: string | null;
+}
+
+export interface WayDeps {
+  readonly hub: KubeClient;
+  /** Undefined: no provider file was named. */
+  readonly providers: ProviderFile | undefined;
+  /** What the exec plugins see. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where they look for Secrets when nothing else says it. */
+  readonly pluginNamespace: string | undefined;
+}
+
+/** Follows a reference on the hub as the controller does. A step that does not work is a node that says why; throws only when aborted. */
+export async function readWay(
+  ref: ClusterProfileRef,
+  { providers, ...surroundings }: WayDeps,
+  signal: AbortSignal,
+): Promise<Way> {
+  const none = { exists: false, provider: null, secret: null, server: null };
+  const node = { kind: "ClusterProfile", ...ref, cluster: null, children: [] };
+  let found: ClusterProfile | undefined;
+  try {
+    found = asProfile(await getProfile(surroundings.hub, ref, signal));
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    return { ...none, profile: { ...node, state: "UNKNOWN", message } };
+  }
+  if (found === undefined) {
+    return { ...none, profile: { ...node, state: "FAIL", message: "does not exist" } };
+  }
+  const profile = { ...node, ...healthOf(found) };
+  if (providers === undefined) return { ...none, profile, exists: true };
+  const access = resolved(found, providers);
+  if (access instanceof FleetError) {
+    const reason = access.code ?? access.reason;
+    const code = knfOf(reason, { message: access.sentence });
+    const message = `${codedReason({ reason, code })}: ${access.sentence}`;
+    const provider = { ...providerNode("<none>"), state: "FAIL", message } as const;
+    return { ...none, profile, exists: true, provider };
+  }
+  const { plan, provider, endpoint } = access;
+  return {
+    profile,
+    exists: true,
+    provider: { ...providerNode(provider), message: plan.command },
+    secret: await secretNode(access, surroundings, signal),
+    server: endpoint.server,
+  };
+}
+
+function asProfile(object: Awaited<ReturnType<typeof getProfile>>): ClusterProfile | undefined {
+  return object !== undefined && isProfile(object) ? object : undefined;
+}
+
+function isProfile(object: { readonly kind: string }): object is ClusterProfile {
+  return object.kind === "ClusterProfile";
+}
+
+function healthOf(profile: ClusterProfile): Pick<TreeNode, "state" | "message"> {
+  if (isHealthy(profile)) return { state: "OK", message: "ControlPlaneHealthy" };
+  const said = profile.status?.conditions?.find(({ type }) => type === "ControlPlaneHealthy");
+  const message =
+    said === undefined
+      ? "has no condition ControlPlaneHealthy"
+      : `ControlPlaneHealthy=${said.status} ${said.reason ?? ""}: ${said.message ?? ""}`;
+  return { state: "FAIL", message };
+}
+
+function resolved(profile: ClusterProfile, providers: ProviderFile): ResolvedAccess | FleetError {
+  try {
+    return accessOf(profile, selectProvider(profile, providers));
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+}
+
+function providerNode(name: string): TreeNode {
+  const state = "OK";
+  return {
+    kind: "Provider",
+    namespace: null,
+    name,
+    cluster: null,
+    state,
+    message: null,
+    children: [],
+  };
+}
+
+/** The Secret by its name; of what is in it nothing is read. */
+async function secretNode(
+  { plan }: ResolvedAccess,
+  { hub, environment, pluginNamespace }: Omit<WayDeps, "providers">,
+  signal: AbortSignal,
+): Promise<TreeNode | null> {
+  const wanted = await wantedSecret(plan, environment);
+  if (wanted === undefined) return null;
+  const { name } = wanted;
+  // A kubeconfig of the provider file wins over ours.
+  const isOwn = !plan.env.some((variable) => variable.name === "KUBECONFIG");
+  const namespace = (isOwn ? pluginNamespace : undefined) ?? wanted.namespace;
+  const node = { kind: "Secret", namespace, name, cluster: null, children: [] };
+  const resource = knownResource("v1", "Secret");
+  try {
+    const found = await hub.get({ resource, namespace, name }, { metadataOnly: true }, signal);
+    return found === undefined
+      ? { ...node, state: "FAIL", message: "does not exist" }
+      : { ...node, state: "OK", message: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ApiError)) throw error;
+    const message = error.status === 403 ? "you may not look" : error.message;
+    return { ...node, state: "UNKNOWN", message };
+  }
+}

@@ -1,0 +1,25 @@
+import { Option } from "commander";
+
+import type { CommandEntry } from "../../command-entry.ts";
+
+/** `version` on the command line. */
+export const versionEntry = (): CommandEntry => ({
+  name: "version",
+  args: "",
+  summary: "Show the versions of this program, the hub, the controller and the installations",
+  text: "The versions of this program, of the controller with the plugins that its images bring, of Kubernetes on the hub, and of every\ninstallation of all namespaces (or of -n): what the spec wants, what the hub says is installed, what the Deployments on the cluster are of,\nKubernetes there, the newest version that one step leads to, and which of them do not agree. Spokes are read when there is a provider file.",
+  examples: [
+    ["kubectl knfleet version", "everything"],
+    ["kubectl knfleet version --strict", "code 1 when something does not agree"],
+    ["kubectl knfleet version --no-live", "without reaching any spoke"],
+    ["kubectl knfleet version --client", "this program only; no hub is asked"],
+  ],
+  options: [
+    new Option("--client", "this program's version only"),
+    new Option("--no-live", "only the hub's view: no spoke is reached"),
+    new Option("--strict", "code 1 when versions do not agree"),
+  ],
+  kind: "Version",
+  readsBundles: true,
+  load: async () => (await import("./version-action.ts")).runVersion,
+});

@@ -1,0 +1,198 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { listInstallations, NotServedError } from "../../hub/installations.ts";
+import { deploymentsOf } from "../../hub/own-objects.ts";
+import { stringAt } from "../../selection/fields.ts";
+import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  clusterIdOf,
+  readClusters,
+  unreadErrors,
+  type ReadLimits,
+  type Readings,
+} from "../../spokes/read-clusters.ts";
+import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
+import { controllerVersions, type ControllerVersion } from "./controller-version.ts";
+import { nextVersion, type KnownVersions } from "./next-version.ts";
+import { controllerSkew, skewOf, type LiveVersion, type Skew } from "./skew.ts";
+
+/** The versions of one installation. */
+export interface VersionItem {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: ComponentKind;
+  /** The ClusterProfile of the target; null for the hub itself. */
+  readonly cluster: { readonly namespace: string; readonly name: string } | null;
+  /** Installed version, as the hub says. */
+  readonly version: string | null;
+  /** `spec.version`; null when the controller chooses. */
+  readonly wantedVersion: string | null;
+  /** Versions of the Deployments on the cluster, the most frequent first; null when it was not read. */
+  readonly liveVersions: readonly LiveVersion[] | null;
+  /** Of the target cluster; null when it was not read. */
+  readonly kubernetes: string | null;
+  /** The newest version that one step leads to, of those that this release of knfleet brings; null when there is none. */
+  readonly nextVersion: string | null;
+  readonly skew: readonly Skew[];
+}
+
+export interface VersionSummary {
+  readonly client: { readonly version: string; readonly node: string; readonly platform: string };
+  /** Null with `--client` and when the hub could not be asked. */
+  readonly hub: { readonly server: string; readonly kubernetes: string | null } | null;
+  /** What works on the components; null when we may not look. */
+  readonly controllers: readonly ControllerVersion[] | null;
+  readonly skew: readonly Skew[];
+}
+
+export type VersionReport = Report<"Version", VersionSummary, VersionItem>;
+
+export interface VersionDeps {
+  /** Undefined: the client's version only. */
+  readonly hub: HubDeps | undefined;
+  readonly known: KnownVersions;
+  readonly client: VersionSummary["client"];
+  readonly now: () => Date;
+}
+
+interface HubDeps {
+  /** Without a way to spokes only what is on the hub itself is read. */
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly selection: Selection;
+  /** False: no cluster is read. */
+  readonly live: boolean;
+}
+
+/**
+ * The versions of this program, of the hub, of every selected installation and of its cluster. Throws when the hub cannot be asked for its
+ * version; installations that may not be listed, and clusters that cannot be read, are in `errors`.
+ */
+export async function version(
+  { hub, known, client, now }: VersionDeps,
+  signal: AbortSignal,
+): Promise<VersionReport> {
+  const said = hub === undefined ? nothing : await askHub(hub, signal);
+  return reportOf("Version", stampAt(now(), client.version), {
+    complete: said.errors.length === 0,
+    summary: {
+      client,
+      hub: said.hub,
+      controllers: said.controllers,
+      skew: controllerSkew(said.controllers, client.version),
+    },
+    items: said.components
+      .map((component) => versionItemOf(component, { readings: said.readings, known }))
+      .toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+    errors: said.errors,
+  });
+}
+
+interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers"> {
+  readonly components: readonly Component[];
+  readonly readings: Readings;
+  readonly errors: readonly ReportError[];
+}
+
+const nothing: HubAnswer = {
+  hub: null,
+  controllers: null,
+  components: [],
+  readings: new Map(),
+  errors: [],
+};
+
+async function askHub(
+  { access, limits, selection, live }: HubDeps,
+  signal: AbortSignal,
+): Promise<HubAnswer> {
+  const { hub, hubTimeoutMs } = access;
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
+  const [answer, controllers, listed] = await Promise.all([
+    hub.request("GET", "/version", undefined, deadline),
+    controllerVersions(hub, deadline),
+    componentsOf(access, selection, deadline),
+  ]);
+  const { components } = listed;
+  const isRemote = components.some(({ spec }) => spec?.clusterProfileRef !== undefined);
+  const { reach } = live && isRemote ? await access.spokes() : { reach: undefined };
+  // Without a provider file nobody asked for what the spokes say.
+  const readable = components.filter(({ spec }) => {
+    return live && (reach !== undefined || spec?.clusterProfileRef === undefined);
+  });
+  const readings = await readClusters(readable, { access, limits }, signal);
+  const kubernetes = stringAt(answer, "gitVersion");
+  return {
+    hub: { server: hub.server, kubernetes },
+    controllers,
+    components,
+    readings,
+    errors: [...listed.errors, ...unreadErrors(readings)],
+  };
+}
+
+async function componentsOf(
+  access: ClusterAccess,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<Pick<HubAnswer, "components" | "errors">> {
+  try {
+    const components = await listInstallations(access, selection, signal);
+    return { components, errors: [] };
+  } catch (error) {
+    if (error instanceof NotServedError) return { components: [], errors: [] };
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    const { message } = error;
+    return { components: [], errors: [{ reason: "Forbidden", message, cluster: null }] };
+  }
+}
+
+/** The versions of a component, as its object on the hub and its cluster say. */
+export function versionItemOf(
+  component: Component,
+  { readings, known }: { readonly readings: Readings; readonly known: KnownVersions },
+): VersionItem {
+  const { kind, metadata, spec, status } = component;
+  const reading = readings.get(clusterIdOf(component));
+  const facts = reading?.kind === "read" ? reading.facts : undefined;
+  const live = facts === undefined ? null : liveVersionsOf(deploymentsOf(component, facts));
+  const kubernetes = facts?.kubernetesVersion ?? null;
+  const installed = status?.version ?? null;
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    kind,
+    cluster: spec?.clusterProfileRef ?? null,
+    version: installed,
+    wantedVersion: spec?.version ?? null,
+    liveVersions: live,
+    kubernetes,
+    nextVersion: nextVersion(kind, installed, known[kind]),
+    skew: skewOf(component, { known: known[kind], live, kubernetes }),
+  };
+}
+
+function liveVersionsOf(
+  deployments: readonly { readonly version: string | null }[],
+): readonly LiveVersion[] {
+  const groups = Map.groupBy(deployments, (deployment) => deployment.version);
+  return [...groups]
+    .map(([of, all]) => ({ version: of, deployments: all.length }))
+    .toSorted((a, b) => b.deployments - a.deployments);
+}
+
+function sortKeyOf({ namespace, name, kind }: VersionItem): string {
+  return [namespace, name, kind].join("\u0000");
+}
+
+/** The exit code that a report stands for; a skew counts only with `--strict`. */
+export function versionExitCode(
+  { complete, summary, items }: VersionReport,
+  { strict }: { readonly strict: boolean },
+): ExitCode {
+  const isSkewed = [summary, ...items].some(({ skew }) => skew.length > 0);
+  if (strict && isSkewed) return exitCodes.unhealthy;
+  return complete ? exitCodes.fine : exitCodes.incomplete;
+}

@@ -1,0 +1,108 @@
+import type { KnfCode } from "../../../api/knf/knf-codes.ts";
+import type { Code, Reason } from "../../../api/reasons.ts";
+import type { OwnReason } from "../commands/status/own-reasons.ts";
+import { finerKnf } from "./knf-of-failure.ts";
+
+/** The number of each finer cause that the credential path gives; the controller writes the same causes into conditions. */
+export const knfOfCode: Readonly<Record<Code, KnfCode>> = {
+  ProviderFileUnreadable: "KNF3002",
+  ProviderFileInvalid: "KNF3003",
+  NoMatchingProvider: "KNF3004",
+  ProviderInvalid: "KNF3005",
+  ExtensionInvalid: "KNF2008",
+  EndpointInvalid: "KNF2006",
+  PluginNotFound: "KNF3006",
+  PluginNotAllowed: "KNF3008",
+  PluginFailed: "KNF3009",
+  PluginTimeout: "KNF3010",
+  PluginOutputInvalid: "KNF3011",
+  PluginInputTooLarge: "KNF3012",
+  CredentialRejected: "KNF5001",
+  Forbidden: "KNF5002",
+  AdmissionRefused: "KNF6012",
+  Unreachable: "KNF4009",
+  NotKubernetes: "KNF4015",
+  TLSUntrusted: "KNF4010",
+};
+
+/** For reasons of the controller that come without a finer cause; those that are left out say nothing more than that work goes on. */
+export const knfOfReason: Readonly<Partial<Record<Reason, KnfCode>>> = {
+  ClusterProfileNotFound: "KNF2002",
+  ClusterProfileNotReady: "KNF2003",
+  ClusterProfileUnavailable: "KNF2005",
+  AccessProviderNotConfigured: "KNF3001",
+  MulticlusterDisabled: "KNF3004",
+  AccessProviderFailed: "KNF3009",
+  RemoteClientCreationFailed: "KNF4009",
+  SpokeUnreachable: "KNF4009",
+  ReferenceNotPermitted: "KNF1019",
+  VersionNotEligible: "KNF1015",
+  ReleaseNotFound: "KNF1016",
+  ManifestInvalid: "KNF1017",
+  ManifestSourceNotAllowed: "KNF1017",
+  ManifestSourceUnavailable: "KNF1017",
+  KubernetesVersionTooOld: "KNF6001",
+  ApplyFailed: "KNF1018",
+  AnchorConflict: "KNF6003",
+  AnchorUnprotected: "KNF6005",
+  DuplicateComponent: "KNF1013",
+  ClusterBusy: "KNF6014",
+  DeploymentsNotReady: "KNF6009",
+};
+
+/** For the reasons that this program finds out by itself; those that are left out are about the command, not about the fleet. */
+const knfOfOwn: Readonly<Partial<Record<OwnReason, KnfCode>>> = {
+  NoStatus: "KNF1011",
+  NotObserved: "KNF1011",
+  NoProviderFile: "KNF3001",
+  PluginNotRun: "KNF3013",
+  Timeout: "KNF4009",
+  ServerError: "KNF4016",
+  NotInstalled: "KNF6004",
+  OtherInstallation: "KNF6004",
+  AnchorMissing: "KNF6002",
+  NoDeployments: "KNF6009",
+  DeploymentsMissing: "KNF6006",
+  NotFound: "KNF1010",
+  HubUnavailable: "KNF1001",
+  NotServed: "KNF1004",
+};
+
+/** For reasons that mean something else when the hub said so. */
+const knfOnHub: Readonly<Partial<Record<Code | OwnReason, KnfCode>>> = {
+  CredentialRejected: "KNF1002",
+  Forbidden: "KNF1003",
+  Timeout: "KNF1001",
+  ServerError: "KNF1001",
+  TLSUntrusted: "KNF1001",
+  Unreachable: "KNF1001",
+  NotKubernetes: "KNF1001",
+};
+
+const onSpokes: Readonly<Partial<Record<string, KnfCode>>> = {
+  ...knfOfOwn,
+  ...knfOfReason,
+  ...knfOfCode,
+};
+const onHub: Readonly<Partial<Record<string, KnfCode>>> = { ...onSpokes, ...knfOnHub };
+
+/** Who gave a reason, and what he said with it. */
+export interface Said {
+  readonly isHub?: boolean;
+  readonly message?: string | null;
+}
+
+/** The number of a reason; null for what is no finding, and for words of other programs. */
+export function knfOf(
+  reason: string | null,
+  { isHub = false, message }: Said = {},
+): KnfCode | null {
+  const known = isHub ? onHub : onSpokes;
+  const code = reason !== null && Object.hasOwn(known, reason) ? known[reason] : undefined;
+  return code === undefined ? null : finerKnf(code, message ?? "");
+}
+
+/** Every reason that has this number, on a spoke or on the hub. */
+export function reasonsOfKnf(code: string): readonly string[] {
+  return Object.keys(onHub).filter((reason) => onSpokes[reason] === code || onHub[reason] === code);
+}

@@ -1,0 +1,183 @@
+import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { builtInPrefix, isBuiltIn } from "../../../access/plugins/built-in-plugins.ts";
+import { foldedKey } from "../../../access/providers/folded-key.ts";
+import {
+  parseProviderFile,
+  type Provider,
+  type ProviderFile,
+} from "../../../access/providers/provider-config.ts";
+import type { ResolvedAccess } from "../../../access/spokes/resolved-access.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { isRecord, recordAt, textAt } from "../../../api/fields.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { providerLabel } from "../../../webhook/reviews/provider-maps.ts";
+import { chartLabel, installedNamespaces } from "./installed-namespaces.ts";
+
+/** The provider file that the chart keeps on the hub, as this machine may use it. */
+export interface HubProviderFile {
+  readonly file: ProviderFile;
+  /** `ConfigMap namespace/name`. */
+  readonly place: string;
+  /** Commands of official plugins for which the readers inside of this program stand here. */
+  readonly replaced: readonly string[];
+  /** What the readers inside of this program see: what they see in the controller's pod, and nothing of this machine. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Why the way to a cluster is not gone on this machine; undefined when it is. */
+  readonly refusal: (access: ResolvedAccess) => string | undefined;
+}
+
+interface HubFileOptions {
+  /** Where Secrets are read, whatever the hub says; undefined: where the controller reads them. */
+  readonly pluginNamespace: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+}
+
+/** The key that the chart mounts for the controller. */
+const fileKey = "config.json";
+const namespaceAnnotation = "knfleet.dev/credentials-namespace";
+const namespaceVariable = "POD_NAMESPACE";
+
+/**
+ * Looks for the one ConfigMap with the label of provider files in a namespace in which knfleet is installed, by one request for all namespaces and one for
+ * ClusterRoleBindings. Returns a sentence that says why there is none to use; throws only when aborted, and what is a bug.
+ */
+export async function hubProviderFile(
+  hub: Pick<KubeClient, "list">,
+  options: HubFileOptions,
+  signal: AbortSignal,
+): Promise<HubProviderFile | string> {
+  try {
+    const late = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const resource = knownResource("v1", "ConfigMap");
+    const listing = hub.list({ resource, labelSelector: providerLabel }, {}, late);
+    const [{ items }, homes] = await Promise.all([listing, installedNamespaces(hub, late)]);
+    const labelled = items.filter(({ metadata: { labels = {} } }) =>
+      Object.hasOwn(labels, providerLabel),
+    );
+    const [map, ...more] = labelled.filter(({ metadata: { namespace = "" } }) =>
+      homes.has(namespace),
+    );
+    if (map === undefined) return noneOf(labelled);
+    return more.length === 0 ? usable(map, options) : several([map, ...more]);
+  } catch (error) {
+    signal.throwIfAborted();
+    return whyNot(error);
+  }
+}
+
+const shownMaps = 3;
+
+function noneOf(labelled: readonly KubeObject[]): string {
+  const [stranger] = labelled;
+  if (stranger === undefined) return `the hub has no ConfigMap with the label ${providerLabel}`;
+  return `no ClusterRoleBinding with the label ${chartLabel} is for the namespace of ConfigMap ${nameOf(stranger)}`;
+}
+
+function several(maps: readonly KubeObject[]): string {
+  const names = maps.map(nameOf).toSorted();
+  const shown = names.slice(0, shownMaps).join(", ");
+  const rest = names.length > shownMaps ? " …" : "";
+  return `${names.length} ConfigMaps of the hub have the label ${providerLabel}: ${shown}${rest}`;
+}
+
+function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
+  return `${namespace}/${name}`;
+}
+
+function whyNot(error: unknown): string {
+  if (error instanceof ApiError && error.status === 403) {
+    return "the right to list ConfigMaps in all namespaces of the hub, or ClusterRoleBindings, is missing";
+  }
+  if (error instanceof ApiError)
+    return `the hub answered ${error.status} when asked for its provider file`;
+  if (error instanceof ConnectionError) return error.message;
+  if (error instanceof FleetError) return error.sentence;
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return "the hub did not say in time which provider file it has";
+  }
+  throw error;
+}
+
+function usable(map: KubeObject, options: HubFileOptions): HubProviderFile | string {
+  const place = `ConfigMap ${nameOf(map)}`;
+  const text = textAt(recordAt(map, "data"), fileKey);
+  if (text === undefined) return `${place} has no ${fileKey}`;
+  // Throws FleetError, which is told as the others are.
+  const file = parseProviderFile(text, { path: `${place} (${fileKey})`, format: "json" });
+  const { pluginNamespace, environment } = options;
+  const own = pluginNamespace ?? map.metadata.namespace ?? "";
+  const granted = map.metadata.annotations?.[namespaceAnnotation];
+  const commands = file.providers.map(({ exec }) => exec?.command);
+  const providers = file.providers.map((one) => forReaders(one, pluginNamespace));
+  const replaced = commands.filter((command, at) => command !== providers[at]?.exec?.command);
+  const inPod = environment["KUBERNETES_SERVICE_HOST"];
+  return {
+    file: { ...file, providers },
+    place,
+    replaced: [...new Set(replaced.filter((command) => command !== undefined))],
+    environment: {
+      [namespaceVariable]: own,
+      ...(inPod === undefined ? {} : { KUBERNETES_SERVICE_HOST: inPod }),
+    },
+    refusal: (access) =>
+      refusedCommand(access, place) ??
+      refusedNamespace(access, new Set(granted === undefined ? [own] : [own, granted])),
+  };
+}
+
+/** How the official plugins are called in their images, and where they are installed by hand. */
+const officialReader = /^(?:.*\/)?((?:kubeconfig-)?secretreader)(?:-plugin)?$/;
+const kubeconfigVariable = "KUBECONFIG";
+
+/**
+ * The command of a reader inside of this program that does what an official plugin does, which is a file of the controller's pod. One with arguments or
+ * another kubeconfig is not what it seems. Nothing is run, so T-85 holds. Spec: cli.md D11, cluster-inventory.md 4.
+ */
+function readerFor({ command, args, env }: NonNullable<Provider["exec"]>): string {
+  const [, name] = officialReader.exec(command) ?? [];
+  const isPlain = args.length === 0 && env.every((one) => one.name !== kubeconfigVariable);
+  return name === undefined || !isPlain ? command : `${builtInPrefix}${name}`;
+}
+
+/** Of the variables only the one that says where Secrets are: paths in it are those of a pod, and `--plugin-namespace` wins. */
+function forReaders(provider: Provider, pluginNamespace: string | undefined): Provider {
+  const { exec } = provider;
+  if (exec === undefined) return provider;
+  const env = exec.env.filter(
+    ({ name }) => name === namespaceVariable && pluginNamespace === undefined,
+  );
+  return { ...provider, exec: { ...exec, command: readerFor(exec), env } };
+}
+
+/** Commands that came from the cluster are not run here; readers inside of this program are no commands. Security: T-85. */
+function refusedCommand({ plan, profile, provider }: ResolvedAccess, place: string) {
+  if (isBuiltIn(plan.command)) return undefined;
+  const { namespace, name } = profile;
+  return (
+    `The command ${plan.command} of the provider ${provider} came from ${place} and was not run: name a provider file of this machine with ` +
+    `--clusterprofile-provider-file, or look as the controller with kubectl knfleet diagnose ${namespace}/${name} --from controller`
+  );
+}
+
+/**
+ * Whoever writes a ClusterProfile names the Secret and the server that gets what is in it. The controller may read one namespace; the person in front
+ * of this program may read more. Security: T-16.
+ */
+function refusedNamespace({ plan }: ResolvedAccess, allowed: ReadonlySet<string>) {
+  const stated = plan.env.find(({ name }) => name === namespaceVariable)?.value.trim();
+  const config = isRecord(plan.cluster?.["config"]) ? plan.cluster["config"] : {};
+  const other = Object.entries(config).find(
+    ([key, value]) =>
+      foldedKey(key) === foldedKey("namespace") &&
+      typeof value === "string" &&
+      !["", stated, ...allowed].includes(value),
+  );
+  if (other === undefined) return undefined;
+  return (
+    `The ClusterProfile names a Secret of the namespace ${String(other[1])}, in which the controller is not known to look: name that namespace with ` +
+    "--plugin-namespace, or a provider file of this machine with --clusterprofile-provider-file"
+  );
+}

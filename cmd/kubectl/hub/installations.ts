@@ -1,0 +1,91 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
+import {
+  componentKinds,
+  operatorApiVersion,
+  type Component,
+  type ComponentKind,
+} from "../../../api/component.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { isWanted, type Selection } from "../selection/selection.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import { onSelectedClusters } from "../spokes/cluster-selection.ts";
+import { hubViewOf } from "./hub-view.ts";
+
+/** The hub does not serve the kinds of Knative installations. */
+export class NotServedError extends Error {
+  override readonly name = "NotServedError";
+}
+
+/**
+ * The selected installations of the hub, one list request a kind. Throws NotServedError when the hub knows none of the
+ * kinds asked for, and what KubeClient throws.
+ */
+export async function listInstallations(
+  access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<readonly Component[]> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+  const lists = await Promise.all(
+    selection.kinds.map((kind) => listKind(kind, { hub: access.hub, selection }, deadline)),
+  );
+  if (lists.every((list) => list === undefined)) {
+    const kinds = selection.kinds.map((kind) => `"${componentKinds[kind].plural}"`).join(" or ");
+    throw new NotServedError(`The server doesn't have a resource type ${kinds}`);
+  }
+  const wanted = lists
+    .flatMap((list) => list ?? [])
+    .filter(({ kind, metadata: { namespace, name } }) =>
+      isWanted(selection, { kind, namespace, name }),
+    );
+  return await onSelectedClusters(wanted, { access, selection }, deadline);
+}
+
+/** The components that `--failed` and `--reason` select by what the hub says, for commands that need no live view. */
+export function inTrouble(
+  components: readonly Component[],
+  { failed, reason }: Pick<Selection, "failed" | "reason">,
+): readonly Component[] {
+  return components.filter((component) => {
+    const view = hubViewOf(component);
+    if (failed === true && view.state === "Ready") return false;
+    return reason === undefined || isReason(reason, view);
+  });
+}
+
+/** Whether a reason, or its number, is the one asked for, in any letter case. */
+export function isReason(
+  wanted: string,
+  { reason, code }: { readonly reason: string | null; readonly code: string | null },
+): boolean {
+  return [reason, code].some((word) => word?.toLowerCase() === wanted.toLowerCase());
+}
+
+async function listKind(
+  kind: ComponentKind,
+  { hub, selection }: Pick<ClusterAccess, "hub"> & { readonly selection: Selection },
+  signal: AbortSignal,
+): Promise<readonly Component[] | undefined> {
+  const { namespace, labelSelector } = selection;
+  const resource = knownResource(operatorApiVersion, kind);
+  try {
+    const list = await hub.list({ resource, namespace, labelSelector }, {}, signal);
+    return list.items.map((item) => componentOf(item, kind));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** An item of a list of that kind, or such an object, as a component. */
+export function componentOf(item: KubeObject, kind: ComponentKind): Component {
+  // Items of a list carry neither apiVersion nor kind.
+  const object = { ...item, apiVersion: operatorApiVersion, kind };
+  if (isComponent(object)) return object;
+  throw new Error(`${kind} ${item.metadata.name} has no namespace`);
+}
+
+function isComponent(object: KubeObject): object is Component {
+  return object.kind in componentKinds && object.metadata.namespace !== undefined;
+}

@@ -1,0 +1,118 @@
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { getProfile, ServedProfiles } from "../../../access/kube/profile-versions.ts";
+import { clusterProfileApiVersion, type ClusterProfile } from "../../../api/cluster-profile.ts";
+import type { ClusterProfileRef } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { describe, type KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import type { Flags } from "../flags.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import { isSelectedProfile } from "../spokes/cluster-selection.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** True for an object that is a ClusterProfile as the hub returned it. */
+export function isProfile(object: KubeObject): object is ClusterProfile {
+  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
+}
+
+/** One ClusterProfile of the hub. Throws FleetError `ClusterProfileNotFound` or `ClusterProfileUnavailable`. */
+export async function readProfile(
+  ref: ClusterProfileRef,
+  hub: Pick<KubeClient, "get">,
+  signal: AbortSignal,
+): Promise<ClusterProfile> {
+  const title = describe({ kind: "ClusterProfile", ...ref });
+  const found = await getProfile(hub, ref, signal).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new FleetError("ClusterProfileUnavailable", `${title} could not be read`, { cause });
+  });
+  if (found === undefined)
+    throw new FleetError("ClusterProfileNotFound", `${title} does not exist`);
+  if (!isProfile(found))
+    throw new FleetError("ClusterProfileUnavailable", `${title} is no ClusterProfile`);
+  return found;
+}
+
+interface Looking {
+  readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+  readonly flags: Pick<Flags, "namespace" | "cluster" | "on">;
+}
+
+/**
+ * The ClusterProfile that an argument names: `NAMESPACE/NAME`, or `NAME` of the namespace of `-n`, or else of whichever namespace has it; `cp/` may
+ * stand in front. Throws UsageError for a name that several namespaces have, FleetError as `readProfile`, and what KubeClient throws.
+ */
+export async function profileNamed(
+  arg: string,
+  { access, flags }: Looking,
+  signal: AbortSignal,
+): Promise<ClusterProfile> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+  const { namespace, name } = partsOf(arg);
+  const place = namespace ?? flags.namespace ?? undefined;
+  if (place !== undefined) return readProfile({ namespace: place, name }, access.hub, deadline);
+  const found = await profileAnywhere(name, access.hub, deadline);
+  if (found !== undefined) return found;
+  const message = `ClusterProfile ${JSON.stringify(name)} does not exist in any namespace`;
+  throw new FleetError("ClusterProfileNotFound", message);
+}
+
+/** The only ClusterProfile of a name, whatever its namespace. Throws UsageError for a name that several namespaces have, and what KubeClient throws. */
+export async function profileAnywhere(
+  name: string,
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<ClusterProfile | undefined> {
+  const all = await profilesOf(hub, undefined, signal);
+  const [found, ...more] = all.filter(({ metadata }) => metadata.name === name);
+  if (found === undefined || more.length === 0) return found;
+  const names = [found, ...more].map(profileId);
+  throw new UsageError(`Several ClusterProfiles are named "${name}": ${names.join(", ")}`, [
+    "Write NAMESPACE/NAME, or choose the namespace with -n.",
+  ]);
+}
+
+/** Every ClusterProfile that `-n`, `--cluster` and `--on` select, by namespace and name; without `-n` of all namespaces. Throws what KubeClient throws. */
+export async function selectedProfiles(
+  { access, flags }: Looking,
+  signal: AbortSignal,
+): Promise<readonly ClusterProfile[]> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(access.hubTimeoutMs)]);
+  const all = await profilesOf(access.hub, flags.namespace ?? undefined, deadline);
+  return all
+    .filter((profile) => isSelectedProfile(profile, flags))
+    .toSorted((a, b) => (profileId(a) < profileId(b) ? -1 : 1));
+}
+
+/** `namespace/name` of a profile, which is how a cluster is called everywhere. */
+export function profileId({ metadata }: ClusterProfile): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+async function profilesOf(
+  hub: ClusterAccess["hub"],
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly ClusterProfile[]> {
+  const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
+  const place = namespace === undefined ? {} : { namespace };
+  const { items } = await new ServedProfiles(hub).list({ resource, ...place }, {}, signal);
+  // Items of a list carry neither apiVersion nor kind.
+  return items
+    .map((item) => ({ ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" }))
+    .filter(isProfile);
+}
+
+/** A name as Kubernetes allows it, so that it can be part of a path, a file or a prompt as it is. */
+const namePattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+function partsOf(arg: string): { readonly namespace?: string; readonly name: string } {
+  const parts = arg.split("/");
+  const isTyped = /^(?:cp|clusterprofiles?(?:\.multicluster\.x-k8s\.io)?)$/i.test(parts[0] ?? "");
+  const [first = "", second, ...more] = isTyped && parts.length > 1 ? parts.slice(1) : parts;
+  const all = second === undefined ? [first] : [first, second];
+  if (more.length > 0 || !all.every((part) => namePattern.test(part))) {
+    throw new UsageError(`"${arg}" names no ClusterProfile: write NAMESPACE/NAME or NAME`);
+  }
+  return second === undefined ? { name: first } : { namespace: first, name: second };
+}

@@ -1,0 +1,93 @@
+import { isRecord } from "../../../../api/fields.ts";
+import type { Comparison, Node, Step } from "./jsonpath-nodes.ts";
+
+/** The values that a path leads to; a field that is not there gives none, as with kubectl's output. */
+export function valuesAt(value: unknown, path: readonly Step[]): readonly unknown[] {
+  return path.reduce<readonly unknown[]>(
+    (values, step) =>
+      step.kind === "union"
+        ? step.paths.flatMap((branch) => values.flatMap((one) => valuesAt(one, branch)))
+        : values.flatMap((one) => below(one, step)),
+    [value],
+  );
+}
+
+/** The text of a template: values side by side are divided by a space, objects and lists are JSON, null is empty. */
+export function templateText(value: unknown, nodes: readonly Node[]): string {
+  return nodes.map((node) => nodeText(value, node)).join("");
+}
+
+/** All values that the paths of a template lead to, in order; what `jsonpath-as-json` prints. */
+export function templateValues(value: unknown, nodes: readonly Node[]): readonly unknown[] {
+  return nodes.flatMap((node) => {
+    if (node.kind === "text") return [];
+    const values = valuesAt(value, node.path);
+    return node.kind === "path" ? values : values.flatMap((one) => templateValues(one, node.nodes));
+  });
+}
+
+/** A value as text in a table or a template. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function nodeText(value: unknown, node: Node): string {
+  if (node.kind === "text") return node.text;
+  const values = valuesAt(value, node.path);
+  if (node.kind === "path") return values.map(textOf).join(" ");
+  return values.map((one) => templateText(one, node.nodes)).join("");
+}
+
+function below(
+  value: unknown,
+  step: Exclude<Step, { readonly kind: "union" }>,
+): readonly unknown[] {
+  if (step.kind === "field") return fieldOf(value, step.name);
+  if (step.kind === "all") return childrenOf(value);
+  if (step.kind === "descend") {
+    return [value, ...childrenOf(value).flatMap((child) => below(child, step))];
+  }
+  if (step.kind === "filter") return childrenOf(value).filter((child) => holds(child, step));
+  if (!Array.isArray(value)) return [];
+  if (step.kind === "slice") return sliceOf(value, step);
+  return elementAt(value, step.index);
+}
+
+function fieldOf(value: unknown, name: string): readonly unknown[] {
+  return isRecord(value) && Object.hasOwn(value, name) ? [value[name]] : [];
+}
+
+function childrenOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return isRecord(value) ? Object.values(value) : [];
+}
+
+function elementAt(list: readonly unknown[], index: number): readonly unknown[] {
+  const at = index < 0 ? list.length + index : index;
+  return at in list ? [list[at]] : [];
+}
+
+function sliceOf(
+  list: readonly unknown[],
+  { from = 0, to = list.length, step }: Extract<Step, { readonly kind: "slice" }>,
+): readonly unknown[] {
+  return list.slice(from, to).filter((_, at) => at % Math.max(1, step) === 0);
+}
+
+function holds(value: unknown, { left, operator, right }: Comparison): boolean {
+  const values = valuesAt(value, left);
+  if (operator === "exists") return values.length > 0;
+  const [found] = values;
+  if (operator === "==") return found === right;
+  if (operator === "!=") return found !== right;
+  const order = compared(found, right);
+  if (order === undefined) return false;
+  return { "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0 }[operator];
+}
+
+function compared(left: unknown, right: unknown): number | undefined {
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  if (typeof left !== "string" || typeof right !== "string") return undefined;
+  return left < right ? -1 : Number(left > right);
+}

@@ -1,0 +1,177 @@
+import { type Commands, withHub, words } from "../commands.ts";
+import type { DeploymentList } from "../commands/deployments/deployments.ts";
+import { codedError, type ReportError } from "../commands/status/report.ts";
+import type { StatusItem } from "../commands/status/status-item.ts";
+import type { Before } from "../commands/status/status-since.ts";
+import { isOfCause, type FleetStatus } from "../commands/status/status.ts";
+import { codedReason } from "./coded-reason.ts";
+import { nextStep } from "./next-step.ts";
+import { plainText } from "./plain-text.ts";
+import { stepLine } from "./step-lines.ts";
+
+/** What the user asked for, to write commands that work when pasted. */
+export interface Asked {
+  readonly commands: Commands;
+  /** Whether a bundle was asked instead of the fleet. */
+  readonly recorded?: boolean;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  /** Whether only part of what is there was asked for, by name or label. */
+  readonly narrowed: boolean;
+}
+
+const shownErrors = 10;
+
+/** The lines below the status table: counts, causes, and what to do next about the worst finding. */
+export function statusNotes(report: FleetStatus, asked: Asked): readonly string[] {
+  const { summary, items } = report;
+  if (items.length === 0) return [...errorLines(report.errors), ...emptyNotes(asked)];
+  const counts = [
+    `${summary.healthy} healthy`,
+    ...(summary.warnings > 0 ? [`${summary.warnings} in progress`] : []),
+    ...(summary.errors > 0 ? [`${summary.errors} not healthy`] : []),
+  ];
+  const unread = summary.unread > 0 ? ` The clusters of ${summary.unread} could not be read.` : "";
+  return [
+    ...notFoundLines(report),
+    `${countOf(summary.total, "installation")}: ${counts.join(", ")}.${unread}`,
+    ...(summary.errors > 1 ? causeLines(report, asked) : []),
+    ...nextLines(items, asked),
+  ];
+}
+
+/** An error for each name that was asked for and is not there. */
+export function notFoundLines({ errors }: FleetStatus): readonly string[] {
+  return errorLines(errors.filter(isNotFound));
+}
+
+/** Installations of a bundle that are there no more. */
+export function goneNotes(before: Before | undefined): readonly string[] {
+  const gone = before?.gone() ?? [];
+  return gone
+    .slice(0, shownErrors)
+    .map(({ kind, namespace, name }) => plainText(`gone: ${kind} ${namespace}/${name}`))
+    .concat(gone.length > shownErrors ? [`gone: … and ${gone.length - shownErrors} more`] : []);
+}
+
+const shownCauses = 5;
+
+/** Equal causes in one line each, the most frequent first, with one step that helps against all of them. */
+function causeLines({ items, summary }: FleetStatus, { commands }: Asked): readonly string[] {
+  const lines = summary.causes.slice(0, shownCauses).flatMap((cause) => {
+    const example = items.find((item) => isOfCause(item, cause));
+    if (example === undefined) return [];
+    const { provider, count } = cause;
+    const by = provider === null ? "" : `, provider ${provider}`;
+    return [`  ${count} × ${codedReason(cause)}${by}: ${withHub(nextStep(example), commands)}`];
+  });
+  const rest = summary.causes.length - lines.length;
+  return ["causes:", ...lines, ...(rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [])];
+}
+
+/** The lines below the Deployments: what could not be read, and why. */
+export function deploymentNotes(list: DeploymentList, asked: Asked): readonly string[] {
+  const { clusters, unread } = list.summary;
+  if (clusters === 0) return [...errorLines(list.errors), ...emptyNotes(asked)];
+  const isEmpty = list.items.length === 0 && unread < clusters;
+  return [
+    ...(isEmpty ? ["No Knative deployments found."] : []),
+    ...unreadNotes(list.errors, { unread, clusters }, asked),
+  ];
+}
+
+// About the command line or the name; a walk would find nothing else.
+const unwalkable = ["NoProviderFile", "PluginNotRun", "Interrupted", "StreamLimit", "NotServed"];
+
+/** The walk to the first cluster that could not be read. */
+function walkStep(errors: readonly ReportError[], asked: Asked | undefined): readonly string[] {
+  if (asked === undefined || asked.recorded === true) return [];
+  const cluster = errors.find(
+    (error) => error.cluster !== null && !isMissing(error) && !unwalkable.includes(error.reason),
+  )?.cluster;
+  if (cluster === undefined || cluster === null) return [];
+  return [stepLine(`${asked.commands.knfleet} ${words("diagnose", cluster)}`)];
+}
+
+/** The lines about what could not be read or found, and why; `asked` lets them name the command that finds out more. */
+export function unreadNotes(
+  errors: readonly ReportError[],
+  { unread, clusters }: { readonly unread: number; readonly clusters: number },
+  asked?: Asked,
+): readonly string[] {
+  const noFile = errors.some(({ reason }) => reason === "NoProviderFile");
+  const missing = errors.filter(isMissing);
+  const others = errors.filter((error) => !isMissing(error));
+  const heading =
+    unread > 0
+      ? `${unread} of ${countOf(clusters, "cluster")} could not be read:`
+      : "Not everything could be read:";
+  // Who tells of one error at a time has no number of clusters.
+  const isHeaded = others.length > 0 && (unread > 0 || clusters > 0);
+  return [
+    ...errorLines(missing),
+    ...(isHeaded ? [heading] : []),
+    ...errorLines(others),
+    ...(noFile ? [stepLine(providerFileHint)] : []),
+    ...walkStep(errors, asked),
+  ];
+}
+
+/** What to do where nothing says how clusters are reached. */
+export const providerFileHint =
+  "Name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE.";
+const liveHint = `To see what the clusters say, n${providerFileHint.slice(1)}`;
+
+function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[] {
+  const worst = items.find(({ severity }) => severity === "error");
+  const notSeen = ["NoProviderFile", "PluginNotRun"].flatMap((reason) => {
+    const item = items.find(({ live }) => live.reason === reason);
+    return item === undefined ? [] : [item.live.message];
+  });
+  const noFile = items.some(({ live }) => live.reason === "NoProviderFile");
+  return [
+    ...(worst === undefined ? [] : stepsOf(worst, asked)),
+    ...notSeen.flatMap((message) => (message === null ? [] : [plainText(message)])),
+    ...(noFile ? [stepLine(liveHint)] : []),
+  ];
+}
+
+/** What helps most against the worst finding, and what tells more about it. */
+function stepsOf(worst: StatusItem, { commands }: Asked): readonly string[] {
+  const { kind, namespace, name } = worst;
+  const type = kind === "KnativeServing" ? "ks" : "ke";
+  const walk = `kubectl knfleet ${words("diagnose", `${type}/${name}`, "-n", namespace)}`;
+  return [nextStep(worst), walk].map((step) => stepLine(withHub(step, commands)));
+}
+
+function emptyNotes({ commands, namespace, narrowed }: Asked): readonly string[] {
+  const where = namespace === undefined ? "in any namespace" : `in ${namespace} namespace`;
+  return [
+    `No ${narrowed ? "matching " : ""}Knative installations found ${where}.`,
+    ...(namespace === undefined ? [] : [stepLine(`${commands.knfleet} status -A`)]),
+  ];
+}
+
+function errorLines(errors: readonly ReportError[]): readonly string[] {
+  const lines = errors.slice(0, shownErrors).map((error) => {
+    const text = plainText(error.message);
+    const said = `${codedReason(codedError(error))}: ${text}`;
+    if (error.cluster !== null) return `  ${error.cluster}: ${said}`;
+    return isMissing(error) ? `error: ${text}` : `  <hub>: ${said}`;
+  });
+  const rest = errors.length - lines.length;
+  return rest > 0 ? [...lines, `  … and ${rest} more (-o json lists all)`] : lines;
+}
+
+function isNotFound({ reason }: ReportError): boolean {
+  return reason === "NotFound";
+}
+
+/** Whether it is about something that was named and is nowhere, and not about a cluster. */
+function isMissing({ reason, cluster }: ReportError): boolean {
+  return cluster === null && (reason === "NotFound" || reason === "NotServed");
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,67 @@
+import { UsageError } from "../usage-error.ts";
+
+export const outputFormats = [
+  "table",
+  "wide",
+  "json",
+  "yaml",
+  "name",
+  "jsonpath",
+  "jsonpath-as-json",
+  "custom-columns",
+] as const;
+
+/** Formats that only some commands have. */
+export type ExtraFormat = "clusterrole" | "dot" | "html" | "mermaid" | "junit" | "short";
+
+export type OutputFormat = (typeof outputFormats)[number] | ExtraFormat;
+
+/** `-o` as a command reads it. */
+export interface Output {
+  readonly format: OutputFormat;
+  /** What follows the `=` of a format that takes one, else empty. */
+  readonly template: string;
+}
+
+export const outputText =
+  "table|wide|json|yaml|name|jsonpath=...|jsonpath-as-json=...|custom-columns=...";
+
+const withTemplate: readonly OutputFormat[] = ["jsonpath", "jsonpath-as-json", "custom-columns"];
+
+/** Reads the value of `-o`; `extra` are formats of the command alone. Throws UsageError for a format that does not exist and for a missing or unwanted template. */
+export function outputOf(text: string, extra: readonly ExtraFormat[] = []): Output {
+  const at = text.indexOf("=");
+  const name = at < 0 ? text : text.slice(0, at);
+  const template = at < 0 ? "" : text.slice(at + 1);
+  const format = [...outputFormats, ...extra].find((known) => known === name);
+  if (format === undefined) throw unknownFormat(text, extra);
+  if (withTemplate.includes(format) && template === "") {
+    throw new UsageError(`-o ${format} needs a template: -o ${examples[format] ?? ""}`);
+  }
+  if (!withTemplate.includes(format) && at >= 0) {
+    throw new UsageError(`Invalid value "${text}" for --output: ${format} takes no template`);
+  }
+  return { format, template };
+}
+
+/** Whether the value of `-o` names a format that every command has, with or without its template. */
+export function isFormat(text: string): boolean {
+  return outputFormats.some((format) => text === format || text.startsWith(`${format}=`));
+}
+
+const examples: Partial<Record<OutputFormat, string>> = {
+  jsonpath: "jsonpath='{.items[*].name}'",
+  "jsonpath-as-json": "jsonpath-as-json='{.items[*].name}'",
+  "custom-columns": "custom-columns=NAME:.name,CLUSTER:.cluster.name",
+};
+
+function unknownFormat(text: string, extra: readonly ExtraFormat[]): UsageError {
+  const [name] = text.split("=");
+  if (/^(?:go-?template|template)/.test(text)) {
+    return new UsageError(`-o ${name} is not supported by kubectl knfleet`, [
+      "Use -o jsonpath=TEMPLATE, or -o json with jq.",
+    ]);
+  }
+  const wanted = [...outputText.split("|"), ...extra].join(", ");
+  return new UsageError(`Invalid value "${text}" for --output: want ${wanted}`);
+}

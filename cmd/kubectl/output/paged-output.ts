@@ -1,0 +1,65 @@
+import type { CommandEntry } from "../command-entry.ts";
+import type { Flags } from "../flags.ts";
+import type { Output, Terminal } from "./terminal.ts";
+
+/** Keeps what is written for a pager. */
+export class PagedOutput implements Output {
+  readonly #terminal: Terminal;
+  #text = "";
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  get isTTY(): boolean {
+    return this.#terminal.stdout.isTTY === true;
+  }
+
+  get columns(): number {
+    return this.#terminal.stdout.columns ?? 0;
+  }
+
+  write(text: string): void {
+    this.#text += text;
+  }
+
+  /** Shows what was written, in a pager where there is one. */
+  async show(): Promise<void> {
+    const text = this.#text;
+    this.#text = "";
+    if (text === "") return;
+    const isShown = (await this.#terminal.page?.(text)) === true;
+    if (!isShown) this.#terminal.stdout.write(text);
+  }
+}
+
+/** The terminal with another standard output; standard input stays closed until it is read. */
+export function withOutput(terminal: Terminal, stdout: Output): Terminal {
+  const { args, env, stderr, now } = terminal;
+  return {
+    args,
+    env,
+    stdout,
+    stderr,
+    now,
+    get stdin() {
+      return terminal.stdin;
+    },
+  };
+}
+
+/** Whether there is somebody to turn pages. */
+export function isPaging({ stdout, page }: Terminal): boolean {
+  return page !== undefined && stdout.isTTY === true;
+}
+
+/** Whether what a command prints is a text to read, and not a table or something for a program. */
+export function isForReading(
+  { pages }: CommandEntry,
+  { args, flags: { output } }: { readonly args: readonly string[]; readonly flags: Flags },
+): boolean {
+  if (output !== "table" && output !== "wide") return false;
+  if (pages !== "one") return pages === "always";
+  const [first = ""] = args;
+  return args.length === (first.includes("/") ? 1 : 2);
+}

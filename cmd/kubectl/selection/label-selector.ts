@@ -1,0 +1,40 @@
+import { UsageError } from "../usage-error.ts";
+
+/** What a selector asks of one label. */
+type Requirement = (labels: Readonly<Record<string, string>>) => boolean;
+
+/** A selector as kubectl reads it: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, divided by commas; all have to hold. Throws UsageError. */
+export function labelMatcher(selector: string, flag: string): Requirement {
+  const requirements = partsOf(selector).map((part) => requirementOf(part, flag));
+  return (labels) => requirements.every((holds) => holds(labels));
+}
+
+/** Parts between commas that are not in brackets. */
+function partsOf(selector: string): readonly string[] {
+  return selector
+    .split(/,(?![^(]*\))/)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+const key = "[A-Za-z0-9](?:[\\w./-]*[A-Za-z0-9])?";
+const setPattern = new RegExp(`^(${key})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
+const equalPattern = new RegExp(`^(${key})\\s*(==|=|!=)\\s*([^=!,()\\s]*)$`);
+const presencePattern = new RegExp(`^(!?)\\s*(${key})$`);
+
+function requirementOf(part: string, flag: string): Requirement {
+  const [, inKey, operator, list = ""] = setPattern.exec(part) ?? [];
+  if (inKey !== undefined) {
+    const values = list.split(",").map((value) => value.trim());
+    const isIn: Requirement = (labels) => values.includes(labels[inKey] ?? "\u0000");
+    return operator === "in" ? isIn : (labels) => !isIn(labels);
+  }
+  const [, equalKey, sign, value = ""] = equalPattern.exec(part) ?? [];
+  if (equalKey !== undefined) {
+    return (labels) => (labels[equalKey] === value) === (sign !== "!=");
+  }
+  const [, not, name] = presencePattern.exec(part) ?? [];
+  if (name === undefined)
+    throw new UsageError(`Invalid value "${part}" for ${flag}: want KEY=VALUE`);
+  return (labels) => Object.hasOwn(labels, name) === (not === "");
+}

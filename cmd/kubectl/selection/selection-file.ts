@@ -1,0 +1,74 @@
+import { operatorApiVersion, type ComponentKind } from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { selectionOf, type ActionInput } from "../action.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import { UsageError } from "../usage-error.ts";
+import { stringAt } from "./fields.ts";
+import type { FilenameFlag } from "./filename-option.ts";
+import { allKinds, type Selection, type WantedName } from "./selection.ts";
+
+/** The installations that arguments and flags select, with `--filename` those that a file holds. Throws UsageError. */
+export async function askedSelection(
+  { args, flags, options, terminal }: ActionInput<FilenameFlag>,
+  access: Pick<ClusterAccess, "namespace">,
+  signal: AbortSignal,
+): Promise<Selection> {
+  const { filename } = options;
+  const selection = selectionOf(args, flags, access);
+  if (filename === undefined) return selection;
+  if (args.length > 0) throw new UsageError("Name installations, or give --filename, not both");
+  const names = await namesIn(filename, { stdin: terminal.stdin, signal });
+  const here = selection.namespace ?? access.namespace;
+  const placed = names.map((name) => ({ ...name, namespace: name.namespace ?? here }));
+  const other = placed.find(({ namespace }) => namespace !== flags.namespace);
+  if (typeof flags.namespace === "string" && other !== undefined) {
+    throw new UsageError(
+      `The namespace ${flags.namespace} of -n is not that of ${other.kind} ${other.namespace}/${other.name}`,
+    );
+  }
+  const [place, ...places] = new Set(placed.map(({ namespace }) => namespace));
+  const { namespace: _, ...anywhere } = selection;
+  return {
+    ...anywhere,
+    ...(place === undefined || places.length > 0 ? {} : { namespace: place }),
+    kinds: allKinds.filter((kind) => placed.some((name) => name.kind === kind)),
+    names: placed,
+  };
+}
+
+type Placed = WantedName & { readonly kind: ComponentKind };
+
+async function namesIn(
+  file: string,
+  {
+    stdin,
+    signal,
+  }: Pick<ActionInput<object>["terminal"], "stdin"> & { readonly signal: AbortSignal },
+): Promise<readonly Placed[]> {
+  const { inputText } = await import("../commands/render/input-files.ts");
+  const { yamlDocuments } = await import("../commands/render/yaml-documents.ts");
+  const { InputError } = await import("../commands/render/input-error.ts");
+  const source = file === "-" ? "standard input" : file;
+  try {
+    const stream = file === "-" && stdin !== undefined ? { stream: stdin } : {};
+    const text = await inputText({ path: file, flag: "--filename", ...stream }, signal);
+    const names = yamlDocuments(text, source).flatMap(({ value }) => nameIn(value));
+    if (names.length > 0) return names;
+    throw new UsageError(`There is no KnativeServing and no KnativeEventing in ${source}`);
+  } catch (error) {
+    if (error instanceof InputError) throw new UsageError(error.problems.join("; "));
+    throw error;
+  }
+}
+
+/** Other objects in the file are nothing to this program. */
+function nameIn(value: unknown): readonly Placed[] {
+  if (!isRecord(value)) return [];
+  const [group] = operatorApiVersion.split("/");
+  const kind = allKinds.find((each) => each === value["kind"]);
+  const name = stringAt(value, "metadata", "name");
+  const isOurs = stringAt(value, "apiVersion")?.split("/")[0] === group;
+  if (kind === undefined || name === null || !isOurs) return [];
+  const namespace = stringAt(value, "metadata", "namespace");
+  return [{ kind, name, ...(namespace === null ? {} : { namespace }) }];
+}

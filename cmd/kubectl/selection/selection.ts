@@ -1,0 +1,138 @@
+import { componentKinds, type ComponentKind } from "../../../api/component.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** One installation asked for by name; without a kind either kind matches. */
+export interface WantedName {
+  readonly kind?: ComponentKind;
+  /** Absent: that of the selection. */
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** Which installations of the hub a command is about. */
+export interface Selection {
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  /** Glob for the names of ClusterProfiles. */
+  readonly cluster?: string;
+  /** Selector for labels and properties of ClusterProfiles. */
+  readonly on?: string;
+  /** Only those that are not healthy. */
+  readonly failed?: boolean;
+  /** Only those with this reason, in any letter case. */
+  readonly reason?: string;
+  readonly kinds: readonly ComponentKind[];
+  /** Empty: all of `kinds`. */
+  readonly names: readonly WantedName[];
+}
+
+export const allKinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+
+const shortNames: Readonly<Record<ComponentKind, string>> = {
+  KnativeServing: "ks",
+  KnativeEventing: "ke",
+};
+
+/**
+ * Reads the arguments of a command as kubectl does: `ks/NAME …`, `ks`, `ks NAME …`, and here also `NAME …` alone, which
+ * matches both kinds. Throws UsageError for a type that is neither KnativeServing nor KnativeEventing.
+ */
+export function readNames(args: readonly string[]): Pick<Selection, "kinds" | "names"> {
+  const [first, ...rest] = args;
+  if (first === undefined) return { kinds: allKinds, names: [] };
+  const kinds = first.includes("/") ? undefined : kindsOf(first);
+  if (kinds === undefined) {
+    const names = args.map(wantedName);
+    return { kinds: allKinds.filter((kind) => names.some((name) => mayBe(name, kind))), names };
+  }
+  const slashed = rest.find((name) => name.includes("/"));
+  if (slashed !== undefined) {
+    throw new UsageError(`There is no need to name a type twice: "${first} ${slashed}"`, [
+      `Write ${slashed} alone.`,
+    ]);
+  }
+  return { kinds, names: rest.flatMap((name) => kinds.map((kind) => ({ kind, name }))) };
+}
+
+function wantedName(arg: string): WantedName {
+  const [type, name, ...more] = arg.split("/");
+  if (name === undefined) return { name: arg };
+  const kind = kindOf(type ?? "");
+  if (kind === undefined) throw unknownType(type ?? "");
+  if (name === "" || more.length > 0) {
+    throw new UsageError(`"${arg}" is not TYPE/NAME`, [
+      "Write TYPE/NAME, such as ks/knative-serving.",
+    ]);
+  }
+  return { kind, name };
+}
+
+function unknownType(type: string): UsageError {
+  return new UsageError(
+    `There is no type "${type}": use KnativeServing (ks) or KnativeEventing (ke)`,
+    ["Write TYPE/NAME, such as ks/knative-serving."],
+  );
+}
+
+/** Kinds of a comma list such as `ks,ke`; undefined when it is not a list of types but a name. */
+function kindsOf(list: string): readonly ComponentKind[] | undefined {
+  const kinds = list.split(",").map(kindOf);
+  if (!list.includes(",")) return kinds[0] === undefined ? undefined : [kinds[0]];
+  return kinds.map((kind, at) => {
+    if (kind === undefined) throw unknownType(list.split(",")[at] ?? "");
+    return kind;
+  });
+}
+
+function kindOf(type: string): ComponentKind | undefined {
+  const plain = type.toLowerCase().replace(/(?:\.v1beta1)?\.operator\.knative\.dev$/, "");
+  return allKinds.find((kind) =>
+    [kind.toLowerCase(), componentKinds[kind].plural, shortNames[kind]].includes(plain),
+  );
+}
+
+function mayBe(wanted: WantedName, kind: ComponentKind): boolean {
+  return wanted.kind === undefined || wanted.kind === kind;
+}
+
+function isThere(wanted: WantedName, namespace: string | undefined): boolean {
+  return wanted.namespace === undefined || wanted.namespace === (namespace ?? wanted.namespace);
+}
+
+/** Whether an installation is one of those asked for. */
+export function isWanted(
+  selection: Selection,
+  key: { readonly kind: ComponentKind; readonly name: string; readonly namespace?: string },
+): boolean {
+  if (!selection.kinds.includes(key.kind)) return false;
+  if (selection.names.length === 0) return true;
+  return selection.names.some(
+    (wanted) =>
+      wanted.name === key.name && mayBe(wanted, key.kind) && isThere(wanted, key.namespace),
+  );
+}
+
+/** The names asked for that no installation has, written as `knativeservings.operator.knative.dev "NAME"`. */
+export function missingNames(
+  selection: Selection,
+  found: readonly {
+    readonly kind: ComponentKind;
+    readonly namespace?: string;
+    readonly name: string;
+  }[],
+): readonly string[] {
+  return selection.names
+    .filter(
+      (wanted) =>
+        !found.some(
+          (key) =>
+            key.name === wanted.name && mayBe(wanted, key.kind) && isThere(wanted, key.namespace),
+        ),
+    )
+    .map(({ kind, name }) => {
+      const type =
+        kind === undefined ? "installation" : `${componentKinds[kind].plural}.operator.knative.dev`;
+      return `${type} "${name}"`;
+    });
+}

@@ -1,0 +1,75 @@
+import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
+import { plainVersion, tagOf } from "../commands/version/image-version.ts";
+import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
+
+/** What a command needs to know of one Deployment; times are RFC 3339, unknown ones null. */
+export interface DeploymentFact {
+  readonly namespace: string;
+  readonly name: string;
+  /** Value of `app.kubernetes.io/name`. */
+  readonly component: string | null;
+  readonly componentUid: string | null;
+  readonly owners: readonly OwnerReference[];
+  readonly desired: number;
+  readonly ready: number;
+  readonly upToDate: number;
+  readonly availableReplicas: number;
+  /** The current generation was observed and the condition Available is True. */
+  readonly available: boolean;
+  /** When the condition Available changed last. */
+  readonly changedAt: string | null;
+  /** Message of the condition Available; foreign text. */
+  readonly message: string | null;
+  readonly createdAt: string | null;
+  readonly images: readonly string[];
+  /** Without a leading `v`: what its label says, else the tag of its first image; null where neither does. */
+  readonly version: string | null;
+}
+
+/** The facts of a Deployment as an API server returned it. */
+export function deploymentFactOf(object: KubeObject): DeploymentFact {
+  const { namespace = "", name, labels = {}, ownerReferences, creationTimestamp } = object.metadata;
+  const label = labels["app.kubernetes.io/version"];
+  const images = itemsAt(object, "spec", "template", "spec", "containers").flatMap(
+    (container) => stringAt(container, "image") ?? [],
+  );
+  return {
+    namespace,
+    name,
+    component: labels["app.kubernetes.io/name"] ?? null,
+    componentUid: labels[componentUidLabel] ?? null,
+    owners: ownerReferences ?? [],
+    ...replicasOf(object),
+    ...availabilityOf(object),
+    createdAt: creationTimestamp ?? null,
+    images,
+    version: label === undefined ? tagOf(images[0] ?? "") : plainVersion(label),
+  };
+}
+
+function replicasOf(
+  object: KubeObject,
+): Pick<DeploymentFact, "desired" | "ready" | "upToDate" | "availableReplicas"> {
+  return {
+    desired: numberAt(object, "spec", "replicas") ?? 1,
+    ready: numberAt(object, "status", "readyReplicas") ?? 0,
+    upToDate: numberAt(object, "status", "updatedReplicas") ?? 0,
+    availableReplicas: numberAt(object, "status", "availableReplicas") ?? 0,
+  };
+}
+
+function availabilityOf(
+  object: KubeObject,
+): Pick<DeploymentFact, "available" | "changedAt" | "message"> {
+  const condition = itemsAt(object, "status", "conditions").find(
+    (entry) => stringAt(entry, "type") === "Available",
+  );
+  const observed = numberAt(object, "status", "observedGeneration") ?? 0;
+  const isCurrent = observed >= (object.metadata.generation ?? 0);
+  return {
+    available: isCurrent && stringAt(condition, "status") === "True",
+    changedAt: stringAt(condition, "lastTransitionTime"),
+    message: stringAt(condition, "message"),
+  };
+}

@@ -1,0 +1,152 @@
+import { delimiter } from "node:path";
+
+import type { RequestObserver } from "../../../access/http/request-record.ts";
+import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { Credential } from "../../../access/plugins/credential.ts";
+import { clientVersion } from "../client-version.ts";
+import type { Flags } from "../flags.ts";
+import { plainText } from "../output/plain-text.ts";
+import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface OpenOptions {
+  readonly env: Environment;
+  /** Whether the command wants to reach spokes. */
+  readonly spokes: boolean;
+  /** Called with every credential that is used, for who has to keep it out of what he writes. */
+  readonly onCredential?: (credential: Credential) => void;
+}
+
+/**
+ * Opens the way to the hub and to the spokes: with the provider file that was named, else with the one that the hub has. Reads files, asks no server yet.
+ * Throws FleetError `ConfigInvalid` for a kubeconfig or provider file that cannot be used.
+ */
+export async function openClusterAccess(
+  flags: Flags,
+  { env, spokes, onCredential }: OpenOptions,
+  signal: AbortSignal,
+): Promise<ClusterAccess> {
+  if (flags.recorded !== undefined) {
+    return (await import("../bundle/recorded-access.ts")).recordedAccess(flags.recorded);
+  }
+  const { connectHub } = await import("../../../access/hub/hub.ts");
+  await using files = new AsyncDisposableStack();
+  const source = hubSource(flags, env);
+  const userAgent = `kubectl-knfleet/${clientVersion}`;
+  const watching = {
+    ...(onCredential === undefined ? {} : { onCredential }),
+    ...requestObserver(flags),
+  };
+  const hub = await connectHub({ ...source, userAgent, ...watching });
+  const { client, namespace } = hub;
+  const opened = spokes
+    ? await spokesOpener(flags, { source, userAgent, files, hub: client, ...watching }, signal)
+    : () => Promise.resolve({ reach: undefined });
+  const kept = files.move();
+  return {
+    hub: client,
+    namespace,
+    hubTimeoutMs: flags.hub.requestTimeoutMs,
+    spokes: opened,
+    async [Symbol.asyncDispose]() {
+      // Ending a connection to a server that is silent takes seconds, and the process ends anyway.
+      void hub[Symbol.asyncDispose]().then(undefined, () => undefined);
+      await kept.disposeAsync();
+    },
+  };
+}
+
+/** Who is told of every request, as an option. */
+export function requestObserver({ onRequest }: Pick<Flags, "onRequest">): {
+  readonly onRequest?: RequestObserver;
+} {
+  return onRequest === undefined ? {} : { onRequest };
+}
+
+/** Where the flags and the environment say that the hub is. */
+export function hubSource(
+  { hub: { kubeconfig, context, overrides } }: Pick<Flags, "hub">,
+  environment: Environment,
+): KubeconfigSource {
+  return {
+    environment,
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(overrides === undefined ? {} : { overrides }),
+  };
+}
+
+interface SpokesOptions {
+  readonly source: KubeconfigSource;
+  readonly userAgent: string;
+  /** Gets the files that have to be removed at the end. */
+  readonly files: AsyncDisposableStack;
+  /** Where built-in readers read Secrets. */
+  readonly hub: KubeClient;
+  readonly onCredential?: (credential: Credential) => void;
+  readonly onRequest?: RequestObserver;
+}
+
+/** A file that was named is read at once; the hub is asked when spokes are to be reached, and no more than once. */
+async function spokesOpener(
+  flags: Flags,
+  { files, source, ...options }: SpokesOptions,
+  signal: AbortSignal,
+): Promise<ClusterAccess["spokes"]> {
+  const { providerFile, pluginNamespace, pluginRoots } = flags;
+  if (providerFile === undefined) {
+    let found: Promise<SpokesAccess> | undefined;
+    const { environment } = source;
+    return () => (found ??= spokesByHub(flags, { environment, ...options }, signal));
+  }
+  const { loadProviderFile } = await import("../../../access/providers/provider-file.ts");
+  const { namedSpokes } = await import("./reached-spokes.ts");
+  const providers = await loadProviderFile(providerFile, signal);
+  const environment = await pluginSurroundings({ source, pluginNamespace, files });
+  const spokes = namedSpokes(providers, { environment, pluginRoots, ...options });
+  return () => Promise.resolve(spokes);
+}
+
+async function spokesByHub(
+  flags: Flags,
+  options: Omit<SpokesOptions, "files" | "source"> & { readonly environment: Environment },
+  signal: AbortSignal,
+): Promise<SpokesAccess> {
+  const { hubProviderFile } = await import("../hub/hub-provider-file.ts");
+  const { pluginNamespace } = flags;
+  const { environment, hub } = options;
+  const timeoutMs = flags.hub.requestTimeoutMs;
+  const wanted = { pluginNamespace, environment, timeoutMs };
+  const found = await hubProviderFile(hub, wanted, signal).catch((error: unknown) => {
+    if (signal.aborted) return "the command was ended";
+    throw error;
+  });
+  if (typeof found === "string") return { reach: undefined, missing: found };
+  flags.onNote?.(`provider file: ${found.place}`);
+  if (found.replaced.length > 0) {
+    flags.onNote?.(`built-in readers stand for ${found.replaced.map(plainText).join(", ")}`);
+  }
+  const { hubSpokes } = await import("./reached-spokes.ts");
+  return hubSpokes(found, options);
+}
+
+// Inside a cluster, and with a single kubeconfig used as it is, plugins find the hub by themselves.
+async function pluginSurroundings({
+  source,
+  pluginNamespace,
+  files,
+}: Pick<SpokesOptions, "source" | "files"> & Pick<Flags, "pluginNamespace">): Promise<Environment> {
+  const { environment, kubeconfig, context, overrides } = source;
+  const listed = (environment["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
+  const asIs = [context, overrides, pluginNamespace].every((value) => value === undefined);
+  if (asIs && kubeconfig !== undefined) return { ...environment, KUBECONFIG: kubeconfig };
+  if (asIs && listed.length <= 1) return environment;
+  const { loadKubeconfig } = await import("../../../access/hub/kubeconfig.ts");
+  const { writePluginKubeconfig } = await import("./plugin-kubeconfig.ts");
+  const config = loadKubeconfig(source);
+  if (config.files.length === 0 && overrides === undefined) return environment;
+  const { path } = files.use(await writePluginKubeconfig(config, pluginNamespace));
+  return { ...environment, KUBECONFIG: path };
+}

@@ -1,0 +1,69 @@
+import { AnswerBudget } from "../../../access/answer-budget.ts";
+import { PluginLimits } from "../../../access/plugins/plugin-limits.ts";
+import type { TurnWaits } from "../../../access/plugins/turn-waits.ts";
+import type { ProviderFile } from "../../../access/providers/provider-config.ts";
+import { selectProvider } from "../../../access/providers/select-provider.ts";
+import {
+  accessOf,
+  resolveAccess,
+  type ResolvedAccess,
+} from "../../../access/spokes/resolved-access.ts";
+import {
+  connectSpoke,
+  freshCredential,
+  type SpokeDeps,
+} from "../../../access/spokes/spoke-connection.ts";
+import { FleetError } from "../../../api/errors.ts";
+import type { HubProviderFile } from "../hub/hub-provider-file.ts";
+import type { SpokesAccess } from "./cluster-access.ts";
+import { UnreadError } from "./spoke-reading.ts";
+
+/** The spokes by a provider file of this machine. */
+export function namedSpokes(providers: ProviderFile, options: SpokeDeps): SpokesAccess {
+  const deps = { ...limitsOfCommand(), ...options };
+  return {
+    reach: (profile, deadline, waits) =>
+      connectSpoke({ profile, providers }, withWaits(deps, waits), deadline),
+    ways: {
+      resolve: (profile) => accessOf(profile, selectProvider(profile, providers)),
+      credential: (access, deadline) => freshCredential(access, deps, deadline),
+    },
+  };
+}
+
+/** The spokes by the provider file of the hub, as far as it is followed on this machine. */
+export function hubSpokes(
+  { file, environment, refusal }: HubProviderFile,
+  options: Omit<SpokeDeps, "environment" | "pluginRoots">,
+): SpokesAccess {
+  const deps = { ...limitsOfCommand(), ...options, environment };
+  const checked = (access: ResolvedAccess): ResolvedAccess => {
+    const message = refusal(access);
+    if (message === undefined) return access;
+    throw new FleetError("AccessProviderFailed", message, { code: "PluginNotAllowed" });
+  };
+  return {
+    async reach(profile, deadline, waits) {
+      const message = refusal(resolveAccess(profile, file));
+      // That is about this machine; it is no fault of the fleet.
+      if (message !== undefined) {
+        throw new UnreadError({ state: "Unknown", reason: "PluginNotRun", message });
+      }
+      return await connectSpoke({ profile, providers: file }, withWaits(deps, waits), deadline);
+    },
+    ways: {
+      resolve: (profile) => checked(accessOf(profile, selectProvider(profile, file))),
+      credential: (access, deadline) => freshCredential(checked(access), deps, deadline),
+    },
+    fromHub: { file, environment },
+  };
+}
+
+/** What all clusters of one command share. */
+function limitsOfCommand(): Pick<SpokeDeps, "answers" | "plugins"> {
+  return { answers: new AnswerBudget(), plugins: new PluginLimits() };
+}
+
+function withWaits(deps: SpokeDeps, waits: TurnWaits | undefined): SpokeDeps {
+  return waits === undefined ? deps : { ...deps, waits };
+}

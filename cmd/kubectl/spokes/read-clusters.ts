@@ -1,0 +1,193 @@
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { TurnWaits } from "../../../access/plugins/turn-waits.ts";
+import type { ClusterProfileRef, Component } from "../../../api/component.ts";
+import { ownReasons } from "../commands/status/own-reasons.ts";
+import type { ReportError } from "../commands/status/report.ts";
+import { mapLimited } from "../concurrency.ts";
+import { countedReading } from "../hub/counted-reading.ts";
+import { readProfile } from "../hub/profiles.ts";
+import type { Running } from "../output/progress.ts";
+import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
+import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
+import {
+  noProviderFile,
+  unreadBecause,
+  type Reading,
+  type SpokeReading,
+  type UnreadSpoke,
+} from "./spoke-reading.ts";
+
+/** Limits of a command that reads many clusters. */
+export interface ReadLimits {
+  /** Clusters read at the same time. */
+  readonly concurrency: number;
+  /** Time for one cluster, from reading its profile to its last answer. */
+  readonly spokeTimeoutMs: number;
+  /** The first cluster that cannot be read ends the reading of all others. */
+  readonly failFast?: boolean;
+  /** Called whenever a cluster is begun or done, with those that are being read. */
+  readonly onProgress?: (done: number, total: number, running: Running) => void;
+}
+
+/** Readings by `clusterIdOf` of the components. */
+export type Readings = ReadonlyMap<string, SpokeReading>;
+
+/** Identity of the cluster that a component is installed on: `namespace/name` of its profile, empty for the hub. */
+export function clusterIdOf(component: Component): string {
+  const ref = component.spec?.clusterProfileRef;
+  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
+}
+
+/**
+ * Reads every cluster that the components are installed on, once each. A cluster that cannot be read becomes an unread
+ * reading and never delays or fails another; after an abort the clusters that are not done are unread, too.
+ */
+export async function readClusters(
+  components: readonly Component[],
+  deps: { readonly access: ClusterAccess; readonly limits: ReadLimits },
+  signal: AbortSignal,
+): Promise<Readings> {
+  return await readEach(components, { ...deps, read: readFacts }, signal);
+}
+
+const readFacts: ReadOne<SpokeFacts> = ({ client, provider }, signal) =>
+  readSpokeFacts(client, provider, signal);
+
+/** Reads from one cluster; `id` is its `clusterIdOf`, `provider` null for the hub itself. */
+export type ReadOne<Facts> = (
+  cluster: {
+    readonly id: string;
+    readonly client: KubeClient;
+    readonly provider: string | null;
+  },
+  signal: AbortSignal,
+) => Promise<Facts>;
+
+/** The same promise for whatever a command wants to know of each cluster. */
+export async function readEach<Facts>(
+  components: readonly Component[],
+  deps: {
+    readonly access: ClusterAccess;
+    readonly limits: ReadLimits;
+    readonly read: ReadOne<Facts>;
+  },
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Reading<Facts>>> {
+  const { access, limits, read } = deps;
+  const targets = new Map(
+    components.map((component) => [clusterIdOf(component), component.spec?.clusterProfileRef]),
+  );
+  const isRemote = [...targets.values()].some((ref) => ref !== undefined);
+  const spokes = isRemote ? await access.spokes() : { reach: undefined };
+  const counted = countedReading(targets.size, limits.onProgress);
+  const failed = new AbortController();
+  const both = AbortSignal.any([signal, failed.signal]);
+  const readings = await mapLimited([...targets], limits.concurrency, async ([id, ref]) => {
+    const timeoutMs = limits.spokeTimeoutMs;
+    const reading = await counted(id === "" ? "<hub>" : id, () =>
+      readCluster({ id, ref }, { access, spokes, timeoutMs, read }, both),
+    );
+    if (limits.failFast === true && reading.kind === "unread") failed.abort();
+    return [id, reading] as const;
+  });
+  return new Map(readings);
+}
+
+/** An error for each cluster that could not be read, by its name. */
+export function unreadErrors(
+  readings: ReadonlyMap<string, Reading<unknown>>,
+): readonly ReportError[] {
+  return [...readings]
+    .flatMap(([id, reading]) => {
+      if (reading.kind === "read") return [];
+      const { reason, message } = reading;
+      return [{ reason, message, cluster: id === "" ? null : id }];
+    })
+    .toSorted((a, b) => ((a.cluster ?? "") < (b.cluster ?? "") ? -1 : 1));
+}
+
+interface ClusterDeps<Facts> {
+  readonly access: ClusterAccess;
+  readonly spokes: SpokesAccess;
+  readonly timeoutMs: number;
+  readonly read: ReadOne<Facts>;
+}
+
+interface Target {
+  readonly id: string;
+  readonly ref: ClusterProfileRef | undefined;
+}
+
+async function readCluster<Facts>(
+  { id, ref }: Target,
+  { access, spokes, timeoutMs, read }: ClusterDeps<Facts>,
+  signal: AbortSignal,
+): Promise<Reading<Facts>> {
+  if (signal.aborted) return stopped;
+  if (ref !== undefined && spokes.reach === undefined) {
+    return { kind: "unread", ...noProviderFile(spokes.missing) };
+  }
+  // A plugin that waits for its place among others takes no time of its spoke.
+  const waits = new TurnWaits();
+  const reason = new DOMException("The time of the spoke is over", "TimeoutError");
+  using limit = waits.limit(signal, { ms: timeoutMs, reason });
+  const deadline = limit.signal;
+  try {
+    const facts =
+      ref === undefined
+        ? read({ id, client: access.hub, provider: null }, deadline)
+        : readSpoke({ id, ref }, { access, spokes, read, waits }, deadline);
+    // The end of a connection may take longer than the spoke's time; nobody waits for it here.
+    return { kind: "read", facts: await Promise.race([facts, rejectedBy(deadline)]) };
+  } catch (error) {
+    return readingAfter(error, { signal, deadline, timeoutMs });
+  }
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return promise;
+}
+
+function readingAfter(
+  error: unknown,
+  context: {
+    readonly signal: AbortSignal;
+    readonly deadline: AbortSignal;
+    readonly timeoutMs: number;
+  },
+): UnreadSpoke {
+  const { signal, deadline, timeoutMs } = context;
+  if (signal.aborted) return stopped;
+  // Whatever an aborted request throws, the cause is that the spoke's time was over.
+  return unreadBecause(deadline.aborted ? deadline.reason : error, timeoutMs);
+}
+
+async function readSpoke<Facts>(
+  { id, ref }: { readonly id: string; readonly ref: ClusterProfileRef },
+  {
+    access: { hub },
+    spokes: { reach },
+    read,
+    waits,
+  }: Pick<ClusterDeps<Facts>, "access" | "spokes" | "read"> & { readonly waits: TurnWaits },
+  signal: AbortSignal,
+): Promise<Facts> {
+  const profile = await readProfile(ref, hub, signal);
+  if (reach === undefined) throw new Error("Unreachable: checked by the caller");
+  await using spoke = await reach(profile, signal, waits);
+  try {
+    return await read({ id, client: spoke.client, provider: spoke.provider }, signal);
+  } catch (error) {
+    spoke.giveUp?.();
+    throw error;
+  }
+}
+
+const stopped: UnreadSpoke = {
+  kind: "unread",
+  state: "Unknown",
+  reason: "Interrupted",
+  message: ownReasons.Interrupted,
+};

@@ -1,0 +1,97 @@
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+
+import { type ComponentKind, componentKinds } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import type { Manifest } from "../api/kubernetes.ts";
+import { BoundedCache } from "../render/release/bounded-cache.ts";
+import { parseReleaseFile } from "../render/release/release-file.ts";
+import type { Releases } from "../render/release/releases.ts";
+import { newestFirst } from "../render/release/version.ts";
+import type { Rendered } from "../render/rendered.ts";
+
+// A version is about 3 MB when parsed; two kinds in two versions with ingress and sources fit.
+const partsRemembered = 12;
+// Rendered sets share the large parts (CRDs) with the parsed ones.
+const setsRemembered = 32;
+
+/** Opens a release directory. Throws FleetError ConfigInvalid when it is missing or holds no component. */
+export async function openReleases(dir: string): Promise<Releases> {
+  const root = await realpath(dir).catch((cause: unknown) => {
+    throw new FleetError("ConfigInvalid", `Release directory ${dir} does not exist`, { cause });
+  });
+  const versions: Readonly<Record<ComponentKind, readonly string[]>> = {
+    KnativeServing: await foldersOf(join(root, componentKinds.KnativeServing.label)),
+    KnativeEventing: await foldersOf(join(root, componentKinds.KnativeEventing.label)),
+  };
+  if (Object.values(versions).every((list) => list.length === 0)) {
+    throw new FleetError(
+      "ConfigInvalid",
+      `Release directory ${dir} holds no version of knative-serving or knative-eventing`,
+    );
+  }
+  const parsed = new BoundedCache<readonly Manifest[]>(partsRemembered);
+  return {
+    dir: root,
+    versionsOf: (kind) => versions[kind],
+    load: (part) => parsed.get(part, () => readPart(root, part)),
+    rendered: new BoundedCache<Rendered>(setsRemembered),
+  };
+}
+
+async function foldersOf(dir: string): Promise<readonly string[]> {
+  const names = await readdir(dir).catch(() => []);
+  const folders = await Promise.all(
+    names.map(async (name) => {
+      const found = await stat(join(dir, name)).catch(() => undefined);
+      return found?.isDirectory() === true && !name.startsWith(".") ? [name] : [];
+    }),
+  );
+  return folders.flat().toSorted(newestFirst);
+}
+
+async function readPart(root: string, part: string): Promise<readonly Manifest[]> {
+  const seen = new Set<string>();
+  const manifests: Manifest[] = [];
+  for (const name of await fileNamesOf(root, part)) {
+    const path = `${part}/${name}`;
+    const text = await readInside(root, path);
+    if (text !== undefined) manifests.push(...(await parseReleaseFile(path, text, seen)));
+  }
+  if (manifests.length === 0) {
+    throw new FleetError("ManifestInvalid", `There is no object in the release files of ${part}`);
+  }
+  return manifests;
+}
+
+async function fileNamesOf(root: string, part: string): Promise<readonly string[]> {
+  if (!/^[\w][\w.-]*(?:\/[\w][\w.-]*)*$/.test(part)) throw notFound(part);
+  const names = await readdir(join(root, part)).catch((cause: unknown) => {
+    throw notFound(part, cause);
+  });
+  // The number in front of the names fixes the order.
+  return names.filter((name) => /^[^.].*\.(?:ya?ml|json)$/.test(name)).toSorted();
+}
+
+/** Text of a file; undefined for a folder. A link may lead to another place in the directory, never out of it. */
+async function readInside(root: string, path: string): Promise<string | undefined> {
+  try {
+    const target = await realpath(join(root, path));
+    if (!target.startsWith(root + sep)) {
+      throw new FleetError(
+        "ManifestInvalid",
+        `Release file ${path} is a link that leads out of the release directory`,
+      );
+    }
+    return (await stat(target)).isDirectory() ? undefined : await readFile(target, "utf8");
+  } catch (error) {
+    if (error instanceof FleetError) throw error;
+    throw new FleetError("ManifestInvalid", `Release file ${path} cannot be read`, {
+      cause: error,
+    });
+  }
+}
+
+function notFound(part: string, cause?: unknown): FleetError {
+  return new FleetError("ReleaseNotFound", `The release directory holds no ${part}`, { cause });
+}

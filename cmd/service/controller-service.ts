@@ -1,0 +1,92 @@
+import { RequestCounters } from "../../access/http/request-counters.ts";
+import { connectHub } from "../../access/hub/hub.ts";
+import { ManifestSource } from "../../access/manifests/manifest-source.ts";
+import { isShared } from "../../access/providers/reference-policy.ts";
+import { openReferences } from "../../access/providers/references.ts";
+import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
+import { PathMetrics } from "../../access/spokes/path-metrics.ts";
+import { startController } from "../../controller/controller.ts";
+import type { Log } from "../../controller/log.ts";
+import { systemClock } from "../../controller/queue/clock.ts";
+import { Resources } from "../build/resources.ts";
+import { openReleases } from "../open-releases.ts";
+import { standForLease } from "./candidacy.ts";
+import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
+import { collectWhenIdle, keepSlabsSmall } from "./idle-memory.ts";
+import { referenceSettings } from "./reference-flags.ts";
+import type { Service } from "./run.ts";
+import { tracing } from "./trace-export.ts";
+
+export interface ControllerSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  /** Tells this process from all others that may hold the Lease. */
+  readonly identity: string;
+  readonly log: Log;
+}
+
+/**
+ * Wires the controller together from its flags. Throws FleetError `ConfigInvalid` with one sentence for a release directory,
+ * kubeconfig, provider file or address that cannot be used.
+ */
+export async function startControllerService(
+  flags: ControllerFlags,
+  { environment, version, identity, log }: ControllerSurroundings,
+  signal: AbortSignal,
+): Promise<Service> {
+  const { kubeconfig } = flags;
+  const pollMs = pollIntervalOf(flags.remoteDeploymentsPollInterval);
+  const healthAddress = flags.healthAddress === "nowhere" ? undefined : flags.healthAddress;
+  log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
+  const releases = await openReleases(flags.releaseDir);
+  await using opened = new Resources();
+  keepSlabsSmall();
+  opened.use("the collector", collectWhenIdle());
+  const [counters, path] = [new RequestCounters(), new PathMetrics()];
+  const endpoint = flags.tracingEndpoint;
+  const { traces } = opened.use("the traces", tracing(endpoint, { environment, version, log }));
+  const anyone = { userAgent: `knfleet-controller/${version}`, counters };
+  const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...anyone };
+  const candidate = await standForLease(flags, { hub: source, identity, log });
+  const candidacy = opened.use("the connection for the Lease", candidate);
+  // Every request that changes something, wherever it goes, is sent only while this process leads.
+  const { permit } = candidacy;
+  const hub = opened.use("the connection to the hub", await connectHub({ ...source, ...permit }));
+  const hubAsTarget = opened.use("the target hub", await connectHub({ ...source, ...permit }));
+  const trust = referenceSettings(flags);
+  const references = opened.use("the grants", await openReferences(trust, log, signal));
+  const plugins = forPlugins(flags, environment);
+  const options = { ...plugins, ...anyone, log, path, traces, trust, ...permit };
+  const toSpokes = await openSpokes({ ...options, hub: hub.client }, signal);
+  const spokes = opened.use("the connections to spokes", toSpokes);
+  const sources = {
+    sources: flags.manifestSource,
+    isPinned: isShared(trust),
+    now: () => systemClock.now(),
+  };
+  const manifests = opened.use("manifests", new ManifestSource({ ...anyone, ...sources }));
+  const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
+  const content = { releases, rendering, manifests };
+  const clusters = { hub: hub.client, hubAsTarget: hubAsTarget.client, spokes, references };
+  const world = { clock: systemClock, random: Math.random, log };
+  const work = { lead: candidacy.lead([hub, hubAsTarget]), requests: counters, path };
+  const deps = { ...clusters, ...world, ...content, ...work };
+  const settings = { ...flags, pollMs, auditMs: flags.auditInterval, healthAddress };
+  const controller = opened.use("the controller", await startController(deps, settings, signal));
+  const running = opened.move();
+  return {
+    failed: controller.failed,
+    ending: () => running.last,
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
+
+/** Exec plugins read Secrets of the same hub. */
+function forPlugins(
+  { kubeconfig, pluginRoot, clusterprofileProviderFile: providerFile }: ControllerFlags,
+  environment: ControllerSurroundings["environment"],
+): Pick<SpokesOptions, "environment" | "pluginRoots" | "providerFile"> {
+  const hub = kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig };
+  const file = providerFile === undefined ? {} : { providerFile };
+  return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot, ...file };
+}

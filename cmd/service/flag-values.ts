@@ -1,0 +1,107 @@
+import { isAbsolute } from "node:path";
+
+import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
+
+import { type AllowedSource, allowedSourceOf } from "../../access/manifests/manifest-url.ts";
+import { goDurationMs } from "../../api/go-duration.ts";
+import {
+  defaultSpokeNamespace,
+  spokeNamespaceModes,
+} from "../../installation/installation-namespace.ts";
+
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+export const logFormats = ["json", "text"] as const;
+
+/** The command line was not understood, or asked for `--help` or `--version` only. */
+export interface Refusal {
+  /** Text for standard output (code 0), or one line for standard error. */
+  readonly text: string;
+  readonly exitCode: 0 | 1;
+}
+
+/** Reads the arguments into the options of a command; what to print instead of working, if anything. */
+export function refusalOf(command: Command, args: readonly string[]): Refusal | undefined {
+  let output = "";
+  command.exitOverride().configureOutput({
+    writeOut: (text) => (output += text),
+    writeErr: (text) => (output += text),
+  });
+  try {
+    command.parse(args, { from: "user" });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { text: output, exitCode: 0 };
+    return { text: `${error.message.replace(/^error: /, "Error: ")}\n`, exitCode: 1 };
+  }
+}
+
+/** Which lines of the log are written, and how. */
+export function logOptions(): readonly Option[] {
+  return [
+    new Option("--log-level <level>", "least important lines to write")
+      .choices(logLevels)
+      .default("info"),
+    new Option("--log-format <format>", "form of a line").choices(logFormats).default("json"),
+  ];
+}
+
+/** Where components are installed on spokes; the same for all programs. */
+export function spokeNamespaceOption(): Option {
+  return new Option(
+    "--spoke-namespace <mode>",
+    "namespace of new installations on spokes: knative-serving and knative-eventing, or that of the component",
+  )
+    .choices(spokeNamespaceModes)
+    .default(defaultSpokeNamespace);
+}
+
+/** Adds an absolute path to those that were given before. */
+export function withFolder(folder: string, before: readonly string[]): readonly string[] {
+  if (isAbsolute(folder)) return [...before, folder];
+  throw new InvalidArgumentError("Want an absolute path.");
+}
+
+/** Adds a name to those that were given before. */
+export function withText(text: string, before: readonly string[]): readonly string[] {
+  if (text.trim() !== "") return [...before, text];
+  throw new InvalidArgumentError("Want a name.");
+}
+
+/** Adds a prefix of URLs to those that were given before. */
+export function withSource(
+  text: string,
+  before: readonly AllowedSource[],
+): readonly AllowedSource[] {
+  const source = allowedSourceOf(text);
+  if (source !== undefined) return [...before, source];
+  throw new InvalidArgumentError("Want https://host/path/, without a query.");
+}
+
+/** Milliseconds of a duration as Go writes it. */
+export function durationOf(text: string): number {
+  const ms = goDurationMs(text);
+  if (ms === undefined) throw new InvalidArgumentError("Want a duration such as 10s or 1m30s.");
+  return ms;
+}
+
+/** A switch with a value. */
+export function switchOf(text: string): boolean {
+  const value = text.toLowerCase();
+  if (["true", "t", "1"].includes(value)) return true;
+  if (["false", "f", "0"].includes(value)) return false;
+  throw new InvalidArgumentError("Want true or false.");
+}
+
+/** Where to listen. */
+export function addressOf(
+  text: string,
+): { readonly host?: string; readonly port: number } | "nowhere" {
+  if (text === "0" || text === "") return "nowhere";
+  const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  if (port === "" || Number(port) > 65_535) {
+    throw new InvalidArgumentError("Want [host]:port, or 0 for nowhere.");
+  }
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  return bare === "" ? { port: Number(port) } : { host: bare, port: Number(port) };
+}

@@ -1,0 +1,173 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+
+import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import { type AnchorProtection, anchorProtections } from "../../controller/guard/protection.ts";
+import type { ListenAddress } from "../../controller/health.ts";
+import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
+import {
+  addressOf,
+  durationOf,
+  type logFormats,
+  type logLevels,
+  logOptions,
+  spokeNamespaceOption,
+  type Refusal,
+  refusalOf,
+  switchOf,
+  withFolder,
+  withSource,
+} from "./flag-values.ts";
+import { type ReferenceFlags, referenceOptions } from "./reference-flags.ts";
+
+/** The flags of `knfleet-controller`, read and checked. */
+export interface ControllerFlags extends ReferenceFlags {
+  readonly kubeconfig: string | undefined;
+  readonly releaseDir: string;
+  readonly pluginRoot: readonly string[];
+  readonly manifestSource: readonly AllowedSource[];
+  readonly clusterprofileProviderFile: string | undefined;
+  /** As given; see `pollIntervalOf`. */
+  readonly remoteDeploymentsPollInterval: number;
+  readonly auditInterval: number;
+  readonly concurrency: number;
+  readonly spokeNamespace: SpokeNamespaceMode;
+  readonly anchorProtection: AnchorProtection;
+  readonly anchorProtectionCrds: boolean;
+  readonly leaderElection: boolean;
+  readonly disableHa: boolean;
+  readonly leaderElectionNamespace: string | undefined;
+  readonly healthAddress: ListenAddress | "nowhere";
+  /** URL that takes traces with OTLP/HTTP. */
+  readonly tracingEndpoint: string | undefined;
+  readonly logLevel: (typeof logLevels)[number];
+  readonly logFormat: (typeof logFormats)[number];
+}
+
+const description = `Reconciles KnativeServing and KnativeEventing onto the clusters that their clusterProfileRef names, or onto the hub itself.
+
+Runs on the hub, with a kubeconfig or as a pod. docs/flags.md says more about each flag.`;
+
+/** The flags, or what to print instead. `args` are those after the program's name. */
+export function readControllerFlags(
+  args: readonly string[],
+  version: string,
+): ControllerFlags | Refusal {
+  const command = controllerCommand(version);
+  return refusalOf(command, args) ?? command.opts<ControllerFlags>();
+}
+
+/** The command as commander knows it; docs/flags.md is held to its options. */
+export function controllerCommand(version: string): Command {
+  const command = new Command("knfleet-controller")
+    .description(description)
+    .usage("[flags]")
+    .allowExcessArguments(false)
+    .version(version, "--version", "print the version")
+    .helpOption("-h, --help", "print this help");
+  const where = [...clusterOptions(), ...referenceOptions()];
+  for (const option of [...where, ...workOptions(), ...processOptions()]) command.addOption(option);
+  return command;
+}
+
+function clusterOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--kubeconfig <file>",
+      "kubeconfig of the hub (default: KUBECONFIG, the pod's service account, ~/.kube/config)",
+    ),
+    new Option(
+      "--clusterprofile-provider-file <file>",
+      "access providers for ClusterProfiles, JSON; without it only the hub itself is served",
+    ),
+    new Option(
+      "--plugin-root <dir>",
+      "folder that exec plugins have to be in; can be given several times",
+    )
+      .argParser(withFolder)
+      .default([], "anywhere"),
+    new Option("--release-dir <dir>", "Knative release files").default("/var/lib/knfleet/releases"),
+    new Option(
+      "--manifest-source <url>",
+      "https prefix from which components may take manifests; can be given several times",
+    )
+      .argParser(withSource)
+      .default([], "none"),
+  ];
+}
+
+function workOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--remote-deployments-poll-interval <duration>",
+      "pace at which a component that is not ready is looked at again; less than 1s means 10s",
+    )
+      .argParser(durationOf)
+      .default(10_000, "10s"),
+    new Option(
+      "--audit-interval <duration>",
+      "pace at which every object is sent again that seems to be right; 0 for never",
+    )
+      .argParser(durationOf)
+      .default(21_600_000, "6h"),
+    new Option("--concurrency <number>", "components worked on at the same time")
+      .argParser(countOf)
+      .default(16),
+    spokeNamespaceOption(),
+    new Option(
+      "--anchor-protection <how>",
+      "how the anchors on spokes are protected against deletion",
+    )
+      .choices(anchorProtections)
+      .default("Auto"),
+    new Option(
+      "--anchor-protection-crds [bool]",
+      "protect Knative's CRDs on spokes, too, where policies protect anchors",
+    )
+      .argParser(switchOf)
+      .default(false),
+    new Option("--leader-election [bool]", "work only while holding the Lease knfleet-controller")
+      .argParser(switchOf)
+      .default(true),
+    new Option("--disable-ha [bool]", "the same as --leader-election=false; upstream's name")
+      .argParser(switchOf)
+      .default(false),
+    new Option(
+      "--leader-election-namespace <name>",
+      "namespace of the Lease (default: the pod's, else knfleet-system)",
+    ),
+  ];
+}
+
+function processOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--health-address <address>",
+      "where /healthz, /readyz and /metrics are served, [host]:port; 0 for nowhere",
+    )
+      .argParser(addressOf)
+      .default({ port: 8080 }, ":8080"),
+    new Option(
+      "--tracing-endpoint <url>",
+      "OTLP/HTTP URL that gets traces of the way to the spokes (default: as OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere)",
+    ).argParser(urlOf),
+    ...logOptions(),
+  ];
+}
+
+/** The pace in milliseconds: less than a second means 10 s, as upstream has it. Spec: knative-operator.md 6.2. */
+export function pollIntervalOf(wantedMs: number): number {
+  return wantedMs < 1_000 ? 10_000 : wantedMs;
+}
+
+function urlOf(text: string): string {
+  const url = URL.parse(text);
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  // Flags are seen by everybody on the machine, so a password in one is none.
+  if (isHttp && url.username === "" && url.password === "") return text;
+  throw new InvalidArgumentError("Want http://host:port/v1/traces, without a password.");
+}
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Want a number from 1 to 9999.");
+  return Number(text);
+}

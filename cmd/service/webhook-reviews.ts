@@ -1,0 +1,103 @@
+import type { HubConnection } from "../../access/hub/hub.ts";
+import type { Log } from "../../access/log.ts";
+import { openReferences } from "../../access/providers/references.ts";
+import { FleetError } from "../../api/errors.ts";
+import { knownResource } from "../../api/resources.ts";
+import type { GuardOwner } from "../../installation/guard/guard-request.ts";
+import type { Review } from "../../webhook/reply.ts";
+import { createAccessReviews } from "../../webhook/reviews/access-review.ts";
+import { anchorReview } from "../../webhook/reviews/anchor-review.ts";
+import { componentReview } from "../../webhook/reviews/component-review.ts";
+import { openHubFacts } from "../../webhook/reviews/hub-facts.ts";
+import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
+import { type WarmUp, warmUp } from "../../webhook/reviews/warm-up.ts";
+import { componentProblems } from "../../webhook/rules/rendered/component-problems.ts";
+import { openReleases } from "../open-releases.ts";
+import { referenceSettings } from "./reference-flags.ts";
+import type { WebhookFlags } from "./webhook-flags.ts";
+
+const now = () => performance.now();
+
+export interface ReviewSurroundings {
+  readonly hub: Pick<HubConnection, "client">;
+  readonly namespace: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+/** What decides, by path, with what it keeps open. */
+export interface OpenReviews extends WarmUp, AsyncDisposable {
+  readonly reviews: Readonly<Record<string, Review>>;
+}
+
+/** Opens the reviews. They are answered from the start, also while they wait for something. Throws FleetError `ConfigInvalid` for a release directory that cannot be used. */
+export async function openReviews(
+  flags: WebhookFlags,
+  { hub, namespace, environment, log }: ReviewSurroundings,
+  signal: AbortSignal,
+): Promise<OpenReviews> {
+  const { client } = hub;
+  const accessReviews = createAccessReviews(client, now);
+  const owners = guardOwners(flags, client);
+  const anchor: Review = async (request, limit) =>
+    anchorReview({ client, accessReviews, owners: await owners(limit) })(request, limit);
+  const anchors = { "/validate/anchor": anchor };
+  // A cluster without components has nothing to be watched, and gives no right to.
+  if (flags.guardOnly) {
+    const nothing = { waitingFor: () => [], [Symbol.asyncDispose]: async () => undefined };
+    return { reviews: anchors, ...nothing };
+  }
+  const { releaseDir, manifestRight } = flags;
+  const releases = releaseDir === "" ? undefined : await openReleases(releaseDir);
+  await using opened = new AsyncDisposableStack();
+  const named = flags.providerFile === undefined ? {} : { providerFile: flags.providerFile };
+  const where = { client, providerNamespace: namespace, ...named };
+  const facts = opened.use(openHubFacts({ ...where, now, log }, signal));
+  const settings = referenceSettings(flags);
+  const references = opened.use(await openReferences(settings, log, signal));
+  const plugins = flags.pluginRoot.length === 0 ? {} : { pluginRoots: flags.pluginRoot };
+  const renderCheck = componentProblems({
+    releases,
+    environment,
+    spokeNamespace: flags.spokeNamespace,
+  });
+  const sources = flags.companionOf === "knfleet" ? { manifestSources: flags.manifestSource } : {};
+  const reviews: Readonly<Record<string, Review>> = {
+    "/validate/components": componentReview({
+      facts,
+      accessReviews,
+      renderCheck,
+      manifestRight,
+      references,
+      ...sources,
+      ...plugins,
+    }),
+    "/validate/provider-file": providerFileReview({ facts, ...plugins, ...named }),
+    ...anchors,
+  };
+  const { waitingFor } = warmUp(renderCheck, log, signal);
+  const running = opened.move();
+  return { reviews, waitingFor, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+const namespaces = knownResource("v1", "Namespace");
+
+/** The hubs whose anchors are guarded; the UID of this one is asked for when it is needed first. */
+function guardOwners(
+  { guard, controllerUser }: WebhookFlags,
+  client: HubConnection["client"],
+): (signal: AbortSignal) => Promise<readonly GuardOwner[]> {
+  let own: GuardOwner | undefined;
+  return async (signal) => {
+    if (controllerUser === undefined) return guard;
+    if (own === undefined) {
+      const ref = { resource: namespaces, name: "kube-system" };
+      const namespace = await client.get(ref, { metadataOnly: true }, signal);
+      if (namespace === undefined) {
+        throw new FleetError("ConfigInvalid", "The hub has no namespace kube-system");
+      }
+      own = { hubId: namespace.metadata.uid, hubUsers: [controllerUser] };
+    }
+    return [own, ...guard];
+  };
+}

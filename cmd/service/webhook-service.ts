@@ -1,0 +1,189 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
+import type { Log } from "../../access/log.ts";
+import { FleetError } from "../../api/errors.ts";
+import { startHealthServer } from "../../controller/health.ts";
+import { type AppDeps, createApp } from "../../webhook/app.ts";
+import { ByteBudget } from "../../webhook/byte-budget.ts";
+import { type Certificates, startCertificates } from "../../webhook/certificates/certificates.ts";
+import {
+  followClientAuthorities,
+  loadClientAuthorities,
+} from "../../webhook/certificates/client-authorities.ts";
+import { startMountedCertificate } from "../../webhook/certificates/mounted-certificate.ts";
+import { watchEventLoop } from "../../webhook/event-loop-watch.ts";
+import { createMetrics, type Metrics } from "../../webhook/metrics.ts";
+import { startWebhookServer, type WebhookServer } from "../../webhook/server.ts";
+import { ServiceState } from "../../webhook/service-state.ts";
+import { Resources } from "../build/resources.ts";
+import { collectWhenIdle } from "./idle-memory.ts";
+import { podNamespace } from "./pod-namespace.ts";
+import type { Service } from "./run.ts";
+import { tlsVersionOf, type WebhookFlags } from "./webhook-flags.ts";
+import { openReviews } from "./webhook-reviews.ts";
+
+export interface WebhookSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly log: Log;
+}
+
+// Bodies that are read at the same time. Security: C20.
+const budgetBytes = 48 * 1024 * 1024;
+
+/**
+ * Wires the webhook together from its flags. It is ready as soon as it has a certificate, whether the hub answers or not. Disposing it
+ * answers reviews for the drain period and then closes. Throws FleetError `ConfigInvalid` with one sentence for a release
+ * directory, kubeconfig or address that cannot be used.
+ */
+export async function startWebhookService(
+  flags: WebhookFlags,
+  { environment, version, log }: WebhookSurroundings,
+  signal: AbortSignal,
+): Promise<Service> {
+  const { kubeconfig, releaseDir } = flags;
+  const namespace = flags.namespace ?? (await podNamespace(environment));
+  log.info({ version, namespace, releaseDir, certificates: flags.certificates }, "Starting");
+  await using opened = new Resources();
+  // What answers reviews lives on while the service drains, longer than the signal.
+  const life = new AbortController();
+  const ended = new DOMException("The webhook has ended", "AbortError");
+  opened.use("the service", { [Symbol.dispose]: () => life.abort(ended) });
+  opened.use("the collector", collectWhenIdle());
+  const loop = opened.use("the watch of the event loop", watchEventLoop());
+  const source = kubeconfig === undefined ? {} : { kubeconfig };
+  const userAgent = `knfleet-webhook/${version}`;
+  const hub = opened.use(
+    "the connection to the hub",
+    await connectHub({ ...source, environment, userAgent }),
+  );
+  const surroundings = { hub, namespace, environment, log };
+  const reviews = opened.use("the reviews", await openReviews(flags, surroundings, life.signal));
+  const metrics = createMetrics();
+  const budget = new ByteBudget(budgetBytes, () => performance.now());
+  const state = new ServiceState({ loop, budget, reviews });
+  const server = opened.use(
+    "the servers",
+    await listen(
+      flags,
+      { reviews: reviews.reviews, metrics, budget, log, ...state.view },
+      life.signal,
+    ),
+  );
+  const around = { hub, namespace, log, metrics, server };
+  state.certificates = opened.use("the certificates", certificatesOf(flags, around, life.signal));
+  signal.throwIfAborted();
+  const running = opened.move();
+  return {
+    failed: new AbortController().signal,
+    ending: () => running.last,
+    async [Symbol.asyncDispose]() {
+      // Nobody asks a webhook that has never been ready.
+      const drainMs = state.hasCertificate() ? flags.drainPeriod : 0;
+      state.isDraining = true;
+      log.info({ drainMs }, "Draining");
+      await delay(drainMs);
+      await running[Symbol.asyncDispose]();
+      log.info({}, "Ended");
+    },
+  };
+}
+
+/** Takes both addresses; reviews are answered once there is a certificate. */
+async function listen(
+  { address, healthAddress, ...flags }: WebhookFlags,
+  deps: AppDeps,
+  signal: AbortSignal,
+): Promise<WebhookServer> {
+  const { log } = deps;
+  await using opened = new AsyncDisposableStack();
+  if (healthAddress !== "nowhere") {
+    const { port } = opened.use(await startHealthServer(healthAddress, deps));
+    log.info({ address: shown(healthAddress.host, port) }, "Serving health and metrics");
+  }
+  const app = createApp(deps);
+  const terms = { address, minTlsVersion: tlsVersionOf(flags) };
+  const server = opened.use(await serverFor(flags, { app, terms, log }, signal));
+  log.info({ address: shown(address.host, server.port) }, "Answering admission reviews");
+  const running = opened.move();
+  return { ...server, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** A server for everybody, or for API servers only, whose authorities are followed then. */
+async function serverFor(
+  { clientCaFile: path, clientName: names }: Pick<WebhookFlags, "clientCaFile" | "clientName">,
+  { app, terms, log }: ServerParts,
+  signal: AbortSignal,
+): Promise<WebhookServer> {
+  if (path === undefined) {
+    if (names.length === 0) return startWebhookServer(app, terms);
+    const message = "--client-name has no effect without --client-ca-file";
+    throw new FleetError("ConfigInvalid", message);
+  }
+  const authoritiesPem = await loadClientAuthorities(path, signal);
+  const server = await startWebhookServer(app, { ...terms, clients: { authoritiesPem, names } });
+  // Ends with the signal.
+  void followClientAuthorities({ path, known: authoritiesPem, log }, server, signal);
+  return server;
+}
+
+interface ServerParts {
+  readonly app: Parameters<typeof startWebhookServer>[0];
+  readonly terms: Parameters<typeof startWebhookServer>[1];
+  readonly log: Log;
+}
+
+interface CertificateSurroundings {
+  readonly hub: HubConnection;
+  readonly namespace: string;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "certificateEnds">;
+  readonly server: Pick<WebhookServer, "useCertificate">;
+}
+
+function certificatesOf(
+  flags: WebhookFlags,
+  { hub, namespace, log, metrics, server }: CertificateSurroundings,
+  signal: AbortSignal,
+): Certificates {
+  const deps: Parameters<typeof startCertificates>[0] = {
+    client: hub.client,
+    now: Date.now,
+    log,
+    use: (certificate, endsMs) => {
+      server.useCertificate(certificate);
+      metrics.certificateEnds(endsMs / 1_000);
+    },
+  };
+  if (flags.certificates === "files") {
+    return startMountedCertificate(deps, flags.certificateDir, signal);
+  }
+  const name = flags.serviceName;
+  const domain = `${name}.${namespace}.svc`;
+  return startCertificates(
+    deps,
+    {
+      leafMs: Math.min(flags.certificateLifetime, flags.authorityLifetime),
+      authorityMs: flags.authorityLifetime,
+      overlapMs: overlapOf(flags),
+      dnsNames: [domain, `${domain}.cluster.local`],
+      secretName: flags.secretName,
+      service: { namespace, name },
+      configurations: flags.webhookConfiguration,
+    },
+    signal,
+  );
+}
+
+const overlaps = { leastMs: 3_000, mostMs: 3_600_000 } as const;
+
+/** An hour, or a twentieth of an authority's life when that is less; but time enough for replicas and API servers to hear of it. */
+function overlapOf({ authorityLifetime }: WebhookFlags): number {
+  return Math.max(overlaps.leastMs, Math.min(overlaps.mostMs, authorityLifetime / 20));
+}
+
+function shown(host: string | undefined, port: number): string {
+  if (host === undefined) return `:${port}`;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,125 @@
+import { ApiError, isOutdatedPatch } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { objectRefOf } from "../../../access/kube/object-ref.ts";
+import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { componentUidLabel } from "../../../installation/anchor.ts";
+import type { InventoryEntry } from "../../../installation/inventory.ts";
+import { type Refused, refusedOf } from "../apply-error.ts";
+import type { EngineRequests } from "../apply-requests.ts";
+import type { Trouble } from "../change-set.ts";
+import { type Desired, outlives } from "../prepare.ts";
+import { adoptionPatch, keptAnnotations, preconditions } from "./take-over.ts";
+
+export interface AdoptDeps {
+  readonly client: Pick<KubeClient, "get" | "patch">;
+  readonly fieldManager: string;
+  readonly componentUid: string;
+  readonly installNamespace: string;
+  readonly desired: Desired;
+  /** Of the apply that follows. */
+  readonly requests: Pick<EngineRequests, "adopt">;
+}
+
+/** Objects of upstream's that are not wanted any more; what outlives an installation stays, as when we upgrade. */
+export function obsoleteAmong(
+  found: readonly KubeObject[],
+  { objects }: Desired,
+): readonly KubeObject[] {
+  const wanted = new Set(objects.map(({ id }) => id));
+  return found.filter((object) => !outlives(object) && !wanted.has(identityOf(keyOf(object))));
+}
+
+/** How an inventory names objects that were never sent. */
+export function entriesOf(objects: readonly KubeObject[]): readonly InventoryEntry[] {
+  return objects.map((object) => ({ ...keyOf(object), hash: "" }));
+}
+
+/** What an adoption left undone. */
+export interface Unadopted {
+  /** How many objects the cluster did not let us take over for now. */
+  readonly count: number;
+  /** The obsolete ones among them, as `apply` sorts what is refused: nobody else will try again. */
+  readonly parked: readonly Trouble[];
+  readonly failed: readonly Trouble[];
+  /** Whether these troubles make it necessary to go through the adoption once more. */
+  isUnfinished(troubles: readonly Trouble[]): boolean;
+}
+
+/**
+ * Makes what upstream's operator wrote ours, without a change to what it says: fields that the next apply leaves out can be
+ * removed by it, and what is obsolete carries our label, by which it is found and pruned. One patch an object, two when it was
+ * changed in between. An object that the cluster refuses holds no other: what is wanted is taken over when it is sent.
+ */
+export async function adopt(
+  found: readonly KubeObject[],
+  deps: AdoptDeps,
+  signal: AbortSignal,
+): Promise<Unadopted> {
+  const wanted = new Map(deps.desired.objects.map((object) => [object.id, object]));
+  const obsolete = new Set(obsoleteAmong(found, deps.desired));
+  const refusals = await allOf(
+    found.map(async (live) => {
+      const object = wanted.get(identityOf(keyOf(live)));
+      if (object !== undefined) {
+        return refusalIn(live, () => deps.requests.adopt(object, live, signal), deps);
+      }
+      return obsolete.has(live) && refusalIn(live, () => labelled(live, deps, signal), deps);
+    }),
+  );
+  const refused = refusals.filter((refusal) => refusal !== false);
+  const undone = refused.filter(({ live }) => obsolete.has(live));
+  // A Deployment must not be sent without the notes that an adoption knows of.
+  const once = found.filter((live) => obsolete.has(live) || keptAnnotations(live) !== undefined);
+  const ids = new Set(once.map((live) => identityOf(keyOf(live))));
+  return {
+    count: refused.length,
+    parked: undone.filter(({ isForGood }) => !isForGood).map(({ trouble }) => trouble),
+    failed: undone.filter(({ isForGood }) => isForGood).map(({ trouble }) => trouble),
+    isUnfinished: (troubles) => troubles.some(({ key }) => ids.has(identityOf(key))),
+  };
+}
+
+/** All results; when there is none of one, its error, once nothing is under way any more. */
+async function allOf<Result>(works: readonly Promise<Result>[]): Promise<readonly Result[]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
+}
+
+async function refusalIn(
+  live: KubeObject,
+  work: () => Promise<unknown>,
+  { installNamespace }: AdoptDeps,
+): Promise<(Refused & { readonly live: KubeObject }) | false> {
+  try {
+    await work();
+    return false;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { live, ...refusedOf(error, { key: keyOf(live), installNamespace }) };
+  }
+}
+
+const maxAttempts = 5;
+
+async function labelled(found: KubeObject, deps: AdoptDeps, signal: AbortSignal): Promise<void> {
+  const { client, fieldManager, componentUid, desired } = deps;
+  const ref = objectRefOf(found.metadata, desired.resourceOf(found));
+  let live: KubeObject | undefined = found;
+  for (let attempt = 1; live?.metadata.uid === found.metadata.uid; attempt += 1) {
+    const patch = [
+      ...(adoptionPatch(live, { manager: fieldManager, isScaled: false }) ?? preconditions(live)),
+      {
+        op: "add",
+        path: `/metadata/labels/${componentUidLabel.replace("/", "~1")}`,
+        value: componentUid,
+      },
+    ];
+    try {
+      await client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
+      return;
+    } catch (error) {
+      if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
+    }
+    live = await client.get(ref, { metadataOnly: true }, signal);
+  }
+}

@@ -1,0 +1,291 @@
+import type { StatusCause } from "../../../access/kube/api-error.ts";
+import type { KubeObject, Manifest, ManagedFieldsEntry } from "../../../api/kubernetes.ts";
+import {
+  type FieldSet,
+  fieldsAt,
+  hasField,
+  isEmpty,
+  isFieldSet,
+  unionOfFields,
+  withoutFields,
+} from "../../../installation/field-set.ts";
+import { isOwnEntry } from "../../../installation/fingerprint.ts";
+import { handedOverPaths, scalePath } from "../../../installation/hand-over.ts";
+
+/** Annotations in which upstream's apply library remembers what it wrote. Spec: knative-operator.md, Appendix A. */
+const upstreamAnnotations = [
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "manifestival",
+] as const;
+
+const libraryManager = "manifestival";
+const upstreamManagers: readonly (string | undefined)[] = [libraryManager, "operator"];
+
+/** Whether upstream's operator wrote fields of an object that nobody has taken over yet. */
+export function isUpstreams({ metadata }: Pick<Manifest, "metadata">): boolean {
+  return (metadata.managedFields ?? []).some(isOfUpstream);
+}
+
+/** The same, for what its apply library wrote: all that it installs. Its operator itself, which writes anchors and namespaces, has a name that others may have, too. */
+export function isOfLibrary({ metadata }: Pick<Manifest, "metadata">): boolean {
+  const entries = metadata.managedFields ?? [];
+  return entries.some((entry) => isOfUpstream(entry) && entry.manager === libraryManager);
+}
+
+/**
+ * The JSON Patch that makes everything ours that upstream's operator wrote and still stands, so that our next apply removes what it does
+ * not send; undefined when there is nothing of the kind. Fields that others fill in (table A) become nobody's. The annotations of the
+ * library go too, but on Deployments they become ours: dropping them raises the generation there, so that has to wait for a change that
+ * does so anyhow. Spec: engine-facts.md 4.
+ */
+export function adoptionPatch(
+  live: KubeObject,
+  { manager, isScaled }: { readonly manager: string; readonly isScaled: boolean },
+): readonly object[] | undefined {
+  const entries = live.metadata.managedFields ?? [];
+  const theirs = entries.filter((entry) => isOfUpstream(entry) && isOfVersion(entry, live));
+  const kept = entries.filter((entry) => !theirs.includes(entry));
+  const notes = presentAnnotations(live);
+  const drops = isRaisedByAnnotations(live) ? [] : notes;
+  if (theirs.length === 0) return undefined;
+  const written = theirs.map(fieldsOf).reduce(unionOfFields, {});
+  const left = [
+    ...handedOverPaths(live, written),
+    ...(isScaled ? [scalePath] : []),
+    ...drops.map(annotationPath),
+  ];
+  const taken = left.reduce((set, path) => withoutFields(set, fieldsAt(set, path)), written);
+  return [
+    ...preconditions(live),
+    {
+      op: "replace",
+      path: "/metadata/managedFields",
+      value: withOurs(kept, taken, { live, manager }),
+    },
+    ...drops.map((name) => ({ op: "remove", path: `/metadata/annotations/${pointer(name)}` })),
+  ];
+}
+
+/** The library's annotations that an object has and has to keep for now; see `adoptionPatch`. */
+export function keptAnnotations(live: KubeObject): Readonly<Record<string, string>> | undefined {
+  if (!isRaisedByAnnotations(live)) return undefined;
+  const { annotations = {} } = live.metadata;
+  const kept = presentAnnotations(live).map((name) => [name, annotations[name] ?? ""] as const);
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** The same as far as an adoption made them ours and nobody has changed them since. */
+export function ownNotes(
+  live: KubeObject,
+  manager: string,
+): Readonly<Record<string, string>> | undefined {
+  const { managedFields = [] } = live.metadata;
+  const own = managedFields.filter((entry) => isOwnEntry(entry, manager)).map(fieldsOf);
+  const notes = Object.entries(keptAnnotations(live) ?? {}).filter(([name]) =>
+    own.some((set) => hasField(set, annotationPath(name))),
+  );
+  return notes.length === 0 ? undefined : Object.fromEntries(notes);
+}
+
+/**
+ * The JSON Patch that makes ours what others wrote where the server refused our apply, because it puts our part beside theirs: the
+ * number of a port, the type of a volume, the handler of a probe, where the value of a variable comes from, the owner that controls it. Undefined when nobody else wrote
+ * there. Items of lists that are not ours are touched only when they are twins of ours. Spec: engine-facts.md 3.
+ */
+export function takeOverPatch(
+  live: KubeObject,
+  causes: readonly StatusCause[],
+  manager: string,
+): readonly object[] | undefined {
+  const entries = live.metadata.managedFields ?? [];
+  const own = entries.filter((entry) => isOwnEntry(entry, manager)).map(fieldsOf);
+  const ours = own.reduce(unionOfFields, {});
+  let taken: FieldSet = {};
+  const others = entries.map((entry) => {
+    if (isOwnEntry(entry, manager) || !isWhole(entry) || !isOfVersion(entry, live)) return entry;
+    const contested = causes
+      .map((cause) =>
+        isOfController(cause)
+          ? controllersIn(live, fieldsOf(entry))
+          : contestedBy(cause, fieldsOf(entry), ours),
+      )
+      .reduce(unionOfFields, {});
+    taken = unionOfFields(taken, contested);
+    return withFields(entry, withoutFields(fieldsOf(entry), contested));
+  });
+  if (isEmpty(taken)) return undefined;
+  const value = withOurs(others.filter(hasFields), taken, { live, manager });
+  return [...preconditions(live), { op: "replace", path: "/metadata/managedFields", value }];
+}
+
+/** The JSON Patch that makes what we once wrote otherwise than by apply part of our apply; undefined when there is nothing of the kind. */
+export function ownPatch(live: KubeObject, manager: string): readonly object[] | undefined {
+  const entries = live.metadata.managedFields ?? [];
+  const written = entries.filter(
+    (entry) => entry.manager === manager && entry.operation === "Update" && isWhole(entry),
+  );
+  if (written.length === 0) return undefined;
+  const others = entries.filter((entry) => !written.includes(entry));
+  const value = withOurs(others, written.map(fieldsOf).reduce(unionOfFields, {}), {
+    live,
+    manager,
+  });
+  return [...preconditions(live), { op: "replace", path: "/metadata/managedFields", value }];
+}
+
+/** The JSON Patch that gives up fields of ours without changing them; undefined when none of them is ours. */
+export function releasePatch(
+  live: KubeObject,
+  paths: readonly (readonly string[])[],
+  manager: string,
+): readonly object[] | undefined {
+  const entries = live.metadata.managedFields ?? [];
+  const value = entries.map((entry) => {
+    if (!isOwnEntry(entry, manager)) return entry;
+    const less = paths.reduce(
+      (set, path) => withoutFields(set, fieldsAt(set, path)),
+      fieldsOf(entry),
+    );
+    return withFields(entry, less);
+  });
+  const changed = value.some((entry, index) => entry !== entries[index]);
+  if (!changed) return undefined;
+  return [
+    ...preconditions(live),
+    { op: "replace", path: "/metadata/managedFields", value: value.filter(hasFields) },
+  ];
+}
+
+/** What a JSON Patch begins with so that it meets the object that was seen, as it was seen. */
+export function preconditions({ metadata }: KubeObject): readonly object[] {
+  return [
+    { op: "test", path: "/metadata/uid", value: metadata.uid },
+    // Not a test: a version that is old by now is a conflict, after which one looks again.
+    { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
+  ];
+}
+
+/** Whether an object was refused because something else controls it: there can be only one such owner. */
+export function isOfController({ field }: StatusCause): boolean {
+  return field === "metadata.ownerReferences";
+}
+
+/** Of owners only the one that controls is in the way. */
+function controllersIn({ metadata: { ownerReferences = [] } }: KubeObject, theirs: FieldSet) {
+  return ownerReferences
+    .filter(({ controller }) => controller === true)
+    .map(({ uid }) => ["f:metadata", "f:ownerReferences", `k:${JSON.stringify({ uid })}`])
+    .map((path) => fieldsAt(theirs, path))
+    .reduce(unionOfFields, {});
+}
+
+function contestedBy(cause: StatusCause, theirs: FieldSet, ours: FieldSet): FieldSet {
+  const names = (cause.field ?? "").replaceAll(/\[[^\]]*\]/g, "").split(".");
+  if (names.length < 2) return {};
+  const isTwin = cause.reason === "FieldValueDuplicate";
+  return area({ theirs, ours }, names.slice(0, -1), isTwin) ?? {};
+}
+
+interface Both {
+  readonly theirs: FieldSet;
+  readonly ours: FieldSet | undefined;
+}
+
+/** Their fields at the end of a path of names, which leads through items only where the item is ours too. */
+function area(
+  { theirs, ours }: Both,
+  names: readonly string[],
+  isTwin: boolean,
+): FieldSet | undefined {
+  const [name, ...rest] = names;
+  if (name === undefined && (isTwin || !Object.keys(theirs).some(isItem))) return theirs;
+  const found = Object.entries(theirs).flatMap(([step, child]): readonly [string, FieldSet][] => {
+    if (!isFieldSet(child)) return [];
+    const own = ours?.[step];
+    const both = { theirs: child, ours: isFieldSet(own) ? own : undefined };
+    if (isItem(step) && both.ours === undefined) return [];
+    const inside = within(both, { step, name, rest, names }, isTwin);
+    return inside === undefined ? [] : [[step, inside]];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+interface At {
+  readonly step: string;
+  readonly name: string | undefined;
+  readonly rest: readonly string[];
+  readonly names: readonly string[];
+}
+
+function within(
+  both: Both,
+  { step, name, rest, names }: At,
+  isTwin: boolean,
+): FieldSet | undefined {
+  if (isItem(step)) return name === undefined ? both.theirs : area(both, names, isTwin);
+  return step === `f:${name}` ? area(both, rest, isTwin) : undefined;
+}
+
+function isItem(step: string): boolean {
+  return step.startsWith("k:") || step.startsWith("v:") || step.startsWith("i:");
+}
+
+function withOurs(
+  others: readonly ManagedFieldsEntry[],
+  taken: FieldSet,
+  { live, manager }: { readonly live: KubeObject; readonly manager: string },
+): readonly ManagedFieldsEntry[] {
+  if (isEmpty(taken)) return others;
+  const known = others.find((entry) => isOwnEntry(entry, manager));
+  const entry = known ?? {
+    manager,
+    operation: "Apply",
+    apiVersion: live.apiVersion,
+    time: live.metadata.creationTimestamp ?? "1970-01-01T00:00:00Z",
+    fieldsType: "FieldsV1",
+  };
+  const ours = withFields(entry, unionOfFields(fieldsOf(entry), taken));
+  return [...others.filter((other) => other !== known), ours];
+}
+
+function presentAnnotations({ metadata }: KubeObject): readonly string[] {
+  return upstreamAnnotations.filter((name) => Object.hasOwn(metadata.annotations ?? {}, name));
+}
+
+// The only kind whose generation counts its annotations.
+function isRaisedByAnnotations({ apiVersion, kind }: Manifest): boolean {
+  return kind === "Deployment" && apiVersion.startsWith("apps/");
+}
+
+function annotationPath(name: string): readonly string[] {
+  return ["f:metadata", "f:annotations", `f:${name}`];
+}
+
+function pointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function isOfUpstream(entry: ManagedFieldsEntry): boolean {
+  return entry.operation === "Update" && upstreamManagers.includes(entry.manager) && isWhole(entry);
+}
+
+function isWhole({ subresource = "" }: ManagedFieldsEntry): boolean {
+  return subresource === "";
+}
+
+// Paths of another version of the kind may mean other fields.
+function isOfVersion(entry: ManagedFieldsEntry, { apiVersion }: Manifest): boolean {
+  return entry.apiVersion === apiVersion;
+}
+
+function fieldsOf({ fieldsV1 }: ManagedFieldsEntry): FieldSet {
+  return fieldsV1 ?? {};
+}
+
+function withFields(entry: ManagedFieldsEntry, fieldsV1: FieldSet): ManagedFieldsEntry {
+  return fieldsV1 === entry.fieldsV1 ? entry : { ...entry, fieldsV1 };
+}
+
+function hasFields(entry: ManagedFieldsEntry): boolean {
+  return !isEmpty(fieldsOf(entry));
+}

@@ -1,0 +1,68 @@
+import { type Component, componentKinds } from "../../../api/component.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { anchorAnnotations, componentUidLabel } from "../../../installation/anchor.ts";
+import type { Root } from "../anchor/anchor.ts";
+import type { Desired } from "../prepare.ts";
+import { selectedObjects } from "../selected-objects.ts";
+import type { Target } from "../target.ts";
+import { isOfLibrary, ownNotes } from "./take-over.ts";
+
+interface Place {
+  readonly component: Component;
+  readonly target: Target;
+  readonly desired: Desired;
+}
+
+/**
+ * Whether upstream's operator may have installed the component, so that its objects have to be looked for: on another cluster it left an anchor
+ * without our markers, on the hub itself it wrote a status and we have no root
+ * with our markers. Also when an adoption was not finished.
+ */
+export function mayBeUpstreams(
+  { component, target }: Pick<Place, "component" | "target">,
+  before: Root | undefined,
+): boolean {
+  if (before?.inventory?.adopting === true) return true;
+  const isMarked = before?.object.metadata.annotations?.[anchorAnnotations.hubId] !== undefined;
+  // Upstream's anchor has no inventory.
+  const isOurs = isMarked || before?.inventory !== undefined;
+  const hasTraces =
+    target.profile === undefined
+      ? (component.status?.manifests ?? []).length > 0
+      : before !== undefined;
+  return hasTraces && !isOurs;
+}
+
+/** By what upstream's objects of a component are known: their label, and the uid of what controls those in a namespace. */
+export function upstreamMarks(
+  { component: { kind, metadata }, target }: Pick<Place, "component" | "target">,
+  root: Root | undefined,
+): { readonly labelSelector: string; readonly owner: string | undefined } {
+  return {
+    labelSelector: `app.kubernetes.io/name=${componentKinds[kind].label}`,
+    owner: target.profile === undefined ? metadata.uid : root?.uid,
+  };
+}
+
+/**
+ * Everything on a cluster that upstream's operator wrote for this component, as metadata, with one list a kind: known by the
+ * component's label, by upstream's field manager, and in a namespace by an owner that is ours or none. What an adoption that was not finished has
+ * made ours is among it while it has notes of upstream's; the same notes on what nobody of us wrote are those of kubectl or Argo CD, and their business.
+ */
+export async function upstreamObjects(
+  { component, target, desired }: Place,
+  before: Root | undefined,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const { labelSelector, owner } = upstreamMarks({ component, target }, before);
+  const found = await selectedObjects(labelSelector, { target, desired }, signal);
+  return found.filter((object) => {
+    const { labels = {}, ownerReferences = [] } = object.metadata;
+    const uid = labels[componentUidLabel];
+    return (
+      (isOfLibrary(object) || ownNotes(object, target.fieldManager) !== undefined) &&
+      (uid === undefined || uid === component.metadata.uid) &&
+      ownerReferences.every((reference) => reference.controller !== true || reference.uid === owner)
+    );
+  });
+}

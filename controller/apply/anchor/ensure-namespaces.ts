@@ -1,0 +1,195 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { ObjectRef } from "../../../access/kube/kube-client.ts";
+import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import {
+  anchorAnnotations,
+  anchorLabels,
+  guardLabels,
+  managedByValue,
+} from "../../../installation/anchor.ts";
+import { type FieldSet, stepsAt, unionOfFields } from "../../../installation/field-set.ts";
+import { namespaceLabels } from "../../../render/objects/namespace-labels.ts";
+import { ownPatch } from "../adoption/take-over.ts";
+import type { Target } from "../target.ts";
+
+const resource = knownResource("v1", "Namespace");
+
+/** A namespace as it is, and as it is to be. */
+export interface OutdatedNamespace {
+  readonly manifest: Manifest;
+  readonly live: KubeObject;
+}
+
+/** The namespaces of an installation as they are to be, compared with what its cluster has. */
+export interface Namespaces {
+  /** To be created. */
+  readonly missing: readonly Manifest[];
+  /**
+   * Created for this component before, but with other labels or annotations than it says now; or left behind by a component that is gone,
+   * without the guard's label.
+   */
+  readonly outdated: readonly OutdatedNamespace[];
+  /** Created for this component before, as they are now. */
+  readonly own: readonly KubeObject[];
+}
+
+/**
+ * The namespaces of an installation as it creates them: its own, and those among the rendered objects, with `spec.namespace`, the labels that
+ * upstream and the guard know them by, and whose they are. Spec: knative-operator.md 3.2 and 5.4, anchor-guard.md 2.
+ */
+export function wantedNamespaces(
+  { component, target }: { readonly component: Component; readonly target: Target },
+  rendered: readonly Manifest[],
+): readonly Manifest[] {
+  const name = target.namespace;
+  const own: Manifest = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+  const isNamed = rendered.some(({ metadata }) => metadata.name === name);
+  const { namespaceConfiguration, namespace } = component.spec ?? {};
+  const configured = namespaceLabels([namespaceConfiguration, namespace]);
+  const all = [...(isNamed ? [] : [configured(own)]), ...rendered];
+  return all.map((manifest) => {
+    const { ownerReferences: _, ...metadata } = manifest.metadata;
+    const labels = {
+      ...metadata.labels,
+      // Upstream's value wins over one of the user's, too.
+      [anchorLabels.managedBy]: managedByValue,
+      ...(target.profile === undefined ? {} : { [guardLabels.namespace]: target.hubId }),
+    };
+    const annotations = {
+      ...metadata.annotations,
+      [anchorAnnotations.componentUid]: component.metadata.uid,
+    };
+    return { ...manifest, metadata: { ...metadata, labels, annotations } };
+  });
+}
+
+/**
+ * Looks which of the namespaces have to be created or changed: one that was not created for this component never has to. Throws FleetError
+ * `ClusterBusy` when one is being deleted.
+ */
+export async function lookAtNamespaces(
+  { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
+  wanted: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<Namespaces> {
+  const found = await Promise.all(
+    wanted.map(async (manifest) => {
+      const { name = "" } = manifest.metadata;
+      const live = await client.get({ resource, name }, { metadataOnly: true }, signal);
+      if (live?.metadata.deletionTimestamp !== undefined) {
+        throw new FleetError("ClusterBusy", `Namespace ${name} is being deleted`);
+      }
+      return { manifest, live };
+    }),
+  );
+  return {
+    missing: found.filter(({ live }) => live === undefined).map(({ manifest }) => manifest),
+    outdated: found.flatMap(({ manifest, live }) =>
+      live !== undefined && isOutdated(manifest, live, fieldManager) ? [{ manifest, live }] : [],
+    ),
+    own: found.flatMap(({ manifest, live }) =>
+      live !== undefined && isOwn(manifest, live) ? [live] : [],
+    ),
+  };
+}
+
+/** Tries to create namespaces and returns what it created: one that exists is not touched, and what else is refused is left to `createMissing`. */
+export async function createNamespaces(
+  { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
+  wanted: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const tries = wanted.map(async (manifest) => {
+    try {
+      return [await client.create({ resource }, manifest, { fieldManager }, signal)];
+    } catch (error) {
+      if (error instanceof ApiError) return [];
+      throw error;
+    }
+  });
+  return (await Promise.all(tries)).flat();
+}
+
+/** Creates namespaces, and returns those; one that somebody else created meanwhile is left as it is. */
+export async function createMissing(
+  { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
+  missing: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const creations = missing.map(async (manifest) => {
+    try {
+      return [await client.create({ resource }, manifest, { fieldManager }, signal)];
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error;
+      return [];
+    }
+  });
+  return (await Promise.all(creations)).flat();
+}
+
+/** Makes a namespace what it is to be, and returns it. */
+export async function changeNamespace(
+  { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
+  { manifest, live }: OutdatedNamespace,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const ref = namespaceRef(live);
+  const options = { fieldManager, metadataOnly: true };
+  const patch = ownPatch(live, fieldManager);
+  if (patch !== undefined) await client.patch(ref, patch, options, signal);
+  // With its uid an apply never creates.
+  const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
+  return client.apply(ref, body, { ...options, force: true }, signal);
+}
+
+/** Where a namespace is. */
+export function namespaceRef({ metadata }: KubeObject): ObjectRef {
+  return { resource, name: metadata.name };
+}
+
+/** Whether a namespace was created for the component that wants it. */
+function isOwn(manifest: Manifest, live: KubeObject): boolean {
+  const name = anchorAnnotations.componentUid;
+  return live.metadata.annotations?.[name] === manifest.metadata.annotations?.[name];
+}
+
+function isOutdated(manifest: Manifest, live: KubeObject, manager: string): boolean {
+  const { labels = {}, annotations = {} } = manifest.metadata;
+  const entries = live.metadata.managedFields?.filter((entry) => entry.manager === manager) ?? [];
+  const ours = entries.map(({ fieldsV1 = {} }) => fieldsV1).reduce(unionOfFields, {});
+  if (!isOwn(manifest, live)) return isReleased(manifest, live, ours);
+  return (
+    differs(labels, live.metadata.labels, keysAt(ours, "f:labels")) ||
+    differs(annotations, live.metadata.annotations, keysAt(ours, "f:annotations"))
+  );
+}
+
+/** Whether we made a namespace for a component that is gone since: only its end takes the guard's label off. */
+function isReleased(manifest: Manifest, live: KubeObject, ours: FieldSet): boolean {
+  const { labels: wanted = {} } = manifest.metadata;
+  const { labels = {} } = live.metadata;
+  const label = guardLabels.namespace;
+  const isMade = keysAt(ours, "f:annotations").includes(anchorAnnotations.componentUid);
+  return isMade && Object.hasOwn(wanted, label) && !Object.hasOwn(labels, label);
+}
+
+function differs(
+  wanted: Readonly<Record<string, string>>,
+  live: Readonly<Record<string, string>> = {},
+  ours: readonly string[],
+): boolean {
+  return (
+    Object.entries(wanted).some(([key, value]) => live[key] !== value) ||
+    ours.some((key) => !Object.hasOwn(wanted, key))
+  );
+}
+
+function keysAt(ours: FieldSet, field: string): readonly string[] {
+  const steps = stepsAt(ours, ["f:metadata", field]);
+  const keys = steps.filter((step) => step.startsWith("f:")).map((step) => step.slice(2));
+  // The server's own, which counts as written by whoever creates the namespace.
+  return keys.filter((key) => key !== "kubernetes.io/metadata.name");
+}

@@ -1,0 +1,182 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { ObjectRef } from "../../../access/kube/kube-client.ts";
+import {
+  identityOf,
+  keyOf,
+  type KubeObject,
+  type Manifest,
+  type ObjectKey,
+} from "../../../api/kubernetes.ts";
+import { type Refused, refusedOf, unlessRefused } from "../apply-error.ts";
+import { type ChangeSet, sorted, type Trouble } from "../change-set.ts";
+import { type Contestant, contestantsOf } from "../filters/contestants.ts";
+import type { Work } from "../install-work.ts";
+import { type Root, rootRefOf } from "./anchor.ts";
+import {
+  changeNamespace,
+  createMissing,
+  namespaceRef,
+  type Namespaces,
+  type OutdatedNamespace,
+  wantedNamespaces,
+} from "./ensure-namespaces.ts";
+import { inventoryTextOf, isEndangered, rootOver } from "./root-object.ts";
+
+/** Namespaces as an attempt is to leave them. */
+export interface Housing extends Namespaces {
+  /** The outdated ones are so because somebody changed them since we saw or made them right. */
+  readonly isDrift: boolean;
+  /** The root when somebody took marks off it since we saw or made them. */
+  readonly stripped: Root | undefined;
+  /** That happens again and again; the contest is told of, and not each repair. */
+  readonly isRootContested: boolean;
+  /** The same, and it is left alone for a while: it is written only where it is to say something else. */
+  readonly isRootHeld: boolean;
+}
+
+/** What became of root and namespaces. */
+export interface Housed {
+  readonly repaired: readonly ObjectKey[];
+  readonly parked: readonly Trouble[];
+  readonly failed: readonly Trouble[];
+}
+
+/** Equal for equal namespaces, so that they are looked at again when the component says something else. */
+export function textOf({ component, target, desired }: Work): string {
+  return JSON.stringify(wantedNamespaces({ component, target }, desired.namespaces));
+}
+
+/** The root if it lost marks since this process saw them or made them. */
+export function strippedRoot(before: Root | undefined, { memory }: Work): Root | undefined {
+  return before?.isMarked === false && memory.wasMarked(before) ? before : undefined;
+}
+
+/** The same namespaces without those that somebody else changes again and again, and that are left alone for a while. */
+export function unheld(
+  { namespaces, stripped }: { readonly namespaces: Namespaces } & Pick<Housing, "stripped">,
+  work: Work,
+): Housing {
+  const { memory, deps } = work;
+  const isDrift = memory.namespaces === textOf(work);
+  const wrong = isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : [];
+  const root = stripped === undefined ? [] : [idOf(stripped.object)];
+  const held = memory.groundContests.heldAmong(new Set([...wrong, ...root]), deps.clock.now());
+  const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
+  const isRootContested = root.some((id) => held.has(id));
+  // What endangers everything under the root does not wait.
+  const mayWait = stripped !== undefined && !isEndangered(stripped.object, work);
+  const isRootHeld = isRootContested && mayWait;
+  return { ...namespaces, outdated, isDrift, stripped, isRootContested, isRootHeld };
+}
+
+/**
+ * Creates what is missing and changes what is outdated. A change that the cluster refuses is no reason to leave the installation alone; a namespace that
+ * cannot be created is: throws ApiError.
+ */
+export async function settled(work: Work, housing: Housing, signal: AbortSignal): Promise<Housed> {
+  const { target, memory, observation, deps } = work;
+  const { stripped, isRootContested } = housing;
+  const [created, changes] = await Promise.all([
+    createMissing(target, housing.missing, signal),
+    Promise.all(housing.outdated.map((one) => changed(one, { work, housing }, signal))),
+  ]);
+  const written = changes.flatMap(({ object }) => object ?? []);
+  for (const namespace of [...created, ...written]) {
+    observation.noteGuarded(namespace);
+    deps.awaiting?.settled(idOf(namespace));
+  }
+  const refusals = changes.flatMap(({ refusal }) => refusal ?? []);
+  if (refusals.length === 0) memory.namespaces = textOf(work);
+  const having = (isForGood: boolean): readonly Trouble[] =>
+    refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
+  return {
+    repaired: [
+      ...(stripped === undefined || isRootContested ? [] : [keyOf(stripped.object)]),
+      ...(housing.isDrift ? written.map(keyOf) : []),
+    ],
+    parked: having(false),
+    failed: having(true),
+  };
+}
+
+/** Writes the root; one that was stripped is repaired thereby, which counts unless it is held. */
+export function rerooted(
+  write: () => Promise<Root>,
+  { housing, work }: { readonly housing: Housing; readonly work: Work },
+  signal: AbortSignal,
+): Promise<Root> {
+  const { stripped, isRootHeld } = housing;
+  if (stripped === undefined || isRootHeld) return write();
+  const live = stripped.object;
+  const manifest = rootOver(live, work, inventoryTextOf(live));
+  return reckoned(write, { drift: { ref: rootRefOf(work), live, manifest }, work }, signal);
+}
+
+/** A change set that also tells of the namespaces. */
+export function withHoused(changes: ChangeSet, housed: Housed): ChangeSet {
+  return {
+    ...changes,
+    repaired: [...housed.repaired, ...changes.repaired],
+    parked: sorted([...housed.parked, ...changes.parked]),
+    failed: sorted([...housed.failed, ...changes.failed]),
+  };
+}
+
+interface Change {
+  readonly object?: KubeObject;
+  readonly refusal?: Refused;
+}
+
+async function changed(
+  outdated: OutdatedNamespace,
+  { work, housing }: { readonly work: Work; readonly housing: Housing },
+  signal: AbortSignal,
+): Promise<Change> {
+  const { target } = work;
+  const { live, manifest } = outdated;
+  const key = keyOf(live);
+  const change = (): Promise<KubeObject> => changeNamespace(target, outdated, signal);
+  try {
+    if (!housing.isDrift) return { object: await change() };
+    const drift = { ref: namespaceRef(live), live, manifest };
+    return { object: await reckoned(change, { drift, work }, signal) };
+  } catch (error) {
+    // Another one by now, or not as it was: to be looked at again.
+    if (!(error instanceof ApiError) || [404, 409].includes(error.status)) throw error;
+    return { refusal: refusedOf(error, { key, installNamespace: target.namespace }) };
+  }
+}
+
+interface Drift {
+  readonly ref: ObjectRef;
+  readonly live: KubeObject;
+  /** How it is to be. */
+  readonly manifest: Manifest;
+}
+
+/** Makes a repair and counts it, and asks who makes it necessary where that is contested. */
+async function reckoned<T>(
+  repair: () => Promise<T>,
+  { drift, work }: { readonly drift: Drift; readonly work: Work },
+  signal: AbortSignal,
+): Promise<T> {
+  const { groundContests } = work.memory;
+  const { ref, live, manifest } = drift;
+  const key = keyOf(live);
+  if (groundContests.repairing(key, work.deps.clock.now())) {
+    const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
+    const ask = (): Promise<readonly Contestant[]> =>
+      contestantsOf({ ref, body }, work.target, signal);
+    groundContests.named(key, await unlessRefused(ask, []));
+  }
+  try {
+    return await repair();
+  } catch (error) {
+    groundContests.notRepaired(key);
+    throw error;
+  }
+}
+
+function idOf(live: KubeObject): string {
+  return identityOf(keyOf(live));
+}

@@ -1,0 +1,212 @@
+import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { isRecord } from "../../../api/fields.ts";
+import {
+  describe,
+  type KubeObject,
+  type Manifest,
+  type ObjectKey,
+  type OwnerReference,
+} from "../../../api/kubernetes.ts";
+import {
+  anchorAnnotations,
+  anchorLabels,
+  anchorNameOf,
+  managedByValue,
+} from "../../../installation/anchor.ts";
+import { nameLabelOf } from "../../../installation/name-label.ts";
+import type { Target } from "../target.ts";
+
+/** What a root belongs to. */
+export interface RootOwner {
+  readonly component: Component;
+  readonly target: Pick<Target, "namespace" | "hubId" | "profile">;
+}
+
+const inventoryField = "inventory";
+const longestName = 253;
+
+/** Key of the ConfigMap that is the root of an installation. Throws `ManifestInvalid` for a name that is too long. */
+export function rootKeyOf({ component, target }: RootOwner): ObjectKey & { namespace: string } {
+  const name = anchorNameOf({ kind: component.kind, name: component.metadata.name });
+  if (name.length > longestName) {
+    const message = `The anchor ConfigMap name ${name} exceeds ${longestName} characters; shorten the name of the component`;
+    throw new FleetError("ManifestInvalid", message);
+  }
+  return { apiVersion: "v1", kind: "ConfigMap", namespace: target.namespace, name };
+}
+
+/**
+ * The root as it should be: the protected anchor that owns a remote installation, or on the hub itself a ConfigMap of the component's own. Spec:
+ * knative-operator.md 5.4, anchor-guard.md 2.
+ */
+export function rootManifest(owner: RootOwner, inventory: string): Manifest {
+  const { component, target } = owner;
+  const { apiVersion, kind, namespace, name } = rootKeyOf(owner);
+  const { uid, name: componentName } = component.metadata;
+  const nameLabel = nameLabelOf(componentName);
+  const isAnchor = target.profile !== undefined;
+  const metadata = {
+    namespace,
+    name,
+    labels: {
+      [anchorLabels.managedBy]: managedByValue,
+      [anchorLabels.componentName]: nameLabel,
+    },
+    annotations: {
+      ...(isAnchor ? protection(component) : {}),
+      ...(nameLabel === componentName ? {} : { [anchorAnnotations.componentName]: componentName }),
+      [anchorAnnotations.componentUid]: uid,
+      [anchorAnnotations.hubId]: target.hubId,
+    },
+    ...(isAnchor ? {} : { ownerReferences: [componentReference(component)] }),
+  };
+  return { apiVersion, kind, metadata, data: { [inventoryField]: inventory } };
+}
+
+/**
+ * The root with another inventory, as it is to be applied over what stands there. Data of an immutable ConfigMap can never be written
+ * again, but its metadata can: the inventory goes into an annotation then. Spec: anchor-guard.md 8.
+ */
+export function rootOver(live: Manifest, owner: RootOwner, inventory: string): Manifest {
+  const manifest = rootManifest(owner, inventory);
+  if (live["immutable"] !== true) return manifest;
+  const { data: _, ...rest } = manifest;
+  const stored = storedTextOf(live);
+  const annotations = {
+    ...manifest.metadata.annotations,
+    [anchorAnnotations.inventory]: inventory,
+  };
+  return {
+    ...rest,
+    metadata: { ...manifest.metadata, annotations },
+    ...(stored === undefined ? {} : { data: { [inventoryField]: stored } }),
+  };
+}
+
+/** Text of the inventory in a root; empty when there is none. */
+export function inventoryTextOf(object: Manifest): string {
+  const noted = object.metadata.annotations?.[anchorAnnotations.inventory];
+  const isFrozen = object["immutable"] === true && noted !== undefined;
+  return (isFrozen ? noted : storedTextOf(object)) ?? "";
+}
+
+function storedTextOf({ data }: Manifest & { readonly data?: unknown }): string | undefined {
+  const text = isRecord(data) ? data[inventoryField] : undefined;
+  return typeof text === "string" ? text : undefined;
+}
+
+/** Whether a root carries all labels and annotations that it should. */
+export function isMarked(object: Manifest, owner: RootOwner): boolean {
+  const { labels, annotations, ownerReferences = [] } = rootManifest(owner, "").metadata;
+  const { metadata } = object;
+  return (
+    contains(metadata.labels, labels) &&
+    contains(metadata.annotations, annotations) &&
+    ownerReferences.every(({ uid }) => metadata.ownerReferences?.some((own) => own.uid === uid)) &&
+    !isHeld(object, owner)
+  );
+}
+
+/**
+ * Whether somebody put owners or finalizers on an anchor: the first would let a collector delete it, the second would keep
+ * it for ever. Spec: anchor-guard.md 6.1.
+ */
+export function isHeld({ metadata }: Manifest, { target }: Pick<RootOwner, "target">): boolean {
+  const owners = metadata.ownerReferences?.length ?? 0;
+  return target.profile !== undefined && owners + (metadata.finalizers?.length ?? 0) > 0;
+}
+
+/** Whether a root is being deleted, or is an anchor that a collector deletes with the owner that somebody gave it. Spec: anchor-guard.md 6.1. */
+export function isEndangered(
+  { metadata }: Manifest,
+  { target }: Pick<RootOwner, "target">,
+): boolean {
+  const owners = target.profile === undefined ? [] : (metadata.ownerReferences ?? []);
+  return metadata.deletionTimestamp !== undefined || owners.length > 0;
+}
+
+type Judge = RootOwner & { readonly target: Pick<Target, "fieldManager"> };
+
+/**
+ * Refuses a root that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
+ * the name of its component, and one of ours that was stripped of all marks by its fields, which this hub wrote.
+ */
+export function assertOurs(object: KubeObject, owner: Judge): void {
+  const problem = strangenessOf(object, owner);
+  if (problem === undefined) return;
+  throw new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
+}
+
+/** Why a root is not the component's, as the end of a sentence; undefined where it is. */
+export function strangenessOf(
+  object: KubeObject,
+  { component, target }: Judge,
+): string | undefined {
+  const { labels = {}, annotations = {} } = object.metadata;
+  const hub = annotations[anchorAnnotations.hubId];
+  const uid = annotations[anchorAnnotations.componentUid];
+  const name = labels[anchorLabels.componentName];
+  if (hub !== undefined && hub !== target.hubId) return "belongs to another hub";
+  if (uid !== undefined && uid !== component.metadata.uid) {
+    return "belongs to another component of this name";
+  }
+  const isNamed = name === nameLabelOf(component.metadata.name);
+  if (hub !== undefined || uid !== undefined || isNamed) return undefined;
+  if (name === undefined && isWrittenBy(target.fieldManager, object)) return undefined;
+  return "exists and is not an anchor of this component";
+}
+
+/**
+ * Refuses, with `AnchorConflict`, a root as upstream's operator makes it where nothing says that it installed this component: another hub's operator can have left it
+ * for a component of the same name. One that we have ever written to is ours.
+ */
+export function assertTakenUp(object: KubeObject, { component, target }: Judge): void {
+  const { annotations = {} } = object.metadata;
+  const isClaimed = [anchorAnnotations.hubId, anchorAnnotations.componentUid].some(
+    (name) => annotations[name] !== undefined,
+  );
+  const isInstalled = (component.status?.manifests ?? []).length > 0;
+  if (isClaimed || isInstalled || isWrittenBy(target.fieldManager, object)) return;
+  const problem = "was made by another operator, and nothing says that it was for this component";
+  throw new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
+}
+
+function isWrittenBy(wanted: string, { metadata }: KubeObject): boolean {
+  return metadata.managedFields?.some(({ manager }) => manager === wanted) ?? false;
+}
+
+/** The owner of everything in the installation's namespace. Spec: knative-operator.md 3.13. */
+export function ownerOf(root: KubeObject, { component, target }: RootOwner): OwnerReference {
+  if (target.profile === undefined) return componentReference(component);
+  const { name, uid } = root.metadata;
+  return { apiVersion: "v1", kind: "ConfigMap", name, uid, ...ownership };
+}
+
+const ownership = { controller: true, blockOwnerDeletion: true } as const;
+
+function componentReference({ apiVersion, kind, metadata }: Component): OwnerReference {
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid, ...ownership };
+}
+
+function protection({ kind, metadata }: Component): Readonly<Record<string, string>> {
+  return {
+    [anchorAnnotations.anchor]: "true",
+    [anchorAnnotations.protected]: "true",
+    [anchorAnnotations.description]:
+      `Owns everything that ${kind} ${metadata.namespace}/${metadata.name} installed in this namespace; ` +
+      `deleting it deletes all of that. To uninstall, delete the ${kind} on the hub.`,
+  };
+}
+
+function contains(
+  all: Readonly<Record<string, string>> = {},
+  some: Readonly<Record<string, string>> = {},
+): boolean {
+  return Object.entries(some).every(([name, value]) => all[name] === value);
+}
+
+function keyOfRoot({ metadata }: KubeObject): { kind: string; namespace?: string; name: string } {
+  const { namespace, name } = metadata;
+  return { kind: "ConfigMap", ...(namespace === undefined ? {} : { namespace }), name };
+}

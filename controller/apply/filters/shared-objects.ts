@@ -1,0 +1,100 @@
+import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
+import { sorted, type ChangeSet, type Trouble } from "../change-set.ts";
+import type { Begun, Work } from "../install-work.ts";
+import type { ApplyPlan } from "../plan.ts";
+import { outlives, type Prepared } from "../prepare.ts";
+
+/** A part of some work, and what is left to others. */
+interface Own<W> {
+  readonly work: W;
+  readonly left: readonly Trouble[];
+}
+
+/**
+ * Work without what was left to others the last time, as far as it is still theirs; where the root is lost nobody knows what that was, and it is without all that others have.
+ * Asks only where something was left or the root is lost.
+ */
+export async function withoutOthers(
+  work: Work,
+  { isLost }: { readonly isLost: boolean },
+  signal: AbortSignal,
+): Promise<Own<Work>> {
+  const { desired, memory, deps } = work;
+  const { sharing } = memory;
+  const wanted = new Set(desired.objects.map(({ id }) => id));
+  const left = new Map([...sharing.left].filter(([id]) => wanted.has(id)));
+  const open = new Set(left.keys());
+  const lost = idsOf(isLost ? desired.objects.filter(({ key }) => !outlives(key)) : []);
+  const isAsked = open.size + lost.size > 0;
+  const question = { open, lost, fought: new Set<string>() };
+  const theirs = isAsked ? await deps.holders?.(question, signal) : left;
+  sharing.left = theirs ?? left;
+  return ownOf(work, sharing.left);
+}
+
+export interface OwnPlan extends Own<Begun> {
+  readonly plan: ApplyPlan;
+}
+
+/**
+ * A plan without what another component has. To be asked when the root names all of it: of two that come to want an object at the same time at least one
+ * sees the other then, and whoever does leaves it. What both have had for long stays with the one that was installed first.
+ */
+export async function ownPlan(
+  { plan, fought }: { readonly plan: ApplyPlan; readonly fought: readonly Prepared[] },
+  work: Begun,
+  signal: AbortSignal,
+): Promise<OwnPlan> {
+  const { desired, memory, deps, isNewcomer } = work;
+  const { sharing } = memory;
+  const entries = memory.inventory?.entries ?? [];
+  const accepted = new Set(
+    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [identityOf(entry)])),
+  );
+  const unproven = plan.apply.filter(({ id, key }) => !accepted.has(id) && !outlives(key));
+  // Of a newcomer all was asked about, but for what turned out to be elsewhere than it was rendered.
+  const isAsked = isNewcomer && desired.guessed.length === 0;
+  const open = isAsked ? [] : unproven.filter(({ id }) => !sharing.free.has(id));
+  const mine = fought.filter(({ key }) => !outlives(key));
+  const isOpen = open.length + mine.length > 0;
+  const question = { open: idsOf(open), fought: idsOf(mine) };
+  const answer = isOpen ? await deps.holders?.(question, signal) : undefined;
+  const theirs = answer ?? new Map<string, string>();
+  sharing.free = idsOf(unproven.filter(({ id }) => !theirs.has(id)));
+  sharing.left = new Map([...sharing.left, ...theirs]);
+  for (const { id, key } of mine) if (theirs.has(id)) memory.contests.notRepaired(key);
+  const apply = plan.apply.filter(({ id }) => !theirs.has(id));
+  return { plan: { ...plan, apply }, ...ownOf(work, theirs) };
+}
+
+/** Those of objects with our label that another component has: an apply of ours that came late may have put the label there. Asks only where there are any. */
+export async function heldByOthers(
+  ids: ReadonlySet<string>,
+  { deps }: Pick<Work, "deps">,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const question = { open: ids, fought: new Set<string>() };
+  const answer = ids.size === 0 ? undefined : await deps.holders?.(question, signal);
+  return answer ?? new Map();
+}
+
+/** Changes with what was left to others. */
+export function withLeft(changes: ChangeSet, left: readonly Trouble[]): ChangeSet {
+  return left.length === 0 ? changes : { ...changes, failed: sorted([...changes.failed, ...left]) };
+}
+
+function ownOf<W extends Work>(work: W, theirs: ReadonlyMap<string, string>): Own<W> {
+  if (theirs.size === 0) return { work, left: [] };
+  const { desired } = work;
+  const objects = desired.objects.filter(({ id }) => !theirs.has(id));
+  const left = desired.objects.flatMap(({ id, key }) => troubleOf(key, theirs.get(id)));
+  return { work: { ...work, desired: { ...desired, objects } }, left };
+}
+
+function troubleOf(key: ObjectKey, message: string | undefined): readonly Trouble[] {
+  return message === undefined ? [] : [{ key, message }];
+}
+
+function idsOf(objects: readonly Prepared[]): ReadonlySet<string> {
+  return new Set(objects.map(({ id }) => id));
+}

@@ -1,0 +1,110 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+
+import type { PathMetrics } from "../../access/spokes/path-metrics.ts";
+import type { Component } from "../../api/component.ts";
+import type { QueueObserver } from "../queue/queue.ts";
+import { addComponentMetrics } from "./component-metrics.ts";
+import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
+import { addPathMetrics } from "./path-metrics.ts";
+import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
+import { addRequestMetrics, type RequestSource } from "./request-metrics.ts";
+
+/** What is counted; the names are those of client-go and controller-runtime where they have one. */
+export interface Metrics extends QueueObserver {
+  /** A reconcile failed; reason and code are of the catalogue. */
+  failed(failure: { readonly reason: string; readonly code: string | undefined }): void;
+  /** A reconcile ended because the hub could not be read or written. */
+  hubFailed(): void;
+  /** Objects that were sent to a cluster, by how that ended. */
+  sent(objects: Readonly<Record<"applied" | "parked" | "failed" | "pruned", number>>): void;
+  /** Kinds of objects that somebody else had deleted or changed and that were put right. */
+  repaired(kinds: readonly string[]): void;
+  leading(isLeader: boolean): void;
+  /** Everything as Prometheus text; `contentType` is its media type. */
+  render(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** What is read when the metrics are asked for. */
+export interface MetricSources extends QueueSources {
+  connectedSpokes(): number;
+  components(): Iterable<Component>;
+  /** Requests to all clusters. */
+  readonly requests: RequestSource;
+  /** Whether the file of reference grants that is there now can be used; undefined: there is none. */
+  readonly areGrantsValid?: () => boolean | undefined;
+  /** The path to the spokes; absent: it is not measured. */
+  readonly path?: PathMetrics;
+}
+
+const name = "knfleet";
+
+/** Metrics of one controller, in a registry of its own. */
+export function createMetrics(sources: MetricSources): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const observer = addQueueMetrics(registry, sources);
+  addRequestMetrics(registry, sources.requests);
+  addComponentMetrics(registry, () => sources.components());
+  if (sources.path !== undefined) addPathMetrics(registry, sources.path);
+  const grants = {
+    name: "knfleet_reference_grants_valid",
+    help: "1 when the file of reference grants is in use, 0 when it is not usable and the last good one is",
+  };
+  addValidityGauge(registry, grants, () => sources.areGrantsValid?.());
+  const connected = { name: "knfleet_connected_spokes", help: "Spokes that are connected" };
+  addLiveGauge(registry, { ...connected, labels: {} }, () => sources.connectedSpokes());
+  return {
+    ...observer,
+    ...applyMetrics(registry),
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+  };
+}
+
+function applyMetrics(
+  registry: Registry,
+): Pick<Metrics, "failed" | "hubFailed" | "sent" | "repaired" | "leading"> {
+  const registers = [registry];
+  const failures = new Counter({
+    name: "knfleet_reconcile_failures_total",
+    help: "Reconciles that failed, by reason and code",
+    labelNames: ["reason", "code"],
+    registers,
+  });
+  const hubFailures = new Counter({
+    name: "knfleet_hub_failures_total",
+    help: "Reconciles that ended because the hub could not be read or written",
+    registers,
+  });
+  const objects = new Counter({
+    name: "knfleet_objects_total",
+    help: "Objects that were sent to a cluster, by how that ended",
+    labelNames: ["result"],
+    registers,
+  });
+  const repairs = new Counter({
+    name: "knfleet_drift_repairs_total",
+    help: "Objects that somebody else had deleted or changed and that were put right, by kind",
+    labelNames: ["kind"],
+    registers,
+  });
+  const leader = new Gauge({
+    name: "leader_election_master_status",
+    help: "1 while this process leads",
+    labelNames: ["name"],
+    registers,
+  });
+  leader.set({ name }, 0);
+  return {
+    failed: ({ reason, code = "" }) => failures.inc({ reason, code }),
+    hubFailed: () => hubFailures.inc(),
+    sent: (counts) => {
+      for (const [result, count] of Object.entries(counts)) objects.inc({ result }, count);
+    },
+    repaired: (kinds) => {
+      for (const kind of kinds) repairs.inc({ kind });
+    },
+    leading: (isLeader) => leader.set({ name }, isLeader ? 1 : 0),
+  };
+}

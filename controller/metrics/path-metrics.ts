@@ -1,0 +1,76 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+import type { PathMetrics, SpokeGauge } from "../../access/spokes/path-metrics.ts";
+import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
+
+const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Puts the path to the spokes into a registry: plugins, credentials, connections and the provider file. */
+export function addPathMetrics(registry: Registry, path: PathMetrics): void {
+  const registers = [registry];
+  const runs = new Counter({
+    name: "knfleet_exec_plugin_runs_total",
+    help: "Runs of plugins and built-in readers, by provider and the code of the failure (OK without one)",
+    labelNames: ["provider", "code"],
+    registers,
+  });
+  const durations = new Histogram({
+    name: "knfleet_exec_plugin_duration_seconds",
+    help: "Seconds that a run of a plugin took",
+    labelNames: ["provider"],
+    buckets: seconds,
+    registers,
+  });
+  // Lives as long as the path.
+  path.onRun(({ provider, code, durationMs }) => {
+    runs.inc({ provider, code });
+    durations.observe({ provider }, durationMs / 1_000);
+  });
+  addSpokeGauges(registers, path);
+  const sharing = {
+    name: "knfleet_spokes_sharing_token",
+    help: "Spokes whose token is sent to the server of another spoke, too",
+    labels: {},
+  };
+  addLiveGauge(registry, sharing, () => path.tokens.count());
+  const validity = {
+    name: "knfleet_provider_file_valid",
+    help: "1 when the provider file on disk is in use, 0 when it is not usable and the last good one is",
+  };
+  addValidityGauge(registry, validity, () => path.isProviderFileValid());
+}
+
+function addSpokeGauges(registers: Registry[], path: PathMetrics): void {
+  const states = new Gauge({
+    name: "knfleet_spoke_connection",
+    help: "1 for the state that the connection to a spoke is in: connecting, connected, lost or failed",
+    labelNames: ["namespace", "name", "state"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [key, { state }] of path.spokes()) states.set({ ...labelsOf(key), state }, 1);
+    },
+  });
+  const expiries = new Gauge({
+    name: "knfleet_spoke_credential_expiry_seconds",
+    help: "Seconds until the credential of a spoke ends; absent when that is not known, or the spoke refuses it",
+    labelNames: ["namespace", "name"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [key, gauge] of path.spokes()) {
+        const left = secondsLeft(gauge);
+        if (left !== undefined) expiries.set(labelsOf(key), left);
+      }
+    },
+  });
+}
+
+function labelsOf(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}
+
+function secondsLeft({ expiresAtMs }: SpokeGauge): number | undefined {
+  return expiresAtMs === undefined ? undefined : (expiresAtMs - Date.now()) / 1_000;
+}

@@ -1,0 +1,78 @@
+import type { ComponentStatus } from "../../api/component.ts";
+import { readyOf, withCondition } from "../../api/conditions.ts";
+import { isWorkload, readinessOf } from "../../installation/readiness.ts";
+import type { InstallationMemory } from "../apply/installation-memory.ts";
+import { planApply } from "../apply/plan.ts";
+import type { Observation } from "../observe/observation.ts";
+import { kindIdOf } from "../observe/sighting.ts";
+
+/** Why the workloads of an installation are not known to be available, as its watches show it right now. */
+export interface Doubt {
+  readonly status: "False" | "Unknown";
+  readonly reason: "NotReady" | "NotSynced";
+  readonly message: string;
+}
+
+/** What is known of an installation without asking anybody. */
+export interface Sight {
+  readonly observation: Pick<
+    Observation,
+    "objects" | "workloads" | "refused" | "behind" | "pending"
+  >;
+  readonly memory: Pick<
+    InstallationMemory,
+    "wanted" | "inventory" | "appliedAt" | "sharing" | "contests"
+  >;
+}
+
+const type = "DeploymentsAvailable";
+const maxNamed = 10;
+
+/** The doubt in an installation that the watches give; undefined when there is none, or nothing is known of what is wanted. */
+export function doubtOf({ observation, memory }: Sight): Doubt | undefined {
+  const refused = observation.refused();
+  const keys = (memory.wanted?.objects ?? [])
+    .filter(({ key, id }) => isWorkload(key) && !memory.sharing.left.has(id))
+    .map(({ key }) => key)
+    .filter((key) => !refused.has(kindIdOf(key)));
+  const behind = observation.behind();
+  if (keys.some((key) => behind.has(kindIdOf(key)))) {
+    const message = "The watches of the cluster were interrupted; what is there is being read anew";
+    return { status: "Unknown", reason: "NotSynced", message };
+  }
+  // Of a kind whose list is on its way nothing can be said, such as after a start.
+  const pending = new Set(observation.pending().map(kindIdOf));
+  if (keys.some((key) => pending.has(kindIdOf(key)))) return undefined;
+  const { available, message } = readinessOf(keys, observation.workloads());
+  if (!available) return { status: "False", reason: "NotReady", message };
+  const changed = changedWorkloads({ observation, memory });
+  if (changed.length === 0) return undefined;
+  const named = changed.slice(0, maxNamed).join(", ");
+  const more = changed.length > maxNamed ? ` and ${changed.length - maxNamed} more` : "";
+  const text = `${changed.length} of ${keys.length} not as they were applied: ${named}${more}`;
+  return { status: "False", reason: "NotReady", message: text };
+}
+
+/** The status without the claim that all workloads are available; the same object when it does not make that claim. */
+export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date): ComponentStatus {
+  const { conditions = [] } = status;
+  const claim = conditions.find((condition) => condition.type === type);
+  if (claim?.status !== "True") return status;
+  const doubted = withCondition(conditions, { type, ...doubt }, now);
+  const ready = { type: "Ready", ...readyOf(doubted) };
+  return { ...status, conditions: withCondition(doubted, ready, now) };
+}
+
+/** Names of workloads that were sent like they are wanted and are different now; none while somebody else is let change them. */
+function changedWorkloads({ observation, memory }: Sight): readonly string[] {
+  const { wanted, inventory, appliedAt } = memory;
+  if (wanted === undefined || inventory === undefined || memory.contests.isHolding) return [];
+  const observed = observation.objects();
+  const refused = observation.refused();
+  const plan = planApply(wanted.objects, { inventory, observed, refused, appliedAt });
+  const names = plan.apply
+    .filter(({ key, id }) => plan.drifted.has(id) && isWorkload(key))
+    .filter(({ id }) => !memory.sharing.left.has(id))
+    .map(({ key }) => key.name);
+  return [...new Set(names)].toSorted();
+}

@@ -1,0 +1,110 @@
+import { listedObjects } from "../../access/kube/kube-answer.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { collectionPath } from "../../access/kube/kube-path.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { anchorLabels, managedByValue } from "../../installation/anchor.ts";
+import { unlessRefused } from "../apply/apply-error.ts";
+import { type Clock, delay } from "../queue/clock.ts";
+import { unlessDenied } from "../uninstall/unless-denied.ts";
+
+const resource = knownResource("v1", "ConfigMap");
+const ref = { resource, labelSelector: `${anchorLabels.managedBy}=${managedByValue}` };
+
+type Asked = Pick<KubeClient, "request" | "list">;
+
+/** A root as it was made. */
+type Born = Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
+
+// A server needs some milliseconds for a write; what is asked right behind it would be answered before.
+const headStartMs = 30;
+
+/** Everything on a cluster that is labelled as a root; undefined where nobody may ask. Rejects with any other answer that does not tell. */
+export async function labelledRoots(
+  client: Pick<KubeClient, "list">,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[] | undefined> {
+  return (await unlessDenied(client.list(ref, {}, signal)))?.items;
+}
+
+/**
+ * What was labelled as a root before one that is being made: of two that are made at the same time exactly one has the other here,
+ * because the server puts its writes in an order. A root that was written again since, or a server that has forgotten so
+ * old a state, tells only the second in which each was made, and what was made in the same one counts as earlier.
+ *
+ * `isFar`: asks once without waiting for the answer to the making, which saves the way there and back where the list turns out to be a later one.
+ * Rejects with what `making` rejects with.
+ */
+export async function rootsBefore(
+  making: Promise<Born>,
+  { client, clock, isFar }: { client: Asked; clock: Clock; isFar: boolean },
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const early = isFar ? listedBehind(making, { client, clock }, signal) : undefined;
+  const own = await making;
+  return earlierAmong((await early) ?? [], own) ?? rootsAtBirth(own, client, signal);
+}
+
+/** What is there while a root is being made; undefined where that is over soon, or nobody may ask. Never rejects. */
+async function listedBehind(
+  making: Promise<Born>,
+  { client, clock }: { readonly client: Asked; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<readonly KubeObject[] | undefined> {
+  try {
+    const due = delay(clock, headStartMs, signal).then(() => "due");
+    if ((await Promise.race([making, due])) !== "due") return undefined;
+    return await labelledRoots(client, signal);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined for a list that was taken before the root was made, or after another one was made or written. */
+function earlierAmong(
+  listed: readonly KubeObject[],
+  { uid, resourceVersion }: Born,
+): readonly KubeObject[] | undefined {
+  const others = listed.filter(({ metadata }) => metadata.uid !== uid);
+  const isEarlier = ({ metadata }: KubeObject): boolean =>
+    isNumber(metadata.resourceVersion) &&
+    isNumber(resourceVersion) &&
+    BigInt(metadata.resourceVersion) < BigInt(resourceVersion);
+  return others.length < listed.length && others.every(isEarlier) ? others : undefined;
+}
+
+/** The same, asked when the root was made. */
+async function rootsAtBirth(
+  { uid, resourceVersion }: Born,
+  client: Asked,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const then = await stateBefore(resourceVersion, client, signal);
+  if (then?.every(({ metadata }) => metadata.uid !== uid) === true) return then;
+  const now = (await labelledRoots(client, signal)) ?? [];
+  const own = now.find(({ metadata }) => metadata.uid === uid);
+  const bornAt = own?.metadata.creationTimestamp ?? "";
+  return now.filter(
+    ({ metadata }) => metadata.uid !== uid && (metadata.creationTimestamp ?? "") <= bornAt,
+  );
+}
+
+/** As it was just before a version; undefined where the server does not tell. */
+async function stateBefore(
+  version: string,
+  client: Asked,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[] | undefined> {
+  if (!isNumber(version)) return undefined;
+  const resourceVersion = String(BigInt(version) - 1n);
+  const path = collectionPath(ref, { resourceVersion, resourceVersionMatch: "Exact" });
+  const ask = (): Promise<unknown> => client.request("GET", path, undefined, signal);
+  // Not every server knows its past; what is there now is asked for then.
+  const answer = await unlessRefused(ask, undefined);
+  return answer === undefined ? undefined : listedObjects(answer, resource).items;
+}
+
+/** Versions of one kind tell what was first. Spec: KEP-5504. */
+function isNumber(version: string): boolean {
+  return /^[1-9]\d*$/.test(version);
+}

@@ -1,0 +1,98 @@
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import type { ComponentStatus } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import {
+  askedMsOf,
+  codeOfRefusal,
+  isForNow as isAnswerForNow,
+  obstacleIn,
+} from "../apply/apply-error.ts";
+import { missingRightIn } from "../uninstall/missing-right.ts";
+
+/**
+ * Anything that was caught on the way, as the error that is shown: messages of ours only, what a server said becomes the
+ * `cause`. `cluster` names the target, for example `ClusterProfile fleet/a` or `The hub`.
+ */
+export function fleetErrorOf(error: unknown, cluster: string): FleetError {
+  if (error instanceof FleetError) return error;
+  if (error instanceof ConnectionError) return unreachable(error, cluster);
+  if (error instanceof ApiError) return refused(error, cluster);
+  return new FleetError("ApplyFailed", "Internal error, see the log of the controller", {
+    cause: error,
+  });
+}
+
+/** Whether nothing failed for good: the cluster answered, and says nothing but that it has no time, or fails, for now. */
+export function isForNow({ reason, cause }: FleetError): boolean {
+  return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
+}
+
+/** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when none does. */
+export function askedWaitMs(error: unknown): number {
+  const answer = error instanceof FleetError ? error.cause : error;
+  return answer instanceof ApiError ? askedMsOf(answer) : 0;
+}
+
+/** What tells a cluster that was lost from one that was never reached. */
+export interface Acquaintance {
+  /** The way to the cluster that works no more is the one that the ClusterProfile still describes. */
+  readonly isLost: boolean;
+  /** This process has been connected to the cluster. */
+  readonly wasReached: boolean;
+  /** Of the component, which remembers over restarts of ours. */
+  readonly status: ComponentStatus | undefined;
+}
+
+/** The same failure, but `SpokeUnreachable` for a cluster that was reached before and nothing says that it is somewhere else now. */
+export function lossOf(error: FleetError, known: Acquaintance): FleetError {
+  const { reason, code, message, cause } = error;
+  if (reason !== "RemoteClientCreationFailed" || code !== "Unreachable") return error;
+  const { isLost, wasReached, status } = known;
+  if (!isLost && (wasReached || !remembersCluster(status))) return error;
+  return new FleetError("SpokeUnreachable", message.replace(`[${code}] `, ""), { code, cause });
+}
+
+function remembersCluster(status: ComponentStatus | undefined): boolean {
+  const resolved = status?.conditions?.find(({ type }) => type === "TargetClusterResolved");
+  return resolved?.status === "True" || resolved?.reason === "SpokeUnreachable";
+}
+
+function unreachable(error: ConnectionError, cluster: string): FleetError {
+  const message = `${cluster}: ${error.message}`;
+  if (error.failure === "untrusted") {
+    const code = "TLSUntrusted";
+    return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
+  }
+  // It happened in the middle of the work, so the cluster was reached.
+  const code = error.failure === "standIn" ? "NotKubernetes" : "Unreachable";
+  return new FleetError("SpokeUnreachable", message, { code, cause: error });
+}
+
+function refused(error: ApiError, cluster: string): FleetError {
+  const options = { cause: error };
+  if (error.status === 401) {
+    return new FleetError("AccessProviderFailed", `${cluster}: the credential is not accepted`, {
+      code: "CredentialRejected",
+      ...options,
+    });
+  }
+  const request = error.request.replace(/\?.*$/, "");
+  const obstacle = obstacleIn(error.message);
+  if (error.status === 403) {
+    const right = missingRightIn(error.message);
+    const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
+    const why = lack === undefined ? "" : `: ${lack}`;
+    return new FleetError("ApplyFailed", `${cluster}: ${request} is not allowed${why}`, {
+      code: codeOfRefusal(error),
+      ...options,
+    });
+  }
+  const answer = error.reason === "" ? `${error.status}` : `${error.status} ${error.reason}`;
+  const why = obstacle === undefined ? "" : `: ${obstacle}`;
+  const reason = isAnswerForNow(error) ? "ClusterBusy" : "ApplyFailed";
+  const isDenied = codeOfRefusal(error) === "AdmissionRefused";
+  return new FleetError(reason, `${cluster}: ${request} was answered ${answer}${why}`, {
+    ...options,
+    ...(isDenied ? { code: "AdmissionRefused" } : {}),
+  });
+}

@@ -1,0 +1,105 @@
+import { type Condition, describe } from "../../api/kubernetes.ts";
+import type { ConditionType } from "../../api/reasons.ts";
+import type { ChangeSet, Progress, Trouble, Waiting } from "../apply/change-set.ts";
+
+/** How much of an installation is still to be removed. */
+export interface Remaining {
+  readonly left: number;
+  /** Absent: nobody counted before the removal began. */
+  readonly total?: number;
+}
+
+/** What a condition says of work that goes on; its status is Unknown. */
+export type Underway = Pick<Condition, "reason" | "message">;
+
+/** Reasons of conditions that are Unknown because work goes on; docs/reasons.md is held to them by a test. */
+export const workingReasons = ["Connecting", "Installing", "Finalizing"] as const;
+
+const maxCauses = 2;
+
+/** `81 of 150 objects applied, 2 waiting for webhook a.b, 1 refused`. */
+export function progressMessage({ done, total, waiting, failed }: Progress): string {
+  const named = waiting.slice(0, maxCauses).map(waitingText);
+  const others = waiting.slice(maxCauses).reduce((sum, { count }) => sum + count, 0);
+  return [
+    `${done} of ${total} objects applied`,
+    ...named,
+    ...(others === 0 ? [] : [`${others} waiting for something else`]),
+    ...(failed === 0 ? [] : [`${failed} refused`]),
+  ].join(", ");
+}
+
+/** What an apply waits for, with the name of an object; undefined: for nothing but Deployments. */
+export function waitingMessage({
+  parked,
+  lingering = [],
+}: Pick<ChangeSet, "parked"> & Partial<Pick<ChangeSet, "lingering">>): string | undefined {
+  const waiting = [...parked, ...lingering];
+  return waiting.length === 0 ? undefined : troublesMessage(waiting);
+}
+
+/** The first object in the order of names, and how many more there are. */
+export function troublesMessage(troubles: readonly Trouble[]): string {
+  const texts = troubles.map(({ key, message }) => `${describe(key)}: ${message}`).toSorted();
+  const more = texts.length - 1;
+  return more === 0 ? `${texts[0]}` : `${texts[0]} (and ${more} more)`;
+}
+
+/** What a removal does that has not deleted anything yet. */
+export type Removing = Remaining | "looking for users" | undefined;
+
+/** `Removing from ClusterProfile fleet/a: 34 of 150 objects left`. */
+export function removalMessage(cluster: string, remaining: Removing): string {
+  if (remaining === "looking for users") {
+    return `Looking for users on ${inSentence(cluster)} before the removal`;
+  }
+  const from = `Removing from ${inSentence(cluster)}`;
+  if (remaining === undefined) return from;
+  const { left, total } = remaining;
+  const all = total === undefined ? "" : ` of ${total}`;
+  return `${from}: ${left}${all} ${left === 1 && total === undefined ? "object" : "objects"} left`;
+}
+
+/** Whether conditions say what kept the last attempt at a removal that has begun, and not only how far that has come. */
+export function saysWhatKeepsRemoval(conditions: readonly Condition[] = []): boolean {
+  const types: readonly ConditionType[] = ["DeploymentsAvailable", "InstallSucceeded"];
+  const [progress, install] = types.map((type) => conditions.find((one) => one.type === type));
+  return progress?.reason === "Finalizing" && install?.message !== progress.message;
+}
+
+/** What the conditions say before there is anything to count. `cluster` names the target, for example `ClusterProfile fleet/a`. */
+export function beginningOf(cluster: string): Readonly<Record<ConditionType, Underway>> {
+  return {
+    TargetClusterResolved: {
+      reason: "Connecting",
+      message: `Connecting to ${inSentence(cluster)}`,
+    },
+    VersionMigrationEligible: installing("Reading the release"),
+    InstallSucceeded: installing("Nothing is applied yet"),
+    DeploymentsAvailable: installing("Waiting for the objects to be applied"),
+    DependenciesInstalled: installing("Waiting for the installation to be complete"),
+  };
+}
+
+function installing(message: string): Underway {
+  return { reason: "Installing", message };
+}
+
+/** Whether a condition says nothing, or only that work goes on: other words take its place. */
+export function isUnderway({ status, reason }: Condition): boolean {
+  if (status !== "Unknown") return false;
+  return reason === undefined || workingReasons.some((known) => known === reason);
+}
+
+/** `The hub` in the middle of a sentence. */
+function inSentence(cluster: string): string {
+  return cluster.replace(/^The /, "the ");
+}
+
+function waitingText({ message, count }: Waiting): string {
+  // Names of the API keep their capitals, the sentence does not.
+  const cause = /^[A-Z][a-z]/.test(message)
+    ? message.charAt(0).toLowerCase() + message.slice(1)
+    : message;
+  return cause.startsWith("waiting for ") ? `${count} ${cause}` : `${count} waiting: ${cause}`;
+}

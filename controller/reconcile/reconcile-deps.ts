@@ -1,0 +1,61 @@
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { References } from "../../access/providers/references.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
+import type { Component } from "../../api/component.ts";
+import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
+import type { Releases } from "../../render/release/releases.ts";
+import type { RenderOptions } from "../../render/render-options.ts";
+import type { Preparations } from "../apply/prepare.ts";
+import type { EventRecorder } from "../events.ts";
+import type { Guards } from "../guard/guards.ts";
+import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { ObservedChange } from "../observe/observation.ts";
+import type { WatchSharing } from "../observe/shared-watches.ts";
+import type { Clock } from "../queue/clock.ts";
+import type { TokenSharers } from "../shared-credential.ts";
+import type { ClusterVersions } from "./cluster-versions.ts";
+import type { Installation } from "./installation.ts";
+import type { Neighbours } from "./neighbours.ts";
+
+/** What the reconciles of all components share. */
+export interface ReconcileDeps {
+  /** For components, their status and Events. */
+  readonly hub: KubeClient;
+  /** The hub as a target: a connection of its own, so that an install on the hub holds back nothing else. */
+  readonly hubAsTarget: KubeClient;
+  /** UID of the hub's kube-system namespace. */
+  readonly hubId: string;
+  readonly spokes: Pick<Spokes, "acquire" | "state">;
+  /** Absent: every component may use every ClusterProfile. */
+  readonly references?: Pick<References, "policy">;
+  readonly releases: Releases;
+  /** What rendering depends on besides component, releases and target. */
+  readonly rendering: Pick<RenderOptions, "environment" | "manifestText">;
+  /** Where components are installed on spokes that are not installed yet. */
+  readonly spokeNamespace: SpokeNamespaceMode;
+  readonly versions: ClusterVersions;
+  readonly preparations: Preparations;
+  readonly neighbours: Neighbours;
+  readonly sharing: WatchSharing;
+  readonly components: { all(): Iterable<Component> };
+  readonly events: Pick<EventRecorder, "record" | "audit">;
+  readonly metrics: Pick<Metrics, "failed" | "hubFailed" | "sent" | "repaired">;
+  /** Absent: it is not known who shares a credential. */
+  readonly tokens?: TokenSharers;
+  readonly guards: Guards;
+  /** CRDs get the label by which they are guarded. */
+  readonly guardsCrds: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Pace at which a component that is not ready is looked at again. */
+  readonly pollMs: number;
+  /** Something changed on the target of a component. */
+  readonly onChange: (component: Component, change: ObservedChange) => void;
+}
+
+/** One component and what is remembered of it. */
+export interface Subject {
+  readonly component: Component;
+  readonly installation: Installation;
+}

@@ -1,0 +1,344 @@
+import { abortable } from "../../access/abortable.ts";
+import type { Component } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { contestedCondition } from "../../api/reasons.ts";
+import { installationNamespace } from "../../installation/installation-namespace.ts";
+import { assertKubernetesVersion } from "../../render/release/kubernetes-version.ts";
+import { render, type Rendered } from "../../render/render.ts";
+import type { SeenRoot } from "../apply/anchor/anchor.ts";
+import type { ChangeSet } from "../apply/change-set.ts";
+import { isUnwanted } from "../apply/filters/strays.ts";
+import type { InstallDeps } from "../apply/install-work.ts";
+import { install } from "../apply/install.ts";
+import type { Target } from "../apply/target.ts";
+import { gateOf } from "../guard/gate-of.ts";
+import { lastingLogFieldsOf, logFieldsOf } from "../log-fields.ts";
+import type { Log } from "../log.ts";
+import { type JobFindings, type JobQuestion, newsOf } from "../observe/failed-jobs.ts";
+import type { ObservedChange } from "../observe/observation.ts";
+import { observe } from "../observe/observe.ts";
+import { type VisibleReadiness, visibleReadiness } from "../observe/visible-readiness.ts";
+import type { Next } from "../queue/queue.ts";
+import { uninstall } from "../uninstall/uninstall.ts";
+import { clusterNameOf } from "./cluster-name.ts";
+import { assertOnlyOne } from "./duplicate.ts";
+import { fleetErrorOf, lossOf } from "./failure.ts";
+import { hasFinalizer } from "./finalizer.ts";
+import { hold, NotHeld, wasWritten } from "./hold.ts";
+import type { View } from "./installation.ts";
+import type { Newcomer } from "./neighbours.ts";
+import type { Outcome, Steps } from "./outcome.ts";
+import { assertPermitted, claimantsOf, isHeldBack, leaveAlone } from "./permission.ts";
+import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { conclude, openReport } from "./report.ts";
+import { acquaintanceWith, type Resolved, resolvedSoFar, resolveTarget } from "./resolve.ts";
+import type { StatusReport } from "./status-report.ts";
+import {
+  adopted,
+  anchorLost,
+  type Happening,
+  jobsFailed,
+  repairsOf,
+  webhookUnblocked,
+} from "./transitions.ts";
+
+/**
+ * Brings the target of one component to what the component says, or removes the installation when it is being deleted, and reports on
+ * the component how that went. Equal input leads to no request but the one for a status that differs. Rejects with the
+ * reason of the signal, and with the error of the hub when the status cannot be written.
+ */
+export async function reconcile(
+  { component, installation }: Subject,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<Next> {
+  if (component.metadata.deletionTimestamp !== undefined) {
+    return uninstall({ component, installation }, deps, signal);
+  }
+  const subject = { component, installation };
+  const wrote = installation.writing();
+  const report = openReport(subject, deps, signal);
+  installation.report = report;
+  const work = { ...subject, report, isNew: !hasFinalizer(component) };
+  try {
+    // The installation of a component that lost its finalizer must not be left behind while its cluster cannot be reached.
+    if (wasWritten(subject) && !isHeldBack(component, deps)) await hold(work, deps, signal);
+    const brought = await bringAbout(work, deps, signal);
+    const outcome = { ...brought, protection: deps.guards.protectionOf(component) };
+    return await conclude({ ...work, outcome }, deps, signal);
+  } catch (error) {
+    if (!(error instanceof NotHeld)) throw error;
+    if (error.cause === undefined) return { kind: "change" };
+    throw error.cause;
+  } finally {
+    installation.report = undefined;
+    await report.over();
+    wrote(report.latest);
+  }
+}
+
+interface Work extends Subject {
+  readonly report: StatusReport;
+  /** Nothing was done for the component before. */
+  readonly isNew: boolean;
+}
+
+async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<Outcome> {
+  const steps: Writable<Steps> = { eligible: false, resolved: false };
+  const cluster = clusterNameOf(work.component);
+  try {
+    // First of all: what is wrong otherwise is not for somebody who may not use the cluster.
+    assertPermitted(work.component, deps);
+    assertOnlyOne(work.component, claimantsOf(deps));
+    tellBeginning(work, signal);
+    const prepared = await prepare(work, { deps, steps }, signal);
+    return await apply(work, { ...prepared, deps }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof NotHeld) throw error;
+    // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
+    if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
+      return { kind: "working", steps };
+    }
+    const failure = lossOf(fleetErrorOf(error, cluster), acquaintanceWith(work, deps));
+    const refused = [failure, steps.obstacle].some(
+      (one) => one?.reason === "ReferenceNotPermitted",
+    );
+    if (refused) await leaveAlone(work, deps);
+    return { kind: "failed", steps, error: failure };
+  }
+}
+
+/** A component that has no status yet, or one of another generation, shows at once that it is being worked on. */
+function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
+  if (component.status?.conditions !== undefined) return;
+  const steps = { eligible: false, resolved: false };
+  report.progress({ kind: "working", steps }, signal);
+}
+
+interface Prepared {
+  readonly rendered: Rendered;
+  readonly resolved: Resolved;
+  /** Resolves when the component is held by its finalizer, and says where it is installed. Rejects for a cluster that is too old, or has no room, and with `NotHeld`. */
+  readonly suited: Promise<SeenRoot>;
+}
+
+/**
+ * Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. The component gets its
+ * finalizer when the cluster suits: just before the first write there, so that a component that never wrote anything can be deleted freely.
+ */
+async function prepare(
+  work: Work,
+  { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
+  signal: AbortSignal,
+): Promise<Prepared> {
+  const { component, installation } = work;
+  const resolving = resolveTarget(work, deps, signal);
+  // Awaited below; a rendering that fails first must not leave a rejection behind.
+  resolving.catch(() => undefined);
+  const renderIn = (namespace: string): Promise<Rendered> =>
+    // A source of manifests may take its time.
+    abortable(render(component, deps.releases, { ...deps.rendering, namespace }), signal);
+  const expected = installationNamespace(component, deps.spokeNamespace);
+  let rendered: Rendered;
+  try {
+    rendered = await renderIn(expected);
+  } catch (error) {
+    steps.eligible = error instanceof FleetError && error.reason !== "VersionNotEligible";
+    Object.assign(steps, await resolvedSoFar(resolving, { component, installation, deps }, signal));
+    throw error;
+  }
+  steps.eligible = true;
+  const resolved = await resolving;
+  steps.resolved = true;
+  const { namespace } = resolved.target;
+  if (namespace !== expected) rendered = await renderIn(namespace);
+  const { manifests } = rendered;
+  const suited = suitability(work, { manifests, resolved, deps }, signal).then(async (seen) => {
+    await hold(work, { ...deps, namespace }, signal);
+    return seen;
+  });
+  return { rendered, resolved, suited };
+}
+
+interface Question extends Pick<Rendered, "manifests"> {
+  readonly resolved: Resolved;
+  readonly deps: ReconcileDeps;
+}
+
+/** Asks what is needed only before the first write: whether the target is new enough, and of what is new whether nobody else has what it would write. */
+async function suitability(
+  { component, installation }: Subject,
+  { manifests, resolved: { target, connection }, deps }: Question,
+  signal: AbortSignal,
+): Promise<SeenRoot> {
+  const either = AbortSignal.any([signal, connection.signal]);
+  const isNew = component.status?.version === undefined && !installation.wasInstalled;
+  const newcomer = { component, target, manifests };
+  const room = isNew && deps.neighbours.assertRoom(newcomer, () => deps.components.all(), either);
+  // Awaited below.
+  if (room) room.catch(() => undefined);
+  await assertVersion(target, deps, either);
+  return room === false ? "unknown" : room;
+}
+
+async function assertVersion(
+  { client }: Target,
+  { rendering, versions }: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const version = await versions.of(client, signal);
+  if (version === undefined) return;
+  try {
+    assertKubernetesVersion(version, rendering.environment ?? {});
+  } catch (error) {
+    versions.forget(client);
+    throw error;
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+async function apply(
+  { component, installation, report, isNew }: Work,
+  { rendered, resolved, suited, deps }: Prepared & { readonly deps: ReconcileDeps },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  // Awaited by the install.
+  suited.catch(() => undefined);
+  const { target, connection } = resolved;
+  const { client } = target;
+  const log = deps.log.child(logFieldsOf({ component, installation }));
+  // Not waited for: nobody's work depends on it, and it never rejects.
+  const tell = (happening: Happening): void =>
+    void deps.events.record(report.latest, happening, signal);
+  const view = await viewOf({ component, installation }, target, deps);
+  const { version, paths, manifests } = rendered;
+  const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
+  const sending = `${component.metadata.generation} ${version}`;
+  const tells = installation.sent !== sending && isNews(component, rendered);
+  const changes = await install(
+    { component, rendered, target, ...view, isNew },
+    {
+      ...deps,
+      log,
+      suited,
+      seen: suited,
+      ...neighbourhoodOf({ component, target, wanted: () => manifests.filter(isOurs) }, deps),
+      awaiting: installation.awaiting,
+      onProgress: (progress) => {
+        const steps = { eligible: true, resolved: true };
+        const protection = deps.guards.protectionOf(component);
+        const outcome = { kind: "working", steps, version, progress, protection } as const;
+        if (tells) report.progress(outcome, signal);
+      },
+      gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
+      onAdopted: (count) => tell(adopted(count, clusterNameOf(component))),
+      onAnchorLost: () => tell(anchorLost(clusterNameOf(component))),
+      onUnblocked: (unblocked) => tell(webhookUnblocked(unblocked)),
+    },
+    AbortSignal.any([signal, connection.signal]),
+  );
+  installation.sent = sending;
+  tellChanges(changes, log, deps);
+  const repairs = repairsOf(changes);
+  if (repairs !== undefined) tell(repairs);
+  const said = toldOf(component, "InstallSucceeded");
+  const telling = { tell, toldJobs: installation.toldJobs };
+  const asking = { ...view, client, clock: deps.clock, log, said, ...telling };
+  const found = await wellBeingOf(manifests.filter(isOurs).map(keyOf), asking, signal);
+  const unsureMs = view.memory.contests.untilSureMs(deps.clock.now());
+  return { kind: "applied", version, paths, changes, ...found, unsureMs };
+}
+
+interface Asking extends View, Omit<JobQuestion, "observed" | "client">, Pick<Target, "client"> {
+  readonly tell: (happening: Happening) => void;
+  readonly toldJobs: Set<string>;
+}
+
+type WellBeing = Omit<JobFindings, "failures"> & { readonly readiness: VisibleReadiness };
+
+/** How the workloads and the Jobs of an installation are doing; tells of Jobs of which nobody was told yet that they failed. */
+async function wellBeingOf(
+  desired: readonly ObjectKey[],
+  { tell, toldJobs, ...asking }: Asking,
+  signal: AbortSignal,
+): Promise<WellBeing> {
+  const observed = asking.observation.objects();
+  const [readiness, { failures, ...jobs }] = await Promise.all([
+    visibleReadiness(desired, asking, signal),
+    asking.jobs.among(desired, { ...asking, observed }, signal),
+  ]);
+  const failure = jobsFailed(newsOf(failures, { told: toldJobs, said: asking.said }));
+  if (failure !== undefined) tell(failure);
+  return { readiness, ...jobs };
+}
+
+/** What a condition of the status tells; empty when it is not there, or tells nothing. */
+function toldOf({ status }: Component, type: string): string {
+  return status?.conditions?.find((condition) => condition.type === type)?.message ?? "";
+}
+
+/** What is known of the target of a component, and what was told of it. */
+async function viewOf(
+  { component, installation }: Subject,
+  { client, fieldManager }: Target,
+  deps: ReconcileDeps,
+): Promise<View> {
+  const onChange = (change: ObservedChange): void => deps.onChange(component, change);
+  const componentUid = component.metadata.uid;
+  const view = await installation.viewOver(client, (memory) => {
+    const log = deps.log.child(lastingLogFieldsOf(component));
+    const { sharing } = deps;
+    return observe({
+      client,
+      sharing,
+      componentUid,
+      fieldManager,
+      onChange,
+      isUnwanted: (key) => isUnwanted(key, { component, wanted: memory.wanted }),
+      log,
+    });
+  });
+  view.memory.resume(toldOf(component, contestedCondition), deps.clock.now());
+  return view;
+}
+
+/** `wanted` leaves out what was left to others, and is not to keep a component from being installed that has lost its anchor. */
+function neighbourhoodOf(
+  { wanted, ...one }: Omit<Newcomer, "manifests"> & { readonly wanted: () => readonly Manifest[] },
+  { neighbours, components }: ReconcileDeps,
+): Pick<InstallDeps, "assertFirst" | "holders"> {
+  const all = (): Iterable<Component> => components.all();
+  return {
+    assertFirst: (making, signal) =>
+      neighbours.assertFirst({ ...one, manifests: wanted() }, { making, all }, signal),
+    holders: (question, signal) => neighbours.holders(one, { ...question, all }, signal),
+  };
+}
+
+/**
+ * Progress is told while a version or a new specification is brought to the cluster, not when a detail of it is put right or tried again:
+ * a failure is said until it is over.
+ */
+function isNews({ status, metadata }: Component, { version }: Rendered): boolean {
+  if (status?.observedGeneration !== metadata.generation) return true;
+  const installed = status?.conditions?.find(({ type }) => type === "InstallSucceeded")?.status;
+  if (installed === "False") return false;
+  return installed !== "True" || status?.version !== version;
+}
+
+function tellChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): void {
+  const { applied, repaired, unchanged, parked, failed, pruned } = changes;
+  const counts = {
+    applied: applied.length,
+    parked: parked.length,
+    failed: failed.length,
+    pruned: pruned.length,
+  };
+  metrics.sent(counts);
+  metrics.repaired(repaired.map(({ kind }) => kind));
+  const isQuiet = [...Object.values(counts), repaired.length].every((count) => count === 0);
+  if (!isQuiet) log.info({ ...counts, repaired: repaired.length, unchanged }, "Applied manifests");
+}

@@ -1,0 +1,126 @@
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Component } from "../../api/component.ts";
+import { reasons } from "../../api/reasons.ts";
+import { anchorAnnotations } from "../../installation/anchor.ts";
+import {
+  anchoredNamespaces,
+  installationNamespace,
+  possibleNamespaces,
+} from "../../installation/installation-namespace.ts";
+import { rootRefOf } from "../apply/anchor/anchor.ts";
+import { strangenessOf } from "../apply/anchor/root-object.ts";
+import type { Target } from "../apply/target.ts";
+import { delay } from "../queue/clock.ts";
+import { unlessDenied } from "../uninstall/unless-denied.ts";
+import { clusterNameOf } from "./cluster-name.ts";
+import { type Acquaintance, fleetErrorOf, lossOf } from "./failure.ts";
+import type { Steps } from "./outcome.ts";
+import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+
+/** The target of a component and the connection behind it. */
+export interface Resolved {
+  readonly target: Target;
+  /** The signal says for how long the connection may be used. */
+  readonly connection: { readonly client: KubeClient; readonly signal: AbortSignal };
+}
+
+const fieldManagerPrefix = "knfleet-";
+
+/** Field manager of everything that one hub applies. */
+export function fieldManagerOf(hubId: string): string {
+  return `${fieldManagerPrefix}${hubId.slice(0, 8)}`;
+}
+
+type ResolveDeps = Pick<ReconcileDeps, "hubAsTarget" | "hubId" | "spokes" | "spokeNamespace">;
+
+/**
+ * The cluster that a component is for, the one of its ClusterProfile or the hub itself, and the namespace there. Throws FleetError with a reason of
+ * `TargetClusterResolved`, or the error of the connection.
+ */
+export async function resolveTarget(
+  { component, installation }: Subject,
+  { hubAsTarget, hubId, spokes, spokeNamespace: mode }: ResolveDeps,
+  signal: AbortSignal,
+): Promise<Resolved> {
+  const ref = component.spec?.clusterProfileRef;
+  const connection =
+    ref === undefined ? { client: hubAsTarget, signal } : await spokes.acquire(ref, signal);
+  const { client } = connection;
+  const unplaced = {
+    client,
+    ...(ref === undefined ? {} : { profile: ref }),
+    fieldManager: fieldManagerOf(hubId),
+    hubId,
+  };
+  const either = AbortSignal.any([signal, connection.signal]);
+  const namespace = await installation.namespaceOn(client, async () =>
+    installationNamespace(component, mode, await foundNamespaces(component, unplaced, either)),
+  );
+  return { target: { ...unplaced, namespace }, connection };
+}
+
+/** A cluster and whose it is. Without the id of the hub the anchors are believed. */
+interface AnchorHolder extends Pick<Target, "client"> {
+  readonly hubId: string | undefined;
+}
+
+/**
+ * The namespaces of a cluster that have an anchor of a component, as `installationNamespace` wants them. The cluster is asked only where more than one
+ * is possible; where it refuses to answer there is none.
+ */
+export async function foundNamespaces(
+  component: Component,
+  { client, hubId }: AnchorHolder,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const namespaces = possibleNamespaces(component);
+  if (namespaces.length === 1) return [];
+  const anchors = await Promise.all(
+    namespaces.map(async (namespace) => {
+      const ref = rootRefOf({ component, target: { namespace, hubId: "" } });
+      const anchor = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
+      if (anchor === undefined) return [];
+      const { annotations = {} } = anchor.metadata;
+      const id = hubId ?? annotations[anchorAnnotations.hubId] ?? "";
+      const target = { namespace, hubId: id, fieldManager: fieldManagerOf(id) };
+      if (strangenessOf(anchor, { component, target }) !== undefined) return [];
+      return [{ namespace, componentUid: annotations[anchorAnnotations.componentUid] ?? null }];
+    }),
+  );
+  return anchoredNamespaces(anchors.flat());
+}
+
+/** What is known of the cluster of a component when it cannot be reached. */
+export function acquaintanceWith(
+  { component, installation }: Subject,
+  { spokes }: Pick<ReconcileDeps, "spokes">,
+): Acquaintance {
+  const ref = component.spec?.clusterProfileRef;
+  const isLost = ref !== undefined && spokes.state(ref)?.kind === "lost";
+  const { wasReached } = installation;
+  return { isLost, wasReached, status: component.status };
+}
+
+/**
+ * What is known of the cluster of a component by now, for one that something else is wrong with: nobody waits for a cluster that takes its time.
+ * Rejects with the reason of the signal.
+ */
+export async function resolvedSoFar(
+  resolving: Promise<Resolved>,
+  { deps, ...subject }: Subject & { readonly deps: Pick<ReconcileDeps, "clock" | "spokes"> },
+  signal: AbortSignal,
+): Promise<Pick<Steps, "resolved" | "obstacle">> {
+  try {
+    const resolved = await Promise.race([resolving, delay(deps.clock, 0, signal)]);
+    return { resolved: resolved !== undefined };
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = fleetErrorOf(error, clusterNameOf(subject.component));
+    const obstacle = lossOf(failure, acquaintanceWith(subject, deps));
+    const { reason } = obstacle;
+    // A connection that is being replaced says nothing of the cluster.
+    const isStale = reason === "RemoteClusterStale";
+    const isKnown = !isStale && reasons[reason].condition === "TargetClusterResolved";
+    return { resolved: false, ...(isKnown ? { obstacle } : {}) };
+  }
+}

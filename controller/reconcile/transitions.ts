@@ -1,0 +1,299 @@
+import type { ComponentStatus } from "../../api/component.ts";
+import { type Condition, describe, type ObjectKey } from "../../api/kubernetes.ts";
+import { contestedCondition, protectedCondition } from "../../api/reasons.ts";
+import type { Unblocked } from "../apply/unblock.ts";
+import { beginning } from "../guard/protection.ts";
+import { isForNow } from "./failure.ts";
+import { failedJobsMessage, type Outcome } from "./outcome.ts";
+import { waitingMessage } from "./progress.ts";
+
+/** One thing worth an Event on a component. */
+export interface Happening {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+  /** Of the Event, for what is too long for a message. */
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/**
+ * What changed between two statuses, for the people who look at a component's Events: a version was installed, it became
+ * ready, a condition turned False, it waits for its cluster. Nothing for two equal statuses.
+ */
+export function happeningsOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Outcome,
+): readonly Happening[] {
+  const failures = (after?.conditions ?? []).filter((condition) =>
+    condition.type === "DeploymentsAvailable"
+      ? isNewlyUnseen(before, condition) || isNewlyUnavailable(before, after, outcome)
+      : isNewFailure(conditionOf(before, condition.type), condition),
+  );
+  return [
+    ...beginningsOf(before, after, outcome),
+    ...installedOf(before, after),
+    ...recoveriesOf(before, after),
+    ...failures.map((condition) => warningOf(condition, outcome)),
+    ...peaceOf(before, after),
+    ...readinessOf(before, after),
+  ];
+}
+
+function peaceOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  const [was, is] = [before, after].map((status) => conditionOf(status, contestedCondition));
+  if (was === undefined || is !== undefined) return [];
+  const message = "Nobody has changed the contested objects for a minute";
+  return [{ type: "Normal", reason: "ContestOver", message }];
+}
+
+const maxNamed = 3;
+
+/** What is worth an Event of objects that somebody else had deleted or changed; undefined: nothing. */
+export function repairsOf({
+  repaired,
+}: {
+  readonly repaired: readonly ObjectKey[];
+}): Happening | undefined {
+  if (repaired.length === 0) return undefined;
+  const names = repaired.map(describe).toSorted();
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  const named = names.slice(0, maxNamed).join(", ");
+  const message = `Put right what was deleted or changed: ${named}${more}`;
+  return { type: "Normal", reason: "Repaired", message };
+}
+
+/** What is worth an Event of Jobs that failed; `news` has a sentence for each of which nobody was told yet. Undefined: nothing. */
+export function jobsFailed(news: readonly string[]): Happening | undefined {
+  const message = failedJobsMessage(news);
+  return message === undefined ? undefined : { type: "Warning", reason: "JobFailed", message };
+}
+
+/** The anchor of an installation is gone, and with it what it owned. */
+export function anchorLost(cluster: string): Happening {
+  const message = `The anchor of this installation is gone from ${cluster}; everything is installed again`;
+  return { type: "Warning", reason: "AnchorLost", message };
+}
+
+/** The rules of a webhook were emptied; see apply/unblock.ts. */
+export function webhookUnblocked({ webhook, configuration }: Unblocked): Happening {
+  const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
+  return { type: "Warning", reason: "WebhookUnblocked", message };
+}
+
+/** What upstream's operator had installed is managed from here now; see apply/adopt.ts. */
+export function adopted(count: number, cluster: string): Happening {
+  const message = `Took over ${count} objects that the upstream operator installed on ${cluster}`;
+  return { type: "Normal", reason: "Adopted", message };
+}
+
+/** Work that begins is told once, not with every step of it. */
+function beginningsOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Outcome,
+): readonly Happening[] {
+  if (outcome.kind === "failed") return isForNow(outcome.error) ? pausesOf(before, after) : [];
+  if (outcome.kind === "applied") return turnsOf(before, after, outcome);
+  if (outcome.kind === "seen") return [];
+  const is = conditionOf(after, "InstallSucceeded");
+  if (is?.status !== "Unknown" || wentOn(before, is)) return [];
+  if (outcome.kind === "working") return [beginningOf(before, outcome.version)];
+  const { reason = "", message = "" } = is;
+  // Without the number of objects, which changes.
+  return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
+}
+
+/** Work that has to wait for a cluster with no time for it, which is told once unless the same work was told of before. */
+function pausesOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  const is = conditionOf(after, "InstallSucceeded");
+  if (is === undefined || wentOn(before, is)) return [];
+  const { reason = "", message = "" } = is;
+  return [{ type: "Warning", reason: reason === "Installing" ? "Waiting" : reason, message }];
+}
+
+/**
+ * What an apply turned that did not make the component ready: it was over before anybody was told that it began, an installation that was complete
+ * waits for its cluster, or what kept the objects from being applied is over. An installation that was not complete yet says in its condition alone what it waits for.
+ */
+function turnsOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Extract<Outcome, { kind: "applied" }>,
+): readonly Happening[] {
+  const [was, is] = [before, after].map((status) => conditionOf(status, "InstallSucceeded"));
+  if (is === undefined || is.status === "False" || isInstalling(was) || isReady(after)) return [];
+  if (isBegun(before, after, outcome.version)) return [beginningOf(before, outcome.version)];
+  if (is.status !== "Unknown") return [];
+  const message = waitingMessage(outcome.changes);
+  return message === undefined
+    ? [{ type: "Normal", reason: "Recovered", message: "The objects are applied now" }]
+    : [{ type: "Warning", reason: "Waiting", message }];
+}
+
+/** Whether what was applied is new, and not another try, so that it began without a word. */
+function isBegun(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  version: string,
+): boolean {
+  if (before?.observedGeneration !== after?.observedGeneration) return true;
+  const was = conditionOf(before, "InstallSucceeded")?.status ?? "Unknown";
+  return was === "Unknown" || (before?.version !== version && isReady(before));
+}
+
+/** Whether the same work was going on before. A removal says it in a second condition still when an attempt at it failed. */
+function wentOn(before: ComponentStatus | undefined, { reason }: Condition): boolean {
+  const was = conditionOf(before, "InstallSucceeded");
+  if (was?.status === "Unknown" && was.reason === reason) return true;
+  return reason === "Finalizing" && conditionOf(before, "DeploymentsAvailable")?.reason === reason;
+}
+
+function isInstalling(condition: Condition | undefined): boolean {
+  return condition?.status === "Unknown" && condition.reason === "Installing";
+}
+
+function beginningOf(before: ComponentStatus | undefined, version: string | undefined): Happening {
+  const message = beginningMessage(before?.version, version);
+  return { type: "Normal", reason: "Installing", message };
+}
+
+function beginningMessage(previous: string | undefined, version: string | undefined): string {
+  if (previous === undefined) return "Began to install";
+  return version === undefined || previous === version
+    ? "Began to apply the changed specification"
+    : `Began to change version ${previous} to ${version}`;
+}
+
+const recoveries: Readonly<Record<string, string>> = {
+  TargetClusterResolved: "The target cluster is reached again",
+  VersionMigrationEligible: "The version may be installed now",
+  [protectedCondition]: "The API server refuses to delete the anchor again",
+};
+
+function recoveriesOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  return Object.entries(recoveries).flatMap(([type, message]): Happening[] => {
+    const [was, is] = [before, after].map((status) => conditionOf(status, type));
+    const failed = was?.status === "False" || isLoss(was) || isUnguarded(was);
+    if (!failed || is === undefined) return [];
+    if (is.status === "True") return [{ type: "Normal", reason: "Recovered", message }];
+    // Nobody has tried to reach it yet.
+    const mayBeUsed = is.status === "Unknown" && is.reason === "Connecting";
+    const words = "The target cluster may be used again";
+    return mayBeUsed ? [{ type: "Normal", reason: "Recovered", message: words }] : [];
+  });
+}
+
+function installedOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  const version = after?.version;
+  if (version === undefined || version === before?.version) return [];
+  const previous = before?.version;
+  const message =
+    previous === undefined
+      ? `Installed version ${version}`
+      : `Changed version ${previous} to ${version}`;
+  return [{ type: "Normal", reason: "Installed", message }];
+}
+
+function readinessOf(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+): readonly Happening[] {
+  if (!isReady(after) || isReady(before)) return [];
+  return [{ type: "Normal", reason: "Ready", message: "All Deployments are available" }];
+}
+
+function isReady(status: ComponentStatus | undefined): boolean {
+  return conditionOf(status, "Ready")?.status === "True";
+}
+
+function isNewFailure(before: Condition | undefined, after: Condition): boolean {
+  return isNewTrouble(before, after) ?? isNewlyFalse(before, after);
+}
+
+/** Undefined for a condition of which only False is trouble. */
+function isNewTrouble(before: Condition | undefined, after: Condition): boolean | undefined {
+  if (after.type === contestedCondition) return before?.message !== after.message;
+  if (isUnguarded(after)) return isNewlyUnguarded(before, after);
+  if (isLoss(after)) return !isLoss(before) && after.type === "TargetClusterResolved";
+  return undefined;
+}
+
+function isNewlyFalse(before: Condition | undefined, after: Condition): boolean {
+  if (after.status !== "False" || after.type === "Ready") return false;
+  return (
+    before?.status !== "False" || before.reason !== after.reason || before.message !== after.message
+  );
+}
+
+/** Nothing is known of Deployments any more that may not be watched. */
+function isNewlyUnseen(before: ComponentStatus | undefined, { type, reason }: Condition): boolean {
+  return reason === "NotWatched" && conditionOf(before, type)?.reason !== reason;
+}
+
+/** Deployments are down, or it became known why they do not come up. */
+function isNewlyUnavailable(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  outcome: Outcome,
+): boolean {
+  const [was, is] = [before, after].map((status) => conditionOf(status, "DeploymentsAvailable"));
+  if (is?.status !== "False") return false;
+  const isTurn = was?.status !== "False";
+  if (outcome.kind === "seen") return isTurn;
+  if (outcome.kind !== "applied") return false;
+  const { stuck = [] } = outcome.readiness;
+  const isKnown = stuck.some((text) => was?.message?.includes(text));
+  if (stuck.length > 0 && !isKnown) return true;
+  return isTurn && !isRollout(before, after, outcome.version);
+}
+
+/** A change of ours is on its way: Deployments are not available for a while then, which is no news. */
+function isRollout(
+  before: ComponentStatus | undefined,
+  after: ComponentStatus | undefined,
+  version: string,
+): boolean {
+  if (before?.version !== version) return true;
+  if (before.observedGeneration !== after?.observedGeneration) return true;
+  return conditionOf(before, "InstallSucceeded")?.status === "Unknown";
+}
+
+function isLoss(condition: Condition | undefined): boolean {
+  return condition?.reason === "SpokeUnreachable";
+}
+
+/** The status is Unknown then: nobody says that the anchor can be deleted, only that nothing was seen to keep anybody from it. */
+function isUnguarded(condition: Condition | undefined): boolean {
+  if (condition?.type !== protectedCondition || condition.status !== "Unknown") return false;
+  return condition.message !== beginning.message;
+}
+
+/** That what was lost is being proven anew is no news. */
+function isNewlyUnguarded(before: Condition | undefined, { reason }: Condition): boolean {
+  if (reason === "NotEnforced") return before?.reason !== reason;
+  return !isUnguarded(before) && before?.reason !== "BindingMissing";
+}
+
+function warningOf({ type, reason = type, message = "" }: Condition, outcome: Outcome): Happening {
+  if (reason !== "Error") return { type: "Warning", reason, message };
+  // Upstream's reason for what failed says nothing; the catalogue has a better one.
+  const better = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";
+  return { type: "Warning", reason: better, message };
+}
+
+function conditionOf(status: ComponentStatus | undefined, type: string): Condition | undefined {
+  return status?.conditions?.find((condition) => condition.type === type);
+}

@@ -1,0 +1,140 @@
+import type { Component } from "../../api/component.ts";
+import type { ObjectKey } from "../../api/kubernetes.ts";
+import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
+import type { Root } from "../apply/anchor/anchor.ts";
+import type { Target } from "../apply/target.ts";
+import type { Observation } from "../observe/observation.ts";
+import { kindIdOf } from "../observe/sighting.ts";
+import { componentSelector } from "./component-selector.ts";
+import { inheritedBy } from "./finalize-inherited.ts";
+import {
+  builtInReleaseKinds,
+  customReleaseKinds,
+  deletableKinds,
+  kindKeyOf,
+  onceEach,
+  servedKinds,
+  staysBehind,
+} from "./finalize-kinds.ts";
+import { belongingOf } from "./finalize-plan.ts";
+import type { SweepScope } from "./finalize-sweep.ts";
+
+/** What is known of an installation without its root. */
+export interface Recollection {
+  readonly entries: readonly (ObjectKey & Pick<InventoryEntry, "fingerprint">)[];
+  /** There can be nothing else; otherwise it is looked for among all kinds of the cluster. */
+  readonly isAll: boolean;
+}
+
+export interface Installed {
+  readonly component: Component;
+  readonly target: Target;
+  /** A view of the installation on this target, if there is one. */
+  readonly observation?: Observation;
+  /** Asked when the root does not say what was installed. Absent: nobody knows. */
+  readonly recall?: () => Promise<Recollection>;
+}
+
+/**
+ * What is to be removed: what the inventory of the root says; without a readable one, what a Knative release can contain and what is remembered
+ * otherwise. The built-in kinds of a release are looked at in any case, because others can write to the cluster that keeps the inventory. A view that follows
+ * every kind of the inventory is believed instead: it was opened for what was installed, and costs no request. And what upstream's operator installed and nobody
+ * took over.
+ */
+export async function sweepScopeOf(
+  root: Root | undefined,
+  installed: Installed,
+  signal: AbortSignal,
+): Promise<SweepScope> {
+  const { component, target } = installed;
+  const [scope, inherited] = await Promise.all([
+    ownScope(root, installed, signal),
+    inheritedBy({ component, target }, root, signal),
+  ]);
+  return { ...scope, inherited };
+}
+
+async function ownScope(
+  root: Root | undefined,
+  installed: Installed,
+  signal: AbortSignal,
+): Promise<SweepScope> {
+  const { component, target, observation } = installed;
+  const labelSelector = componentSelector(component.metadata.uid);
+  if (root?.inventory === undefined) {
+    const scope = await recalledScope(installed, signal);
+    return { labelSelector, ...scope, inventory: [], belonging: undefined };
+  }
+  const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
+  const inventory = root.inventory.entries.filter((entry) => !staysBehind(entry));
+  const belonging = belongingOf(root, { component, target });
+  const seen = seenKinds(inventory, observation);
+  if (seen !== undefined) {
+    const unproven = new Set<string>();
+    return { labelSelector, resources: seen, unproven, inventory, belonging, view: observation };
+  }
+  const resources = new Map([...builtIn, ...(await servedKinds(target.client, inventory, signal))]);
+  const proven = provenKinds(inventory, builtIn);
+  return {
+    labelSelector,
+    resources,
+    unproven: new Set([...resources.keys()].filter((kind) => !proven.has(kind))),
+    inventory,
+    belonging,
+  };
+}
+
+/** Nothing says what was installed: whatever may have been. */
+async function recalledScope(
+  { target, observation, recall }: Installed,
+  signal: AbortSignal,
+): Promise<Pick<SweepScope, "resources" | "unproven" | "guessed">> {
+  const { entries, isAll } = (await recall?.()) ?? { entries: [], isAll: false };
+  const [served, others] = await Promise.all([
+    servedKinds(target.client, entries, signal),
+    isAll ? [] : deletableKinds(target.client, signal),
+  ]);
+  const watched = [...(observation?.live() ?? []), ...(observation?.pending() ?? [])];
+  const proven = new Set(
+    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [kindIdOf(entry)])),
+  );
+  const known = [...builtInReleaseKinds, ...served.values(), ...watched, ...customReleaseKinds];
+  const likely = new Set(known.map(kindIdOf));
+  const all = [...known, ...others].filter((kind) => !staysBehind(kind));
+  // One that is served in two versions is one.
+  const kinds = onceEach(all);
+  for (const kind of builtInReleaseKinds) proven.add(kindIdOf(kind));
+  return {
+    resources: new Map(kinds.map((kind) => [kindKeyOf(kind), kind])),
+    unproven: new Set(kinds.filter((kind) => !proven.has(kindIdOf(kind))).map(kindKeyOf)),
+    guessed: new Set(kinds.filter((kind) => !likely.has(kindIdOf(kind))).map(kindKeyOf)),
+  };
+}
+
+/** The kinds that a view follows, if it follows those of everything in the inventory. */
+function seenKinds(
+  inventory: Inventory["entries"],
+  observation: Observation | undefined,
+): SweepScope["resources"] | undefined {
+  if (observation === undefined) return undefined;
+  const removable = observation.live().filter((resource) => !staysBehind(resource));
+  const live = new Map(removable.map((resource) => [kindIdOf(resource), resource]));
+  if (live.size === 0 || !inventory.every((entry) => live.has(kindIdOf(entry)))) return undefined;
+  const named = inventory.flatMap((entry) => {
+    const resource = live.get(kindIdOf(entry));
+    return resource === undefined ? [] : [[kindKeyOf(entry), resource] as const];
+  });
+  return new Map([...named, ...[...live.values()].map((kind) => [kindKeyOf(kind), kind] as const)]);
+}
+
+// A custom kind that is only intended may be one that the controller has no right to at all.
+function provenKinds(
+  inventory: Inventory["entries"],
+  builtIn: ReadonlyMap<string, unknown>,
+): ReadonlySet<string> {
+  return new Set(
+    inventory
+      .filter((entry) => entry.fingerprint !== undefined || builtIn.has(kindKeyOf(entry)))
+      .map((entry) => kindKeyOf(entry)),
+  );
+}

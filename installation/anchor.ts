@@ -1,0 +1,58 @@
+import type { ComponentKey, ComponentKind } from "../api/component.ts";
+
+/** Label on every object that belongs to one installation; its value is the uid of the component on the hub. */
+export const componentUidLabel = "knfleet.dev/component-uid";
+
+/**
+ * Label, with the value `true`, on CRDs of installations, by which they are watched. They do not carry the component's label, because
+ * what is deleted by that must never match one.
+ */
+export const definitionLabel = "knfleet.dev/definition";
+
+/** Labels and annotations of the anchor. Spec: knative-operator.md 5.4, anchor-guard.md 2. */
+export const anchorLabels = {
+  managedBy: "app.kubernetes.io/managed-by",
+  componentName: "operator.knative.dev/cr-name",
+} as const;
+
+export const anchorAnnotations = {
+  anchor: "operator.knative.dev/anchor",
+  protected: "operator.knative.dev/protected",
+  description: "operator.knative.dev/description",
+  /** The whole name of the component where the label of this name holds a shortened one. */
+  componentName: "operator.knative.dev/cr-name",
+  componentUid: "operator.knative.dev/cr-uid",
+  hubId: "operator.knative.dev/hub-id",
+  finalizing: "operator.knative.dev/finalizing",
+  /** The inventory, where somebody made the ConfigMap immutable, whose data cannot be written then. */
+  inventory: "knfleet.dev/inventory",
+} as const;
+
+/** Annotations by which a guard is asked something, or asked to step aside. Spec: anchor-guard.md 2. */
+export const guardAnnotations = {
+  /** The uid of the object itself: somebody with the right `unprotect` wants it deleted. */
+  confirmDeletion: "operator.knative.dev/confirm-deletion",
+  /** On requests that are to be refused, which proves that the guard works; never stored. */
+  probe: "operator.knative.dev/enforcement-probe",
+} as const;
+
+/** Labels whose value is the id of the hub that guards the object. Spec: anchor-guard.md 2, 3.1. */
+export const guardLabels = {
+  namespace: "operator.knative.dev/anchor-namespace",
+  crd: "operator.knative.dev/crd-guard",
+} as const;
+
+/** Value of `app.kubernetes.io/managed-by` on anchors and created namespaces; upstream's, so that both adopt the other's. */
+export const managedByValue = "knative-operator";
+
+/** Name of the anchor ConfigMap of a component on its target cluster. Spec: knative-operator.md 5.4. */
+export function anchorNameOf(component: Pick<ComponentKey, "kind" | "name">): string {
+  return `${component.kind.toLowerCase()}-${component.name}-root-owner`;
+}
+
+/** The kind of the component whose anchor has a name; undefined for a name that no anchor has. */
+export function anchorKindOf(name: string): ComponentKind | undefined {
+  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  if (!name.endsWith("-root-owner")) return undefined;
+  return kinds.find((kind) => name.startsWith(`${kind.toLowerCase()}-`));
+}

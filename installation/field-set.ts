@@ -1,0 +1,94 @@
+import type { Json, JsonObject } from "../api/kubernetes.ts";
+
+/**
+ * A set of fields as `managedFields` writes it: nested steps (`f:spec`, `k:{"name":"a"}`), where an empty object is a member and a
+ * member that has members below it says so with `.`. At the top an empty object is the empty set.
+ */
+export type FieldSet = JsonObject;
+
+/** All fields of both sets. */
+export function unionOfFields(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmpty(a)) return b;
+  return isEmpty(b) ? a : joined(a, b);
+}
+
+/** The fields of the first set that are not in the second one; the first set itself when they have none in common. */
+export function withoutFields(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmpty(a) || isEmpty(b)) return a;
+  return lessened(a, b) ?? {};
+}
+
+/** The fields at a path and below it, empty when there are none; `*` stands for any one step. */
+export function fieldsAt(set: FieldSet, path: readonly string[]): FieldSet {
+  return below(set, path) ?? {};
+}
+
+/** Whether a set has a field or one below it. */
+export function hasField(set: FieldSet, path: readonly string[]): boolean {
+  return below(set, path) !== undefined;
+}
+
+/** The steps that lead on from a place in a set. */
+export function stepsAt(set: FieldSet, path: readonly string[]): readonly string[] {
+  let place: FieldSet = set;
+  for (const step of path) {
+    const next = place[step];
+    if (!isFieldSet(next)) return [];
+    place = next;
+  }
+  return Object.keys(place);
+}
+
+/** Whether a set has no field at all. */
+export function isEmpty(set: FieldSet): boolean {
+  return Object.keys(set).length === 0;
+}
+
+/** Whether a value in a set leads on to further steps. */
+export function isFieldSet(value: Json | undefined): value is FieldSet {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function joined(a: FieldSet, b: FieldSet): FieldSet {
+  const result: Record<string, Json | undefined> = { ...opened(a) };
+  for (const [step, theirs] of Object.entries(opened(b))) {
+    const own = result[step];
+    const both = isFieldSet(own) && isFieldSet(theirs) && step !== ".";
+    result[step] = both ? joined(own, theirs) : theirs;
+  }
+  return closed(result);
+}
+
+function lessened(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const [before, taken] = [Object.entries(opened(a)), opened(b)];
+  const left = before.flatMap(([step, own]): readonly [string, Json | undefined][] => {
+    const gone = taken[step];
+    if (!isFieldSet(gone) || !isFieldSet(own)) return [[step, own]];
+    const rest = step === "." ? undefined : lessened(own, gone);
+    return rest === undefined ? [] : [[step, rest]];
+  });
+  if (left.length === 0) return undefined;
+  const isSame = left.length === before.length && left.every(([step, own]) => own === a[step]);
+  return isSame ? a : closed(Object.fromEntries(left));
+}
+
+function below(set: FieldSet, path: readonly string[]): FieldSet | undefined {
+  const [first, ...rest] = path;
+  if (first === undefined) return set;
+  const steps = first === "*" ? Object.keys(set).filter((step) => step !== ".") : [first];
+  const found = steps.flatMap((step): readonly [string, FieldSet][] => {
+    const child = set[step];
+    const kept = isFieldSet(child) ? below(child, rest) : undefined;
+    return kept === undefined ? [] : [[step, kept]];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+function opened(set: FieldSet): FieldSet {
+  return isEmpty(set) ? { ".": {} } : set;
+}
+
+function closed(set: FieldSet): FieldSet {
+  const steps = Object.keys(set);
+  return steps.length === 1 && steps[0] === "." ? {} : set;
+}

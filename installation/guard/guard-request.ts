@@ -1,0 +1,91 @@
+import { listAt, recordAt, textAt } from "../../api/fields.ts";
+
+/** The guards: each refuses one way to lose an installation on a cluster. Spec: anchor-guard.md 3. */
+export type GuardName = "anchor-guard" | "namespace-guard" | "crd-guard";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The part of an admission request that the guards look at. */
+export interface GuardRequest {
+  readonly operation: string;
+  readonly dryRun: boolean;
+  readonly username: string;
+  readonly namespace: string | undefined;
+  /** Absent on each element of a collection delete. */
+  readonly name: string | undefined;
+  /** Undefined on DELETE. */
+  readonly object: Json | undefined;
+  /** Undefined on CREATE. */
+  readonly oldObject: Json | undefined;
+}
+
+/** Whom the guards protect against everybody else. */
+export interface GuardOwner {
+  /** Uid of the hub's `kube-system` namespace. */
+  readonly hubId: string;
+  /** User names that the controller has on the guarded cluster: one for each identity with which ClusterProfiles lead there. */
+  readonly hubUsers: readonly string[];
+}
+
+/** What no request carries: a policy asks the API server for it, a webhook looks it up beforehand. */
+export interface GuardFacts {
+  /** The namespace of the object has a deletionTimestamp. */
+  readonly namespaceTerminating: boolean;
+  /** The user may `unprotect` the object's `anchors.operator.knative.dev`. */
+  readonly mayUnprotect: boolean;
+}
+
+/** A request as the rules see it; the names are those of the variables of the policies. */
+export interface GuardView extends GuardFacts {
+  readonly operation: string;
+  readonly hubId: string;
+  readonly isController: boolean;
+  readonly isDryRun: boolean;
+  readonly newAnnotations: Json;
+  readonly oldAnnotations: Json;
+  readonly newLabels: Json;
+  readonly oldLabels: Json;
+  readonly newOwners: readonly unknown[];
+  readonly oldOwners: readonly unknown[];
+  readonly newFinalizers: readonly unknown[];
+  readonly oldFinalizers: readonly unknown[];
+  readonly newSpecFinalizers: readonly unknown[];
+  readonly oldSpecFinalizers: readonly unknown[];
+  /** The object is being deleted. */
+  readonly deleting: boolean;
+  readonly uid: string | undefined;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What the rules need to know of a request. */
+export function guardViewOf(
+  request: GuardRequest,
+  { hubId, hubUsers }: GuardOwner,
+  facts: GuardFacts,
+): GuardView {
+  const { object, oldObject } = request;
+  const now = recordAt(object, "metadata");
+  const before = recordAt(oldObject, "metadata");
+  return {
+    ...facts,
+    operation: request.operation,
+    hubId,
+    isController: hubUsers.includes(request.username),
+    isDryRun: request.dryRun,
+    newAnnotations: recordAt(now, "annotations"),
+    oldAnnotations: recordAt(before, "annotations"),
+    newLabels: recordAt(now, "labels"),
+    oldLabels: recordAt(before, "labels"),
+    newOwners: listAt(now, "ownerReferences"),
+    oldOwners: listAt(before, "ownerReferences"),
+    newFinalizers: listAt(now, "finalizers"),
+    oldFinalizers: listAt(before, "finalizers"),
+    newSpecFinalizers: listAt(recordAt(object, "spec"), "finalizers"),
+    oldSpecFinalizers: listAt(recordAt(oldObject, "spec"), "finalizers"),
+    deleting: before["deletionTimestamp"] !== undefined,
+    uid: textAt(before, "uid"),
+    namespace: request.namespace ?? "",
+    name: textAt(before, "name") ?? request.name ?? "",
+  };
+}

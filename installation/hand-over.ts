@@ -1,0 +1,200 @@
+import { isRecord } from "../api/fields.ts";
+import type { Manifest } from "../api/kubernetes.ts";
+import { changeField } from "../render/fields.ts";
+import { type FieldSet, hasField, stepsAt, unionOfFields } from "./field-set.ts";
+import { ownEntry } from "./fingerprint.ts";
+import { isFilledByOthers } from "./stripped.ts";
+
+/**
+ * Whether an object has fields that are ours to begin with and a controller's later: the scale and environment of the
+ * PingSource adapter, and the selectors that Knative's webhooks keep for themselves. Spec: engine-facts.md table A.
+ */
+export function isHandedOver(manifest: Manifest): boolean {
+  return isPingSourceAdapter(manifest) || isWebhookConfiguration(manifest);
+}
+
+/**
+ * Steps to the fields of an object that others fill in, so that they must not become ours. An aggregated role is one that `written` says to
+ * have an aggregation rule. Spec: engine-facts.md table A.
+ */
+export function handedOverPaths(
+  object: Manifest,
+  written: FieldSet,
+): readonly (readonly string[])[] {
+  if (isWebhookConfiguration(object)) return webhookPaths;
+  if (isPingSourceAdapter(object)) return adapterPaths(written);
+  const isAggregated = object.kind === "ClusterRole" && hasField(written, ["f:aggregationRule"]);
+  if (isAggregated) return [["f:rules"]];
+  if (object.kind === "CustomResourceDefinition") return conversionPaths;
+  if (object.kind === "Secret" && isFilledByOthers(object)) return [["f:data"]];
+  return object.kind === "Service" ? addressPaths : [];
+}
+
+const webhookPaths = [
+  ["f:webhooks", "*", "f:rules"],
+  ["f:webhooks", "*", "f:clientConfig", "f:caBundle"],
+];
+const conversionPaths = [["f:spec", "f:conversion", "f:webhook", "f:clientConfig", "f:caBundle"]];
+const addressPaths = [
+  ["f:spec", "f:clusterIP"],
+  ["f:spec", "f:clusterIPs"],
+];
+
+/** Steps to the number of a workload's pods. */
+export const scalePath = ["f:spec", "f:replicas"];
+
+/** Steps to the fields of the PingSource adapter that its controller keeps, as far as a set has them. */
+function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
+  const containers = containersPath.map((field) => `f:${field}`);
+  const variables = stepsAt(set, containers).flatMap((container) =>
+    stepsAt(set, [...containers, container, "f:env"])
+      .filter((item) => handedOverVariable.test(nameOfItem(item)))
+      .flatMap((item) =>
+        ["f:value", "f:valueFrom"].map((field) => [...containers, container, "f:env", item, field]),
+      ),
+  );
+  return [scalePath, ...variables];
+}
+
+/**
+ * Steps to the fields of ours that have to be released before they are left out, because leaving them out would remove them: the number of
+ * pods once an autoscaler has it, and all that the PingSource controller keeps after its first write. Spec: engine-facts.md 3.
+ */
+export function pathsToRelease(
+  live: Manifest,
+  { manager, isScaled }: { readonly manager: string; readonly isScaled: boolean },
+): readonly (readonly string[])[] {
+  if (isScaled) return [scalePath];
+  if (!isPingSourceAdapter(live)) return [];
+  const { managedFields = [] } = live.metadata;
+  const isTaken = managedFields.some(({ manager: writer, fieldsV1 = {} }) => {
+    const paths = writer === manager ? [] : adapterPaths(fieldsV1);
+    return paths.some((path) => hasField(fieldsV1, path));
+  });
+  return isTaken ? managedFields.flatMap(({ fieldsV1 = {} }) => adapterPaths(fieldsV1)) : [];
+}
+
+function nameOfItem(step: string): string {
+  return /^k:\{"name":"(?<name>[^"]*)"\}$/.exec(step)?.groups?.["name"] ?? "";
+}
+
+/**
+ * The manifest without those fields that somebody else has written since: sending them would undo that write, and leaving out one that is
+ * still ours would remove it. `live` is the whole object on the cluster, with its managedFields; of webhook configurations its metadata is enough.
+ */
+export function withoutHandedOver(manifest: Manifest, live: Manifest, manager: string): Manifest {
+  const entry = ownEntry(live, manager);
+  const owned = entry?.fieldsV1 ?? {};
+  if (isWebhookConfiguration(manifest)) {
+    const others = live.metadata.managedFields?.filter((candidate) => candidate !== entry) ?? [];
+    const theirs = others.map(({ fieldsV1 = {} }) => fieldsV1).reduce(unionOfFields, {});
+    return withOwnSelectors(manifest, owned, theirs);
+  }
+  return isPingSourceAdapter(manifest) ? withOwnScale(manifest, owned, live) : manifest;
+}
+
+const selectors = ["namespaceSelector", "objectSelector"];
+
+function withOwnSelectors(manifest: Manifest, owned: unknown, theirs: unknown): Manifest {
+  return changeField(manifest, ["webhooks", "*"], (webhook) => {
+    const isIn = (fields: unknown, field: string): boolean =>
+      at(fields, ["f:webhooks", itemKey(webhook), `f:${field}`]) !== undefined;
+    // One that nobody has is new in the manifest.
+    return keeping(
+      webhook,
+      (field) => !selectors.includes(field) || isIn(owned, field) || !isIn(theirs, field),
+    );
+  });
+}
+
+const handedOverVariable = /^(?:K_[A-Z_]+|SYSTEM_NAMESPACE|NAMESPACE)$/;
+
+/** The PingSource controller writes all variables anew and leaves this one out, though every release has it. */
+const droppedVariable = "POD_NAME";
+
+const containersPath = ["spec", "template", "spec", "containers"];
+
+function withOwnScale(manifest: Manifest, owned: unknown, live: Manifest): Manifest {
+  const scaled = changeField(manifest, ["spec"], (spec) =>
+    keeping(
+      spec,
+      (field) => field !== "replicas" || at(owned, ["f:spec", "f:replicas"]) !== undefined,
+    ),
+  );
+  return changeField(scaled, [...containersPath, "*"], (container) => {
+    if (!isRecord(container)) return container;
+    const fields = at(owned, [
+      ...containersPath.map((field) => `f:${field}`),
+      itemKey(container),
+      "f:env",
+    ]);
+    const names = variablesOf(containerIn(live, container["name"])).map(nameOf);
+    const variables = variablesOf(container);
+    const isTaken = variables.some(
+      (variable) => names.includes(nameOf(variable)) && isOfController(variable, fields),
+    );
+    if (variables.length === 0 || !isTaken) return container;
+    // A variable that the controller left out would come back, and with it new pods, after each of its writes.
+    const kept = variables.filter(
+      (variable) => names.includes(nameOf(variable)) || !isListed(variable),
+    );
+    // The name stays ours whoever writes the value; to leave it out would remove the variable.
+    const env = kept.map((variable) =>
+      isOfController(variable, fields) ? { name: nameOf(variable) } : variable,
+    );
+    return { ...container, env };
+  });
+}
+
+function isListed(variable: unknown): boolean {
+  const name = String(nameOf(variable));
+  return handedOverVariable.test(name) || name === droppedVariable;
+}
+
+/** Whether the value of a variable is the controller's: `fields` are ours of all variables of its container. */
+function isOfController(variable: unknown, fields: unknown): boolean {
+  if (!handedOverVariable.test(String(nameOf(variable)))) return false;
+  const own = at(fields, [itemKey(variable)]);
+  return ["f:value", "f:valueFrom"].every((field) => at(own, [field]) === undefined);
+}
+
+/** A container of the pods of a workload. */
+export function containerIn(workload: Manifest, name: unknown): unknown {
+  const containers = at(workload, containersPath);
+  return Array.isArray(containers) ? containers.find((one) => nameOf(one) === name) : undefined;
+}
+
+export function variablesOf(container: unknown): readonly unknown[] {
+  return isRecord(container) && Array.isArray(container["env"]) ? container["env"] : [];
+}
+
+export function nameOf(item: unknown): unknown {
+  return isRecord(item) ? item["name"] : undefined;
+}
+
+// How fieldsV1 names an item of a list whose key is the name.
+function itemKey(item: unknown): string {
+  return `k:${JSON.stringify({ name: nameOf(item) })}`;
+}
+
+function at(fields: unknown, path: readonly string[]): unknown {
+  let value = fields;
+  for (const field of path) value = isRecord(value) ? value[field] : undefined;
+  return value;
+}
+
+function keeping(value: unknown, wanted: (field: string) => boolean): unknown {
+  if (!isRecord(value) || Object.keys(value).every(wanted)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([field]) => wanted(field)));
+}
+
+/** Whether it is the adapter whose scale and environment its controller takes over. */
+export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
+  return (
+    apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "pingsource-mt-adapter"
+  );
+}
+
+function isWebhookConfiguration({ kind }: Manifest): boolean {
+  return kind === "ValidatingWebhookConfiguration" || kind === "MutatingWebhookConfiguration";
+}

@@ -1,0 +1,141 @@
+import { isRecord } from "../api/fields.ts";
+import type { KubeObject } from "../api/kubernetes.ts";
+
+// The first two take turns, and a message must not.
+const pullReasons = new Map([
+  ["ErrImagePull", "ImagePullBackOff"],
+  ["ImagePullBackOff", "ImagePullBackOff"],
+  ["InvalidImageName", "InvalidImageName"],
+  ["ErrImageNeverPull", "ErrImageNeverPull"],
+  ["ImageInspectError", "ImageInspectError"],
+  ["RegistryUnavailable", "RegistryUnavailable"],
+  ["SignatureValidationFailed", "SignatureValidationFailed"],
+]);
+const startReasons: readonly string[] = [
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+  "PreCreateHookError",
+  "PreStartHookError",
+  "PostStartHookError",
+];
+/** A container that came up again this often and is not ready will not get there by itself. */
+const crashes = 2;
+
+/** What is said of pods that may well get there by themselves. */
+export const unready = "its pods run but are not ready";
+
+/**
+ * Why the pods of a workload are not ready, of the first one in the order of names that says so; undefined when none does. Short, equal for equal
+ * causes, and with no text of the cluster's but names.
+ */
+export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
+  const waiting = pods
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .filter((pod) => conditionOf(pod, "Ready")?.["status"] !== "True")
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const causes = waiting.flatMap((pod) => causeOfPod(pod) ?? []);
+  return causes[0] ?? (waiting.some(isRunning) ? unready : undefined);
+}
+
+function causeOfPod(pod: KubeObject): string | undefined {
+  const status = recordOf(pod["status"]);
+  const containers = [
+    ...recordsOf(status["initContainerStatuses"]),
+    ...recordsOf(status["containerStatuses"]),
+  ];
+  const causes = containers.flatMap((container) => causeOfContainer(container) ?? []);
+  return causes[0] ?? unschedulable(pod);
+}
+
+function causeOfContainer(container: Fields): string | undefined {
+  const state = recordOf(container["state"]);
+  const reason = textOf(recordOf(state["waiting"])["reason"]);
+  const name = printable(textOf(container["name"]));
+  const pull = pullReasons.get(reason);
+  if (pull !== undefined) {
+    return `image ${printable(textOf(container["image"]))} cannot be pulled (${pull})`;
+  }
+  if (startReasons.includes(reason)) return `container ${name} cannot start (${reason})`;
+  const restarts = container["restartCount"];
+  const isCrashing =
+    reason === "CrashLoopBackOff" ||
+    (container["ready"] !== true && typeof restarts === "number" && restarts >= crashes);
+  return isCrashing ? `container ${name} crashes (${crashOf(container, state)})` : undefined;
+}
+
+function crashOf(container: Fields, state: Fields): string {
+  const last = recordOf(recordOf(container["lastState"])["terminated"]);
+  const ended = "exitCode" in last ? last : recordOf(state["terminated"]);
+  if (ended["reason"] === "OOMKilled") return "OOMKilled";
+  const code = ended["exitCode"];
+  return typeof code === "number" ? `CrashLoopBackOff, exit code ${code}` : "CrashLoopBackOff";
+}
+
+function unschedulable(pod: KubeObject): string | undefined {
+  const { status, reason, message } = conditionOf(pod, "PodScheduled") ?? {};
+  if (status !== "False" || reason !== "Unschedulable") return undefined;
+  const lacking = [...textOf(message).matchAll(/Insufficient ([\w/-]+(?:\.[\w/-]+)*)/g)].map(
+    ([, resource = ""]) => resource,
+  );
+  const what = [...new Set(lacking)].toSorted().join(", ");
+  return `no node takes its pods (Unschedulable${what === "" ? "" : `, insufficient ${what}`})`;
+}
+
+function isRunning(pod: KubeObject): boolean {
+  return recordOf(pod["status"])["phase"] === "Running";
+}
+
+const refusals: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/exceeded quota: ([\w.-]{1,100})/, (name) => `quota ${name} is exhausted`],
+  [
+    /admission webhook "([\w./-]{1,200})" denied/,
+    (name) => `admission webhook ${name} refuses its pods`,
+  ],
+  [
+    /failed calling webhook "([\w./-]{1,200})"/,
+    (name) => `admission webhook ${name} does not answer, so that no pod can be created`,
+  ],
+  [/violates PodSecurity "([\w.:-]{1,100})"/, (name) => `PodSecurity ${name} forbids its pods`],
+  [
+    /ValidatingAdmissionPolicy '([\w./-]{1,200})'/,
+    (name) => `admission policy ${name} refuses its pods`,
+  ],
+  [/serviceaccount "([\w.-]{1,253})" not found/, (name) => `service account ${name} is missing`],
+  [/(?:maximum|minimum) [\w.-]+ usage per /, () => "a LimitRange forbids its pods"],
+];
+
+/** Why no pod is created, from the message in which a controller quotes the API server. */
+export function causeOfRefusal(message: string): string {
+  for (const [pattern, say] of refusals) {
+    const found = pattern.exec(message);
+    if (found !== null) return say(found[1] ?? "");
+  }
+  return "its pods cannot be created (FailedCreate)";
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A condition of a pod or workload by its type. */
+export function conditionOf(object: KubeObject, type: string): Fields | undefined {
+  const { conditions } = recordOf(object["status"]);
+  return recordsOf(conditions).find((condition) => condition["type"] === type);
+}
+
+function recordsOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function recordOf(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}
+
+/** Text of a field; empty when it is none. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+// Names come from the cluster and end in a terminal.
+function printable(text: string): string {
+  return text.slice(0, 200).replaceAll(/[^\x21-\x7e]/g, "?");
+}

@@ -1,0 +1,180 @@
+import { isRecord } from "../api/fields.ts";
+import { groupOf, type Manifest } from "../api/kubernetes.ts";
+import { changeField, without } from "../render/fields.ts";
+import { withoutNullFields } from "../render/patches/merge-patch.ts";
+import { mergeTypeOf } from "../render/patches/merge-schema.ts";
+import { withUniqueEntries } from "./unique-entries.ts";
+
+type Strip = (manifest: Manifest) => Manifest;
+
+/**
+ * Takes out of every object the fields that somebody else fills in on the cluster, so that nobody fights over them, and the fields that
+ * only a server may write. Spec: engine-facts.md table A.
+ */
+export function stripped(manifests: readonly Manifest[]): readonly Manifest[] {
+  const strips = [...always, withoutScaledReplicas(manifests)];
+  return manifests.map((manifest) => strips.reduce((result, strip) => strip(result), manifest));
+}
+
+const serverFields = [
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "managedFields",
+  "selfLink",
+];
+
+const withoutServerFields: Strip = (manifest) => {
+  const { status: _, ...rest } = manifest;
+  const base: Manifest = Object.hasOwn(manifest, "status")
+    ? { ...rest, apiVersion: manifest.apiVersion, kind: manifest.kind, metadata: manifest.metadata }
+    : manifest;
+  return changeField(base, ["metadata"], (metadata) => without(metadata, serverFields));
+};
+
+/** A null would claim its field, which a patch such as `replicas: null` is to leave to somebody else. Null items of lists stay, and so do fields of kinds that may mean something by it. */
+const withoutNulls: Strip = (manifest) => {
+  const { apiVersion, kind, metadata } = manifest;
+  if (mergeTypeOf(apiVersion, kind) === undefined || !hasNull(manifest)) return manifest;
+  return {
+    ...withoutNullFields(manifest),
+    apiVersion,
+    kind,
+    metadata: withoutNullFields({ ...metadata }),
+  };
+};
+
+function hasNull(value: unknown): boolean {
+  if (value === null) return true;
+  return typeof value === "object" && Object.values(value).some(hasNull);
+}
+
+// A manifest with `rules: []` empties the role at each apply until the cluster has filled it again.
+const withoutAggregatedRules: Strip = (manifest) =>
+  isOf(manifest, "rbac.authorization.k8s.io", ["ClusterRole"]) &&
+  Object.hasOwn(manifest, "aggregationRule")
+    ? dropped(manifest, "rules")
+    : manifest;
+
+// The Knative webhook fills both in. With rules in place and no pod to answer, its own objects could not be written.
+const withoutWebhookRules: Strip = (manifest) => {
+  const kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+  if (!isOf(manifest, "admissionregistration.k8s.io", kinds)) return manifest;
+  return changeField(manifest, ["webhooks", "*"], (webhook) => {
+    const isWhole = isStatic(webhook, manifest);
+    if (isWhole && !isInjected(manifest)) return webhook;
+    const clientConfig = isRecord(webhook) ? webhook["clientConfig"] : undefined;
+    const bare = isWhole ? webhook : without(webhook, ["rules"]);
+    if (!isRecord(bare) || clientConfig === undefined) return bare;
+    const way = without(clientConfig, ["caBundle"]);
+    return way === clientConfig ? bare : { ...bare, clientConfig: way };
+  });
+};
+
+const injectors = /^(?:cert-manager\.io\/inject-|service\.beta\.openshift\.io\/inject-cabundle$)/;
+
+/** Whether a webhook is as its manifest says, and no program of its own fills it in: one of a user's with a bundle, or for which something else injects that. */
+function isStatic(webhook: unknown, manifest: Manifest): boolean {
+  if (!isRecord(webhook) || isOfKnative(webhook["name"])) return false;
+  const way = webhook["clientConfig"];
+  return (isRecord(way) && way["caBundle"] !== undefined) || isInjected(manifest);
+}
+
+/** Whether somebody else writes the bundle: one in the manifest is only in the place of that. */
+function isInjected({ metadata: { annotations = {} } }: Manifest): boolean {
+  return Object.keys(annotations).some((name) => injectors.test(name));
+}
+
+function isOfKnative(name: unknown): boolean {
+  return typeof name === "string" && name.endsWith(".knative.dev");
+}
+
+const withoutConversionBundle: Strip = (manifest) =>
+  isOf(manifest, "apiextensions.k8s.io", ["CustomResourceDefinition"]) &&
+  (isOfKnative(manifest.metadata.name) || isInjected(manifest))
+    ? changeField(manifest, ["spec", "conversion", "webhook", "clientConfig"], (way) =>
+        without(way, ["caBundle"]),
+      )
+    : manifest;
+
+const filledSecrets = new Set([
+  "webhook-certs",
+  "eventing-webhook-certs",
+  "inmemorychannel-webhook-certs",
+  "request-reply-keys",
+]);
+
+/** Whether a Secret is one that the release leaves empty and a controller fills. */
+export function isFilledByOthers({ metadata }: Pick<Manifest, "metadata">): boolean {
+  return filledSecrets.has(metadata.name ?? "");
+}
+
+const withoutGeneratedData: Strip = (manifest) =>
+  isOf(manifest, "", ["Secret"]) && isFilledByOthers(manifest)
+    ? dropped(dropped(manifest, "data"), "stringData")
+    : manifest;
+
+const withoutAssignedAddresses: Strip = (manifest) => {
+  if (!isOf(manifest, "", ["Service"])) return manifest;
+  return changeField(manifest, ["spec"], (spec) =>
+    // A headless Service says so with its address.
+    isRecord(spec) && spec["clusterIP"] === "None"
+      ? spec
+      : without(spec, ["clusterIP", "clusterIPs"]),
+  );
+};
+
+// A node port in a manifest is one that a user chose, such as `spec.ingress.kourier.http-port`: it is sent.
+const always: readonly Strip[] = [
+  withoutNulls,
+  withoutServerFields,
+  withoutAggregatedRules,
+  withoutWebhookRules,
+  withoutConversionBundle,
+  withoutGeneratedData,
+  withoutAssignedAddresses,
+  withUniqueEntries,
+];
+
+function withoutScaledReplicas(manifests: readonly Manifest[]): Strip {
+  const isScaled = scaledAmong(manifests);
+  return (manifest) =>
+    isScaled(manifest)
+      ? changeField(manifest, ["spec"], (spec) => without(spec, ["replicas"]))
+      : manifest;
+}
+
+/** Tells which workloads of a set have the number of their pods from an autoscaler of the same set. */
+export function scaledAmong(manifests: readonly Manifest[]): (manifest: Manifest) => boolean {
+  const scaled = new Set(manifests.flatMap(targetOfScaler));
+  return ({ kind, metadata }) => scaled.has(workloadId(kind, metadata.namespace, metadata.name));
+}
+
+function targetOfScaler(manifest: Manifest): readonly string[] {
+  if (!isOf(manifest, "autoscaling", ["HorizontalPodAutoscaler"])) return [];
+  const spec = manifest["spec"];
+  const target = isRecord(spec) ? spec["scaleTargetRef"] : undefined;
+  if (!isRecord(target)) return [];
+  return [workloadId(target["kind"], manifest.metadata.namespace, target["name"])];
+}
+
+function workloadId(kind: unknown, namespace: unknown, name: unknown): string {
+  return JSON.stringify([kind, namespace, name]);
+}
+
+function isOf(manifest: Manifest, group: string, kinds: readonly string[]): boolean {
+  return groupOf(manifest.apiVersion) === group && kinds.includes(manifest.kind);
+}
+
+function dropped(manifest: Manifest, field: "rules" | "data" | "stringData"): Manifest {
+  if (!Object.hasOwn(manifest, field)) return manifest;
+  const { [field]: _, ...rest } = manifest;
+  return {
+    ...rest,
+    apiVersion: manifest.apiVersion,
+    kind: manifest.kind,
+    metadata: manifest.metadata,
+  };
+}

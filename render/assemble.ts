@@ -1,0 +1,131 @@
+import type { Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import type { Manifest, ObjectKey } from "../api/kubernetes.ts";
+import { resourceFinder } from "../api/resources.ts";
+import { needsCertManager, usesTls } from "./features/eventing-tls.ts";
+import { withoutDuplicates } from "./objects/duplicates.ts";
+import { type Parts, partsOf, pathsOf } from "./parts.ts";
+import { patched } from "./patches/patches.ts";
+import { withAdditions } from "./release/additions.ts";
+import type { Releases } from "./release/releases.ts";
+import { isCustom, userManifestsOf, type UserTexts } from "./release/user-manifests.ts";
+import { assertVersionLabels } from "./release/version-labels.ts";
+import { transformOf } from "./transforms.ts";
+
+export interface Assembly {
+  readonly version: string;
+  /** Newest version of the directory, which stands for `latest` where a number is needed. */
+  readonly newest: string;
+  readonly releases: Releases;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Texts of `spec.manifests`. */
+  readonly custom: UserTexts;
+  /** Texts of `spec.additionalManifests`. */
+  readonly additional: UserTexts;
+}
+
+/** What a component installs and where that came from. */
+export interface Assembled {
+  readonly manifests: readonly Manifest[];
+  readonly deletions: readonly ObjectKey[];
+  /** What `status.manifests` says. Spec: knative-operator.md 2.7; the guard is in it, too (D-13). */
+  readonly paths: readonly string[];
+}
+
+/** Loads everything, transforms every object, keeps each once, and patches what is left. Spec: knative-operator.md 2.4, 2.5, 3. */
+export async function assemble(component: Component, assembly: Assembly): Promise<Assembled> {
+  const { version, environment, additional } = assembly;
+  const { main, extensions, guard, parts } = await load(component, assembly);
+  const added = await userManifestsOf(additional, version);
+  const resourceOf = resourceFinder([...main, ...extensions, ...guard, ...added]);
+  const transform = transformOf(component, { version, resourceOf, environment });
+  const own = main.map(transform);
+  const base = [...(isCustom(component) ? lastOnes(own) : own), ...extensions.map(transform)];
+  const manifests = withAdditions(
+    withoutDuplicates(base, guard.map(transform)),
+    added.map(transform),
+  );
+  if (isCustom(component)) assertWebhook(component, manifests);
+  const tls = component.kind === "KnativeServing" || usesTls(component.spec?.config ?? {});
+  const wanted = tls ? manifests : manifests.filter((manifest) => !needsCertManager(manifest));
+  return {
+    ...patched(component, wanted),
+    paths: pathsOf(parts, additional.urls),
+  };
+}
+
+/** Of an identity that the user's manifests hold twice the last stands: upstream applies both. Spec: knative-operator.md, Appendix A. */
+function lastOnes(manifests: readonly Manifest[]): readonly Manifest[] {
+  return withoutDuplicates(manifests.toReversed()).toReversed();
+}
+
+interface Loaded {
+  readonly main: readonly Manifest[];
+  readonly extensions: readonly Manifest[];
+  readonly guard: readonly Manifest[];
+  /** Those that are there. */
+  readonly parts: Parts;
+}
+
+async function load(
+  component: Component,
+  { version, newest, releases, custom }: Assembly,
+): Promise<Loaded> {
+  if (isCustom(component)) {
+    const main = await userManifestsOf(custom, version);
+    // The directory may have no ingress or source for a version that the user brings, who brings them as well then.
+    const parts = await orElse(
+      async () => partsOf(component, version, newest),
+      partsOf(withoutGuard(component), version, newest),
+    );
+    const found = await loadExtensions(parts, (part) => orElse(() => releases.load(part), []));
+    return { main, ...found, parts: { ...found.parts, component: custom.urls.join(",") } };
+  }
+  const parts = partsOf(component, version, newest);
+  const main = await releases.load(parts.component);
+  assertVersionLabels(main, version);
+  return { main, ...(await loadExtensions(parts, (part) => releases.load(part))) };
+}
+
+function withoutGuard(component: Component): Component {
+  if (component.kind === "KnativeEventing") return component;
+  const { security: _, ...spec } = component.spec ?? {};
+  return { ...component, spec };
+}
+
+async function loadExtensions(
+  { guard: guardPart, ...parts }: Parts,
+  read: (part: string) => Promise<readonly Manifest[]>,
+): Promise<Omit<Loaded, "main">> {
+  const sets = await Promise.all(parts.extensions.map(read));
+  const guard = guardPart === undefined ? [] : await read(guardPart);
+  const present = parts.extensions.filter((_, index) => sets[index]?.length !== 0);
+  return {
+    extensions: sets.flat(),
+    guard,
+    parts: {
+      ...parts,
+      extensions: present,
+      ...(guardPart === undefined || guard.length === 0 ? {} : { guard: guardPart }),
+    },
+  };
+}
+
+async function orElse<Value>(read: () => Promise<Value>, otherwise: Value): Promise<Value> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof FleetError && error.reason === "ReleaseNotFound") return otherwise;
+    throw error;
+  }
+}
+
+/** Serving cannot work without its webhook. Spec: knative-operator.md 4.2, stage 10; upstream looks after it has applied all. */
+function assertWebhook({ kind }: Component, manifests: readonly Manifest[]): void {
+  if (kind !== "KnativeServing") return;
+  const isThere = manifests.some(
+    (manifest) => manifest.kind === "Deployment" && manifest.metadata.name === "webhook",
+  );
+  if (isThere) return;
+  throw new FleetError("ManifestInvalid", "webhook deployment not found in manifest");
+}

@@ -1,0 +1,94 @@
+import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
+import { groupOf } from "../../api/kubernetes.ts";
+import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import { type Fields, setEntries } from "../fields.ts";
+import type { Transform } from "../transform.ts";
+
+type IstioOptions = NonNullable<NonNullable<KnativeServingSpec["ingress"]>["istio"]>;
+type GatewayOptions = NonNullable<IstioOptions["knative-local-gateway"]>;
+type Server = NonNullable<GatewayOptions["servers"]>[number];
+type Tls = NonNullable<Server["tls"]>;
+
+const tlsModes = ["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL"];
+// Index is the number in the spec; the first is Istio's own choice.
+const tlsVersions = ["TLS_AUTO", "TLSV1_0", "TLSV1_1", "TLSV1_2", "TLSV1_3"];
+
+/**
+ * Gives Istio's Gateways, of all API versions (N-2), the selectors and servers of `spec.ingress.istio`. Throws FleetError
+ * ManifestInvalid for an unknown TLS mode or version. Spec: knative-operator.md 3.16, Istio.
+ */
+export function istioGateways(options: IstioOptions): Transform {
+  const local = changesOf("knative-local-gateway", options["knative-local-gateway"]);
+  const changes = new Map([
+    [
+      "knative-ingress-gateway",
+      changesOf("knative-ingress-gateway", options["knative-ingress-gateway"]),
+    ],
+    ["knative-local-gateway", local],
+    // Its name until 0.20.
+    ["cluster-local-gateway", local],
+  ]);
+  return (manifest) =>
+    manifest.kind === "Gateway" && groupOf(manifest.apiVersion) === "networking.istio.io"
+      ? setEntries(manifest, ["spec"], changes.get(manifest.metadata.name ?? "") ?? {})
+      : manifest;
+}
+
+function changesOf(name: string, { selector = {}, servers = [] }: GatewayOptions = {}): Fields {
+  const path = `spec.ingress.istio.${name}.servers`;
+  return {
+    ...(Object.keys(selector).length === 0 ? {} : { selector }),
+    ...(servers.length === 0
+      ? {}
+      : { servers: servers.map((server, index) => serverOf(server, `${path}[${index}]`)) }),
+  };
+}
+
+/** The field names of the spec are those of an old API of Istio; what is empty is left out, as Istio's own types do. */
+function serverOf({ port, tls, ...rest }: Server, path: string): Fields {
+  return filled({
+    ...rest,
+    port: port === undefined ? undefined : portOf(port),
+    tls: tls === undefined ? undefined : tlsOf(tls, `${path}.tls`),
+  });
+}
+
+function portOf({ target_port: targetPort, ...rest }: NonNullable<Server["port"]>): Fields {
+  return filled({ ...rest, targetPort });
+}
+
+function tlsOf({ minProtocolVersion, maxProtocolVersion, ...rest }: Tls, path: string): Fields {
+  return filled({
+    ...rest,
+    mode: modeOf(rest.mode ?? "", `${path}.mode`),
+    minProtocolVersion: versionOf(minProtocolVersion, `${path}.minProtocolVersion`),
+    maxProtocolVersion: versionOf(maxProtocolVersion, `${path}.maxProtocolVersion`),
+  });
+}
+
+/** Istio takes no mode for PASSTHROUGH. */
+function modeOf(mode: string, path: string): string | undefined {
+  if (mode !== "" && !tlsModes.includes(mode)) throw invalid(path, mode);
+  return mode === "PASSTHROUGH" ? undefined : mode;
+}
+
+function versionOf(number: number | undefined, path: string): string | undefined {
+  if (number === undefined || number === 0) return undefined;
+  const version = tlsVersions[number];
+  if (version === undefined) throw invalid(path, number);
+  return version;
+}
+
+function filled(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return isRecord(value) ? false : [undefined, null, "", 0, false].some((empty) => empty === value);
+}
+
+function invalid(path: string, value: string | number): FleetError {
+  return new FleetError("ManifestInvalid", `${path}: unknown value ${JSON.stringify(value)}`);
+}

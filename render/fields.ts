@@ -1,0 +1,93 @@
+import { FleetError } from "../api/errors.ts";
+import { isRecord } from "../api/fields.ts";
+import { describe, keyOf, type Manifest } from "../api/kubernetes.ts";
+
+/** An object whose fields are not known. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+type Change = (value: unknown) => unknown;
+
+/**
+ * The manifest with a field changed wherever the path leads to one; `*` stands for every item of a list. Missing and null
+ * parts are left alone, a part of the wrong type is a FleetError ManifestInvalid. The same object when nothing changes.
+ */
+export function changeField(manifest: Manifest, path: readonly string[], change: Change): Manifest {
+  const at = [...path];
+  const first = at.shift();
+  if (first === undefined || !Object.hasOwn(manifest, first)) return manifest;
+  const before = manifest[first];
+  const after = changed(before, at, { manifest, change });
+  return after === before ? manifest : { ...manifest, [first]: after };
+}
+
+/** The manifest with entries set in a map, which is made where it is missing; the same object when all are there already. */
+export function setEntries(manifest: Manifest, path: readonly string[], entries: Fields): Manifest {
+  const [first, ...rest] = path;
+  if (first === undefined || Object.keys(entries).length === 0) return manifest;
+  const before = manifest[first];
+  const after = withEntries(before, rest, { manifest, entries });
+  return after === before ? manifest : { ...manifest, [first]: after };
+}
+
+/** Several maps as one: of a key that more of them have the last value counts. */
+export function merged(maps: readonly Fields[]): Fields {
+  return Object.fromEntries(maps.flatMap((map) => Object.entries(map)));
+}
+
+/** The object without some of its fields; the same one when it has none of them, anything else as it is. */
+export function without(value: unknown, names: readonly string[]): unknown {
+  if (!isRecord(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
+/** The error of a manifest whose content is not what its kind demands. */
+export function invalidManifest(manifest: Manifest, problem: string): FleetError {
+  return new FleetError("ManifestInvalid", `${describe(keyOf(manifest))} ${problem}`);
+}
+
+interface Step {
+  readonly manifest: Manifest;
+  readonly change: Change;
+}
+
+function changed(value: unknown, path: readonly string[], step: Step): unknown {
+  const [first, ...rest] = path;
+  if (first === undefined) return step.change(value);
+  if (value === undefined || value === null) return value;
+  if (first === "*") return changedItems(value, rest, step);
+  const fields = fieldsOf(value, first, step.manifest);
+  if (!Object.hasOwn(fields, first)) return fields;
+  const after = changed(fields[first], rest, step);
+  return after === fields[first] ? fields : { ...fields, [first]: after };
+}
+
+function changedItems(value: unknown, path: readonly string[], step: Step): unknown {
+  if (!Array.isArray(value))
+    throw invalidManifest(step.manifest, "has no list where one is expected");
+  const items: readonly unknown[] = value;
+  const after = items.map((item) => changed(item, path, step));
+  return after.every((item, index) => item === items[index]) ? items : after;
+}
+
+function withEntries(
+  value: unknown,
+  path: readonly string[],
+  step: { readonly manifest: Manifest; readonly entries: Fields },
+): unknown {
+  const [first, ...rest] = path;
+  const fields = value === undefined || value === null ? {} : fieldsOf(value, first, step.manifest);
+  if (first !== undefined) {
+    const after = withEntries(fields[first], rest, step);
+    return after === fields[first] ? value : { ...fields, [first]: after };
+  }
+  const same = Object.entries(step.entries).every(
+    ([name, entry]) => Object.hasOwn(fields, name) && fields[name] === entry,
+  );
+  return same && value === fields ? value : { ...fields, ...step.entries };
+}
+
+function fieldsOf(value: unknown, field: string | undefined, manifest: Manifest): Fields {
+  if (isRecord(value)) return value;
+  const where = field === undefined ? "has a map" : `has something above its field ${field}`;
+  throw invalidManifest(manifest, `${where} that is not an object`);
+}

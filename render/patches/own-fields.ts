@@ -1,0 +1,65 @@
+import { isRecord, isSameJson } from "../../api/fields.ts";
+import type { Fields } from "../fields.ts";
+import { tokensOf } from "./json-patch.ts";
+
+const ownPrefixes = ["knfleet.dev/", "operator.knative.dev/"];
+const ownLists = ["ownerReferences", "finalizers"];
+const maps = ["labels", "annotations"];
+
+/**
+ * The field of knfleet's own that a patch names, as `metadata.labels["knfleet.dev/x"]`; undefined: none. By such fields an installation is found, kept and
+ * removed. They are set after all patches, so that a patch does not see them either. Spec: parity.md 1.
+ */
+export function ownFieldNamed(patch: unknown): string | undefined {
+  if (!Array.isArray(patch)) return fieldIn(metadataOf(patch));
+  const paths = patch.filter(isRecord).flatMap(({ path, from }) => [path, from]);
+  for (const path of paths) {
+    if (typeof path !== "string") continue;
+    const [first, list = "", name = ""] = tokensOf(path);
+    if (first !== "metadata") continue;
+    if (ownLists.includes(list)) return `metadata.${list}`;
+    if (maps.includes(list) && isOwn(name)) return pathOf(list, name);
+  }
+  return undefined;
+}
+
+function fieldIn(metadata: Fields): string | undefined {
+  for (const name of Object.keys(metadata)) {
+    const list = name.replace(/^\$\w+\//, "");
+    if (ownLists.includes(list)) return `metadata.${list}`;
+  }
+  for (const map of maps) {
+    const name = Object.keys(recordOf(metadata[map])).find(isOwn);
+    if (name !== undefined) return pathOf(map, name);
+  }
+  return undefined;
+}
+
+/** The field of knfleet's own that differs between an object and what a patch made of it; undefined: none. */
+export function ownFieldChanged(original: Fields, patched: Fields): string | undefined {
+  const [before, after] = [metadataOf(original), metadataOf(patched)];
+  const list = ownLists.find((name) => !isSameJson(before[name], after[name]));
+  if (list !== undefined) return `metadata.${list}`;
+  for (const map of maps) {
+    const [was, is] = [recordOf(before[map]), recordOf(after[map])];
+    const name = Object.keys({ ...was, ...is }).find((one) => isOwn(one) && was[one] !== is[one]);
+    if (name !== undefined) return pathOf(map, name);
+  }
+  return undefined;
+}
+
+function isOwn(name: string): boolean {
+  return ownPrefixes.some((prefix) => name.startsWith(prefix));
+}
+
+function pathOf(map: string, name: string): string {
+  return `metadata.${map}[${JSON.stringify(name)}]`;
+}
+
+function metadataOf(value: unknown): Fields {
+  return isRecord(value) ? recordOf(value["metadata"]) : {};
+}
+
+function recordOf(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}

@@ -1,0 +1,76 @@
+import type { Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { assemble } from "./assemble.ts";
+import { hashOf } from "./hash.ts";
+import { assertKubernetesVersion } from "./release/kubernetes-version.ts";
+import { deepFrozen } from "./release/release-file.ts";
+import type { Releases } from "./release/releases.ts";
+import { isCustom, userTextsOf } from "./release/user-manifests.ts";
+import { assertEligible, customVersion, targetVersion } from "./release/version.ts";
+import type { RenderOptions } from "./render-options.ts";
+import type { Rendered } from "./rendered.ts";
+
+export type { RenderOptions } from "./render-options.ts";
+export type { Rendered } from "./rendered.ts";
+
+/**
+ * What a component installs, without owners (`owned`). Equal components in equally named namespaces are rendered once.
+ * Throws FleetError VersionNotEligible, KubernetesVersionTooOld, ReleaseNotFound, ManifestInvalid, ManifestSourceNotAllowed or
+ * ManifestSourceUnavailable.
+ */
+export async function render(
+  original: Component,
+  releases: Releases,
+  { namespace, kubernetesVersion, environment = {}, manifestText }: RenderOptions = {},
+): Promise<Rendered> {
+  const component = inNamespace(original, namespace);
+  const { kind, spec, status } = component;
+  const available = releases.versionsOf(kind);
+  const versionOf = isCustom(component) ? customVersion : targetVersion;
+  const version = versionOf(spec?.version, available);
+  assertEligible({ kind, installed: status?.version, target: version });
+  if (kubernetesVersion !== undefined) assertKubernetesVersion(kubernetesVersion, environment);
+  if (!isCustom(component) && !available.includes(version)) {
+    // Texts that upstream has, too, are upstream's to the letter: programs look for them in the conditions.
+    throw new FleetError(
+      "ReleaseNotFound",
+      `the manifests of the target version ${version} are not available to this release`,
+    );
+  }
+  const [custom, additional] = await inOrder(
+    userTextsOf(spec?.manifests, version, manifestText),
+    userTextsOf(spec?.additionalManifests, version, manifestText),
+  );
+  const [newest = version] = available;
+  const key = [
+    kind,
+    version,
+    component.metadata.namespace,
+    hashOf([specOf(component), environment["KUBERNETES_MIN_VERSION"], custom, additional]),
+  ];
+  return releases.rendered.get(key.join("|"), async () => {
+    const assembly = { version, newest, releases, environment, custom, additional };
+    const { manifests, deletions, paths } = await assemble(component, assembly);
+    return deepFrozen({ version, manifests, deletions, paths, hash: hashOf(manifests) });
+  });
+}
+
+/** Everything below renders a component into the namespace that it says. */
+function inNamespace(component: Component, namespace = component.metadata.namespace): Component {
+  return { ...component, metadata: { ...component.metadata, namespace } };
+}
+
+/** Both, which are under way; where both fail it is the first that is told, so that a component says the same each time. */
+async function inOrder<Result>(
+  first: Promise<Result>,
+  second: Promise<Result>,
+): Promise<readonly [Result, Result]> {
+  second.catch(() => undefined);
+  return [await first, await second];
+}
+
+/** What a spec says of the cluster and the version is left out: it does not change the objects, or is in the key already. */
+function specOf({ spec }: Component): object {
+  const { clusterProfileRef: _, version: _wanted, ...rest } = spec ?? {};
+  return rest;
+}

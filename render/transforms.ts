@@ -1,0 +1,93 @@
+import {
+  type Component,
+  componentKinds,
+  type KnativeEventing,
+  type KnativeServing,
+} from "../api/component.ts";
+import type { resourceFinder } from "../api/resources.ts";
+import { componentLabel } from "./component-label.ts";
+import { configMaps, refuseShortConfigMaps } from "./features/config-maps.ts";
+import { customCerts } from "./features/custom-certs.ts";
+import { defaultBroker } from "./features/default-broker.ts";
+import { gatewayServices } from "./features/gateway-services.ts";
+import { ingressClass } from "./features/ingress-class.ts";
+import { istioGateways } from "./features/istio-gateways.ts";
+import { kourier } from "./features/kourier.ts";
+import { sinkBindingMode } from "./features/sink-binding-mode.ts";
+import { namespaceInTexts } from "./objects/namespace-in-texts.ts";
+import { namespaceLabels } from "./objects/namespace-labels.ts";
+import { inNamespace } from "./objects/namespace.ts";
+import { ingressesOf, isGuarded } from "./parts.ts";
+import { kubernetesMinVersion } from "./release/kubernetes-min-version.ts";
+import { inOrder, type Transform } from "./transform.ts";
+import { deprecatedResources } from "./workloads/deprecated-resources.ts";
+import { highAvailability } from "./workloads/high-availability.ts";
+import { images } from "./workloads/images.ts";
+import { jobs, withoutGenerateName } from "./workloads/jobs.ts";
+import { podDisruptionBudgets } from "./workloads/pod-disruption-budgets.ts";
+import { services } from "./workloads/services.ts";
+import { workloads } from "./workloads/workloads.ts";
+
+/** What transforms need to know besides the component. */
+export interface Target {
+  readonly version: string;
+  readonly resourceOf: ReturnType<typeof resourceFinder>;
+  /** Of the controller. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Folds the spec of a component into an object of its release. The order is upstream's; the numbers are those of its table.
+ * Spec: knative-operator.md 3.
+ */
+export function transformOf(component: Component, target: Target): Transform {
+  const { namespace } = component.metadata;
+  const spec: NonNullable<Component["spec"]> = component.spec ?? {};
+  const overrides = [...(spec.deployments ?? []), ...(spec.workloads ?? [])];
+  const { label, short } = componentKinds[component.kind];
+  return inOrder([
+    inNamespace(namespace, target.resourceOf), // 1
+    ...(component.kind === "KnativeEventing" ? [namespaceInTexts(namespace)] : []),
+    namespaceLabels([spec.namespaceConfiguration, spec.namespace]), // 2
+    highAvailability(spec["high-availability"]?.replicas, overrides), // 3
+    images(spec.registry), // 4
+    jobs(short, target.version), // 5
+    refuseShortConfigMaps(spec.config ?? {}), // 6
+    configMaps(spec.config ?? {}), // 6
+    kubernetesMinVersion(target.environment?.["KUBERNETES_MIN_VERSION"]), // 7
+    deprecatedResources(spec.resources, overrides), // 8
+    workloads(overrides), // 9
+    services(spec.services), // 10
+    podDisruptionBudgets(spec.podDisruptionBudgets), // 11
+    customCerts(component), // 14 of Serving
+    componentLabel(label), // 15 of Serving, 17 of Eventing
+    ...(component.kind === "KnativeServing"
+      ? servingTransforms(component)
+      : eventingTransforms(component)),
+    withoutGenerateName,
+  ]);
+}
+
+function servingTransforms({ spec, metadata }: KnativeServing): readonly Transform[] {
+  const { namespace } = metadata;
+  const { istio, kourier: kourierOptions = {} } = spec?.ingress ?? {};
+  const ingresses = ingressesOf(spec);
+  return [
+    ingressClass(spec),
+    ...(ingresses.includes("istio") ? [istioGateways(istio ?? {})] : []), // 17
+    ...(ingresses.includes("kourier") ? [kourier(kourierOptions, namespace)] : []), // 17
+    gatewayServices({ config: spec?.config ?? {}, istio, namespace }), // 18
+    ...(isGuarded(spec) ? [configMaps(guardFeatures)] : []), // 19
+  ];
+}
+
+/** The guard reads where a pod's service account is mounted. Spec: knative-operator.md 3.17. */
+const guardFeatures = { "config-features": { "queueproxy.mount-podinfo": "allowed" } };
+
+function eventingTransforms({ spec = {} }: KnativeEventing): readonly Transform[] {
+  return [
+    defaultBroker(spec.defaultBrokerClass, spec.config ?? {}), // 14
+    sinkBindingMode(spec), // 15
+    // 16, the PingSource adapter, is a matter of who owns its fields on the cluster: apply/hand-over.ts.
+  ];
+}

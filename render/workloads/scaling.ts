@@ -1,0 +1,59 @@
+import { isRecord } from "../../api/fields.ts";
+import { groupOf, type Manifest } from "../../api/kubernetes.ts";
+import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import { invalidManifest, setEntries } from "../fields.ts";
+
+/** One entry of `spec.workloads` or `spec.deployments`. */
+export type WorkloadOverride = NonNullable<KnativeServingSpec["workloads"]>[number];
+
+// Their HorizontalPodAutoscalers decide on the replicas. Spec: knative-operator.md 3.3.
+const autoscaled = new Set([
+  "webhook",
+  "activator",
+  "3scale-kourier-gateway",
+  "eventing-webhook",
+  "mt-broker-ingress",
+  "mt-broker-filter",
+  "kafka-broker-dispatcher",
+  "kafka-source-dispatcher",
+  "kafka-channel-dispatcher",
+]);
+
+const autoscalers: ReadonlyMap<string, string> = new Map([
+  ["mt-broker-ingress", "broker-ingress-hpa"],
+  ["mt-broker-filter", "broker-filter-hpa"],
+]);
+
+/** Whether the replicas of a workload of this name are left to its HorizontalPodAutoscaler. */
+export function isAutoscaled(name: string): boolean {
+  return autoscaled.has(name);
+}
+
+/** Name of the HorizontalPodAutoscaler that a workload override of this name is about. Spec: knative-operator.md 3.9. */
+export function autoscalerOf(name: string): string {
+  return autoscalers.get(name) ?? name;
+}
+
+/** Whether an object is a HorizontalPodAutoscaler, of any version. */
+export function isAutoscaler({ apiVersion, kind }: Manifest): boolean {
+  return kind === "HorizontalPodAutoscaler" && groupOf(apiVersion) === "autoscaling";
+}
+
+/**
+ * Raises the least number of replicas of a HorizontalPodAutoscaler, and the greatest by as much; never lowers them. An absent
+ * least number counts as 0, as it does upstream (D-40). Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.3.
+ */
+export function withLeastReplicas(manifest: Manifest, replicas: number): Manifest {
+  const least = numberIn(manifest, "minReplicas") ?? 0;
+  if (least >= replicas) return manifest;
+  const most = numberIn(manifest, "maxReplicas");
+  const range = most === undefined ? {} : { maxReplicas: most + replicas - least };
+  return setEntries(manifest, ["spec"], { minReplicas: replicas, ...range });
+}
+
+function numberIn(manifest: Manifest, name: string): number | undefined {
+  const value = isRecord(manifest["spec"]) ? manifest["spec"][name] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number") return value;
+  throw invalidManifest(manifest, `has no number in its field ${name}`);
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+
+import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import { expiryItems, radarOf } from "../../../../../cmd/kubectl/commands/check/expiry.ts";
+import type { Hop, HopId } from "../../../../../cmd/kubectl/commands/diagnose/hops/hop.ts";
+import { createAuthority } from "../../../../fleet/certificates.ts";
+import { now } from "../../fleet-facts.ts";
+
+const cluster = { namespace: "fleet", name: "eu-1" };
+const nowMs = now.getTime();
+
+function hop(id: HopId, message: string): Hop {
+  return {
+    id,
+    title: id,
+    state: "OK",
+    code: null,
+    message,
+    evidence: [],
+    findings: [],
+    because: null,
+    durationMs: 1,
+  };
+}
+
+function itemsOf(hops: readonly Hop[], within?: string) {
+  const radar = radarOf(within, nowMs);
+  return expiryItems({ hops, profile: undefined, cluster }, radar).map(
+    ({ state, message, code }) => [state, message, code],
+  );
+}
+
+const reader = hop("plugin", "/plugins/secretreader");
+const tokenIn = (days: number): Hop =>
+  hop("credential", `token of system:x, ends ${new Date(nowMs + days * 86_400_000).toISOString()}`);
+
+describe("a token that a plugin reads", () => {
+  const codes: Readonly<Record<string, unknown>> = {
+    OK: null,
+    WARN: "KNF3021",
+    FAIL: expect.stringMatching(/^KNF30(?:21|14)$/),
+  };
+  test.each([
+    [30, undefined, "OK"],
+    [6, undefined, "WARN"],
+    [13, "14d", "FAIL"],
+    [15, "14d", "OK"],
+    [0.5, "14d", "FAIL"],
+    [0.5, "1h", "OK"],
+    [-1, undefined, "FAIL"],
+  ])("with %d days left, within %s, is %s", (days, within, state) => {
+    expect(itemsOf([reader, tokenIn(days)], within)).toMatchObject([
+      [state, expect.anything(), codes[state]],
+    ]);
+  });
+
+  test.each(["builtin:secretreader", "/access-plugins/kubeconfig-secretreader"])(
+    "%s, as docs/install.md makes it for 24 hours, is a warning that says what to do",
+    (command) => {
+      const hops = [hop("plugin", command), tokenIn(1)];
+      const [item] = expiryItems({ hops, profile: undefined, cluster }, radarOf(undefined, nowMs));
+      expect(item).toMatchObject({
+        state: "WARN",
+        code: "KNF3021",
+        message: "the stored credential ends 2026-11-22T12:00:00.000Z, in 24 h",
+        next: [expect.stringContaining("Write a new credential into the Secret")],
+      });
+    },
+  );
+});
+
+test("a token that a plugin may make anew all the time is not taken for one that ends", () => {
+  const made = hop("plugin", "/plugins/cloud-auth");
+  expect(itemsOf([made, tokenIn(0.5)], "14d")).toEqual([
+    [
+      "WARN",
+      "the credential ends 2026-11-22T00:00:00.000Z, in 12 h; it may be made anew by its plugin in time",
+      "KNF3020",
+    ],
+  ]);
+  expect(itemsOf([made, tokenIn(3)], "14d")).toMatchObject([
+    ["FAIL", expect.anything(), "KNF3020"],
+  ]);
+});
+
+test("a server's certificate counts, and what says no end does not", () => {
+  const tls = hop("tls", "TLSv1.3, certificate of CN=x, valid to 2026-11-30T12:00:00Z");
+  expect(itemsOf([tls, hop("credential", "token, says no end")], "14d")).toEqual([
+    ["FAIL", "the server's certificate ends 2026-11-30T12:00:00Z, in 9 d", "KNF4013"],
+  ]);
+});
+
+test("the authority in a profile counts, and of a bundle the one that ends last", () => {
+  const authority = createAuthority("test");
+  const data = Buffer.from(authority.certificatePem).toString("base64");
+  const status = {
+    accessProviders: [{ name: "a", cluster: { "certificate-authority-data": data } }],
+  };
+  const profile: ClusterProfile = {
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: { ...cluster, uid: "1", resourceVersion: "1" },
+    status,
+  };
+  const [item, ...more] = expiryItems({ hops: [], profile, cluster }, radarOf("87600h", nowMs));
+  expect(item?.message).toMatch(/^the authority in the ClusterProfile end(?:s|ed) \d{4}-/);
+  expect(more).toEqual([]);
+});
+
+test.each(["x", "-1h", "d"])("--warn-within %s is refused", (text) => {
+  expect(() => radarOf(text, nowMs)).toThrow("--warn-within");
+});

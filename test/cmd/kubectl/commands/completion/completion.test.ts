@@ -1,0 +1,257 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { component, now } from "../../fleet-facts.ts";
+import { knfleetFile, runKnfleet } from "../../run-knfleet.ts";
+import { runText } from "../../run-text.ts";
+import { startStubHub, type StubHub } from "../../stub-hub.ts";
+
+const objects = [
+  component(),
+  component({ kind: "KnativeEventing", namespace: "team-b", ready: { status: "False" } }),
+  ...["eu-1", "eu-2", "us-1"].map((name) => ({
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: { namespace: "fleet", name, uid: name, resourceVersion: "1" },
+  })),
+  ...["team-a", "team-b"].map((name) => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name, uid: name, resourceVersion: "1" },
+  })),
+];
+
+let hub: StubHub;
+let folder: string;
+beforeAll(async () => {
+  hub = await startStubHub(objects);
+  folder = await mkdtemp(join(tmpdir(), "knfleet-completion-"));
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+// The second that a person waits may be too short for a busy machine.
+const patient = { KNFLEET_COMPLETION_TIMEOUT: "60s" };
+
+/** The words that are offered, and the directive. */
+async function offered(...words: readonly string[]): Promise<readonly string[]> {
+  const { stdout, stderr, exitCode } = await runText(["__complete", ...words], {
+    env: { ...hub.env, ...patient },
+  });
+  expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t")[0] ?? "");
+}
+
+describe("completion", () => {
+  test.each([
+    [["sta"], ["status", ":4"]],
+    [
+      ["--context", "hub", "sta"],
+      ["status", ":4"],
+    ],
+    [
+      ["status", "--no-l"],
+      ["--no-live", ":4"],
+    ],
+    [
+      ["status", "-o", "j"],
+      ["json", "jsonpath=", "jsonpath-as-json=", ":6"],
+    ],
+    [
+      ["can-i", "-o", "cl"],
+      ["clusterrole", ":4"],
+    ],
+    [["status", "-o", "cl"], [":4"]],
+    [
+      ["status", "--output=y"],
+      ["yaml", ":4"],
+    ],
+    [
+      ["status", "--color", ""],
+      ["auto", "always", "never", ":4"],
+    ],
+    [
+      ["explain", "TLSUn"],
+      ["TLSUntrusted", ":4"],
+    ],
+    [["render", "-f", ""], [":0"]],
+    [["status", "--", "x"], [":0"]],
+    [["nothing", ""], expect.arrayContaining(["status", "explain"])],
+    [
+      ["completion", "ba"],
+      ["bash", ":4"],
+    ],
+    // What the hub has.
+    [
+      ["status", ""],
+      ["ks/knative-serving", ":4"],
+    ],
+    [
+      ["status", "-A", "k"],
+      ["ks/knative-serving", "ke/knative-eventing", ":4"],
+    ],
+    [
+      ["status", "-n", "team-b", "ke"],
+      ["ke/knative-eventing", ":4"],
+    ],
+    [
+      ["status", "--namespace=team-b", "ke"],
+      ["ke/knative-eventing", ":4"],
+    ],
+    [
+      ["status", "--cluster", "eu"],
+      ["eu-1", "eu-2", ":4"],
+    ],
+    [
+      ["status", "--cluster=us"],
+      ["us-1", ":4"],
+    ],
+    [
+      ["status", "-n", ""],
+      ["team-a", "team-b", ":4"],
+    ],
+    [
+      ["status", "--context", "h"],
+      ["hub", ":4"],
+    ],
+  ])("of %j offers %j", async (words, lines) => expect(await offered(...words)).toEqual(lines));
+
+  test.each([
+    [["status", "--output=y"], "--output=yaml\n:4\n"],
+    [["status", "--cluster", "=", "us"], "--cluster=us-1\tfleet\n:4\n"],
+    [["status", "-o", "y"], "yaml\n:4\n"],
+  ])("of whole words %j offers the flag, too", async (words, text) => {
+    const env = { ...hub.env, ...patient };
+    expect(await runText(["__completeWords", ...words], { env })).toMatchObject({ stdout: text });
+  });
+
+  test("says what a word is behind a tab", async () => {
+    const { stdout } = await runText(["__complete", "status", "-A", ""], {
+      env: { ...hub.env, ...patient },
+    });
+    expect(stdout).toBe("ks/knative-serving\tReady\nke/knative-eventing\tNotReady\n:4\n");
+  });
+
+  test.each([
+    // Nobody listens on the port: it is refused, or silent for the second that completion waits.
+    ["a hub that is gone", {}, ["status", "--server", "http://127.0.0.1:9", ""]],
+    ["a kubeconfig that is not there", { KUBECONFIG: "/nowhere" }, ["status", ""]],
+    ["flags that cannot be read", {}, ["status", "--timeout", "x", ""]],
+  ])("offers nothing and stays silent with %s", async (_, env, words) => {
+    expect(await runText(["__complete", ...words], { env })).toEqual({
+      exitCode: 0,
+      stdout: ":4\n",
+      stderr: "",
+    });
+  });
+});
+
+describe("the script for", () => {
+  test("bash completes in a real bash", async () => {
+    await writeFile(
+      join(folder, "kubectl-knfleet"),
+      `#!/bin/sh\nexec "${process.execPath}" "${knfleetFile}" "$@"\n`,
+    );
+    await chmod(join(folder, "kubectl-knfleet"), 0o755);
+    const script = `source <(kubectl-knfleet completion bash)
+      COMP_WORDS=(kubectl-knfleet status --no-l); COMP_CWORD=2
+      __knfleet_complete; printf '%s\\n' "\${COMPREPLY[@]}"
+      COMP_WORDS=(kubectl-knfleet status --color = al); COMP_CWORD=4
+      __knfleet_complete; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const ran = await runKnfleet(["-c", script], {
+      command: "bash",
+      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}` },
+    });
+    expect(ran.stdout).toBe("--no-live\nalways\n");
+  });
+
+  test.each(["bash", "zsh", "fish", "kubectl"])("%s asks this program", async (shell) => {
+    const { stdout, exitCode } = await runText(["completion", shell]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("__complete");
+  });
+
+  test("another shell is refused", async () => {
+    expect(await runText(["completion", "tcsh"])).toMatchObject({ exitCode: 2, stdout: "" });
+  });
+
+  test("kubectl is put beside the plugin, and replaces nothing unasked", async () => {
+    const env = { PATH: `/nowhere:${folder}` };
+    const path = join(folder, "kubectl_complete-knfleet");
+    await writeFile(join(folder, "kubectl-knfleet"), "");
+    expect(await runText(["completion", "install"], { env })).toMatchObject({
+      stdout: `${path}\n`,
+    });
+    expect(await readFile(path, "utf8")).toContain("exec kubectl-knfleet __complete");
+    await writeFile(path, "mine");
+    expect(await runText(["completion", "install"], { env })).toMatchObject({ exitCode: 2 });
+    expect(await runText(["completion", "install", "--yes"], { env })).toMatchObject({
+      exitCode: 0,
+    });
+    expect(await runText(["completion", "install"], { env: { PATH: "/nowhere" } })).toMatchObject({
+      exitCode: 2,
+    });
+  });
+});
+
+describe("names that the hub has told", () => {
+  const line = ["__complete", "connect", "eu"];
+
+  async function cached(): Promise<{ readonly cache: string; readonly file: string }> {
+    const cache = await mkdtemp(join(folder, "cache-"));
+    const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
+    const { stdout } = await runText(line, { env });
+    expect(stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+    const place = join(cache, "knfleet", "completion");
+    const [name = ""] = await readdir(place);
+    return { cache, file: join(place, name) };
+  }
+
+  test("are kept for 30 s for their owner alone, and the hub is not asked again", async () => {
+    const { cache, file } = await cached();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(cache, "knfleet", "completion"))).mode & 0o777).toBe(0o700);
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual([
+      ["eu-1", "fleet"],
+      ["eu-2", "fleet"],
+      ["us-1", "fleet"],
+    ]);
+    const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
+    await utimes(file, now, new Date(now.getTime() - 29_000));
+    const before = hub.requests.length;
+    expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+    expect(hub.requests.length).toBe(before);
+    await utimes(file, now, new Date(now.getTime() - 31_000));
+    await runText(line, { env });
+    expect(hub.requests.length).toBeGreaterThan(before);
+  });
+
+  test("are those of the hub when the cache holds something else", async () => {
+    const { cache, file } = await cached();
+    for (const text of ["{", "[[1]]", '[["eu-9\\u001b[2J",""]]', "[]x"]) {
+      // oxlint-disable no-await-in-loop -- one text after another
+      await writeFile(file, text);
+      await utimes(file, now, now);
+      const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
+      expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+      // oxlint-enable no-await-in-loop
+    }
+  });
+
+  test.each(["/dev/null", "relative"])("come without a cache in %s", async (XDG_CACHE_HOME) => {
+    const env = { ...hub.env, ...patient, XDG_CACHE_HOME };
+    expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
+  });
+
+  test("and an empty word of PowerShell are completed, too", async () => {
+    expect(await offered("connect", '""')).toEqual(["eu-1", "eu-2", "us-1", ":4"]);
+  });
+});

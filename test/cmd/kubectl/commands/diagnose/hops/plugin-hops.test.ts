@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+
+import { Secret } from "../../../../../../access/secret.ts";
+import { describeCredential } from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-hops.ts";
+
+const nowMs = Date.parse("2026-11-21T12:00:00Z");
+
+test.each([
+  { token: "abc.def.ghi", codes: [], says: "" },
+  { token: "Bearer abc.def.ghi", codes: ["KNF3011"], says: 'itself begins with "Bearer "' },
+  { token: "abc def", codes: ["KNF3011"], says: "holds a space" },
+])("the token '$token' gives $codes", ({ token, codes, says }) => {
+  const credential = { authorization: new Secret(`Bearer ${token}`) };
+  const { findings = [], value } = describeCredential(credential, nowMs);
+  expect(findings.map(({ code }) => code)).toEqual(codes);
+  expect(findings.map(({ message }) => message).join("")).toContain(says);
+  expect(JSON.stringify(findings)).not.toContain("abc");
+  // What the API server says of it is worth to be seen, too.
+  expect(value).toBe(credential);
+});

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+
+import { checkHealth } from "../../../../../../cmd/kubectl/commands/diagnose/hops/profile-hops.ts";
+
+test.each([
+  { name: "fleet-manager", asks: "Ask the cluster manager fleet-manager why." },
+  { name: "", asks: "Ask whoever writes the status of the ClusterProfile why." },
+])("an unhealthy profile of the cluster manager '$name' says: $asks", ({ name, asks }) => {
+  const profile = {
+    apiVersion: "multicluster.x-k8s.io/v1alpha1",
+    kind: "ClusterProfile",
+    metadata: { namespace: "fleet", name: "eu-1", uid: "a", resourceVersion: "1" },
+    spec: { clusterManager: { name } },
+    status: {},
+  } as const;
+  const { findings = [] } = checkHealth(profile);
+  expect(findings.map(({ code }) => code)).toEqual(["KNF2004"]);
+  expect(findings[0]?.next).toContain(asks);
+});

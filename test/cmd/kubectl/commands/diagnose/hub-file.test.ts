@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+
+import { binding, configMap, fileOf } from "../../hub-file.ts";
+import { runText } from "../../run-text.ts";
+import { startStubHub, type Answer } from "../../stub-hub.ts";
+import { fleetOf, secret, startSpoke } from "../../stub-spoke.ts";
+
+const userInfo = { username: "me", groups: ["system:authenticated"] };
+const answer: Answer = ({ path }) => {
+  if (path.endsWith("/selfsubjectreviews")) return { body: { status: { userInfo } } };
+  return undefined;
+};
+
+describe("diagnose by the hub's provider file", () => {
+  test("leads diagnose to the controller's Secrets, also where it names an official plugin (D10, D11)", async () => {
+    await using spoke = await startSpoke();
+    const provider = { name: "tokens", command: "/access-plugins/secretreader" };
+    await using hub = await startStubHub(
+      [
+        ...fleetOf(spoke.url, "tokens", { clusterName: "eu-1" }),
+        binding,
+        configMap({ data: { "config.json": fileOf(provider) } }),
+        secret("knfleet-system", "eu-1", { token: "t-4" }),
+      ],
+      answer,
+    );
+    const { stdout } = await runText(["diagnose", "fleet/eu-1", "-o", "json"], { env: hub.env });
+    expect(JSON.parse(stdout)).toMatchObject({
+      items: [
+        {
+          hops: expect.arrayContaining([
+            expect.objectContaining({
+              id: "file",
+              state: "OK",
+              evidence: expect.arrayContaining([
+                "a built-in reader stands for /access-plugins/secretreader",
+              ]),
+            }),
+            expect.objectContaining({ id: "plugin", state: "OK" }),
+          ]),
+        },
+      ],
+    });
+    expect(hub.requests).toContain("GET /api/v1/namespaces/knfleet-system/secrets/eu-1");
+  });
+
+  test("leads diagnose to no Secret that the controller does not read, and a file that nobody vouches for to none (T-16)", async () => {
+    await using spoke = await startSpoke();
+    const config = { namespace: "kube-system", name: "eu-1", key: "kubeconfig" };
+    const provider = { name: "files", command: "builtin:kubeconfig-secretreader" };
+    const map = configMap({ data: { "config.json": fileOf(provider) } });
+    const mount = { name: "file", mountPath: "/etc/knfleet" };
+    const args = ["--clusterprofile-provider-file=/etc/knfleet/config.json"];
+    const container = { name: "controller", image: "knfleet", args, volumeMounts: [mount] };
+    const volumes = [{ name: "file", configMap: { name: "knfleet-providers" } }];
+    const controller = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: {
+        namespace: "knfleet-system",
+        name: "knfleet-controller",
+        uid: "c",
+        resourceVersion: "7",
+      },
+      spec: { template: { spec: { containers: [container], volumes } } },
+    };
+    for (const vouching of [[binding], []]) {
+      // oxlint-disable-next-line no-await-in-loop -- one hub after the other
+      await using hub = await startStubHub(
+        [...fleetOf(spoke.url, "files", config), ...vouching, map, controller],
+        answer,
+      );
+      // oxlint-disable-next-line no-await-in-loop -- one hub after the other
+      const { stdout } = await runText(["diagnose", "fleet/eu-1", "-o", "json"], hub);
+      expect(JSON.parse(stdout)).toMatchObject({
+        items: [
+          {
+            hops: expect.arrayContaining([
+              expect.objectContaining({ id: "plugin", state: "WARN", code: "KNF3013" }),
+            ]),
+          },
+        ],
+      });
+      expect(hub.requests.filter((request) => request.includes("/secrets/"))).toEqual([]);
+    }
+    expect(spoke.tokens).toEqual([]);
+  });
+
+  test("is read by whoever asks, where the controller's identity may not read it (issue 8)", async () => {
+    await using spoke = await startSpoke();
+    const provider = { name: "tokens", command: "builtin:secretreader" };
+    const controller = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: {
+        namespace: "knfleet-system",
+        name: "knfleet-controller",
+        uid: "c",
+        resourceVersion: "7",
+      },
+    };
+    const forbidden = { kind: "Status", status: "Failure", code: 403, message: "no" };
+    const mayNot = /\/(?:configmaps|clusterrolebindings|deployments|leases)$/;
+    await using hub = await startStubHub(
+      [
+        ...fleetOf(spoke.url, "tokens", { clusterName: "eu-1" }),
+        binding,
+        configMap({ data: { "config.json": fileOf(provider) } }),
+        secret("knfleet-system", "eu-1", { token: "t-5" }),
+        controller,
+      ],
+      (request) => {
+        const { path, actor = "" } = request;
+        if (actor !== "" && mayNot.test(path)) return { status: 403, body: forbidden };
+        return answer(request);
+      },
+    );
+    const args = ["diagnose", "fleet/eu-1", "--from", "controller-identity", "-o", "json"];
+    const { stdout } = await runText(args, { env: hub.env });
+    expect(JSON.parse(stdout)).toMatchObject({
+      items: [
+        {
+          vantage: "controller-identity",
+          hops: expect.arrayContaining([
+            expect.objectContaining({ id: "file", state: "OK" }),
+            expect.objectContaining({ id: "plugin", state: "OK" }),
+          ]),
+        },
+      ],
+    });
+    expect(hub.requests).toContain("GET /api/v1/namespaces/knfleet-system/secrets/eu-1");
+  });
+});

@@ -1,0 +1,106 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
+import { codes, protectionReasons, reasons } from "../../../../../api/reasons.ts";
+import { causesOf } from "../../../../../cmd/kubectl/commands/explain/causes.ts";
+import { explain, explainable } from "../../../../../cmd/kubectl/commands/explain/explain.ts";
+import {
+  codeMeanings,
+  protectionMeanings,
+  reasonMeanings,
+} from "../../../../../cmd/kubectl/commands/explain/meanings.ts";
+import { nearest } from "../../../../../cmd/kubectl/commands/explain/nearest.ts";
+import { upstreamNotes } from "../../../../../cmd/kubectl/commands/explain/upstream-notes.ts";
+import { ownReasons } from "../../../../../cmd/kubectl/commands/status/own-reasons.ts";
+import { runText } from "../../run-text.ts";
+
+const page = await readFile(join(import.meta.dirname, "../../../../../docs/reasons.md"), "utf8");
+
+/** Cells of the rows below a heading of docs/reasons.md, the first without its quotes. */
+function rowsBelow(heading: string): readonly (readonly string[])[] {
+  const [, section = ""] = page.split(`\n## ${heading}\n`);
+  return (section.split("\n## ")[0] ?? "")
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) => line.split("|").slice(1, -1))
+    .map(([name = "", ...cells]) => [
+      name.trim().slice(1, -1),
+      ...cells.map((cell) => cell.trim()),
+    ]);
+}
+
+describe("the meanings", () => {
+  test("are those of docs/reasons.md, word for word", () => {
+    const from = (heading: string, column: number) =>
+      Object.fromEntries(rowsBelow(heading).map((row) => [row[0], row[column]]));
+    expect(reasonMeanings).toEqual(from("Reasons", 3));
+    expect(codeMeanings).toEqual(from("Codes", 1));
+    const protection = rowsBelow("Protection of the anchor").map((row) => [row[0], row.slice(2)]);
+    expect(protectionMeanings).toEqual(Object.fromEntries(protection));
+  });
+
+  test("and causes are of words that exist", () => {
+    const unknown = [...Object.keys(causesOf), ...Object.keys(upstreamNotes)].filter(
+      (word) => explain(word).length === 0,
+    );
+    expect(unknown).toEqual([]);
+  });
+});
+
+describe("explain", () => {
+  test("knows every reason, code, finding and word of the command line", () => {
+    const words = [reasons, protectionReasons, knfCodes, ownReasons].flatMap((list) =>
+      Object.keys(list),
+    );
+    expect(explainable()).toEqual(expect.arrayContaining([...words, ...codes]));
+  });
+
+  test("says of every word what to do", () => {
+    const silent = explainable().filter((word) => explain(word).some(({ next }) => next === null));
+    expect(silent).toEqual([]);
+  });
+
+  test("reads a word in any letter case, and a finding by its name, too", () => {
+    expect(explain("applyfailed")).toMatchObject([{ name: "ApplyFailed", retry: "backoff" }]);
+    const named = explain(knfCodes.KNF1005.name);
+    expect(named).toMatchObject([{ name: "KNF1005", type: "Finding" }]);
+  });
+
+  test.each([
+    ["MulticlusterDisabled", /does not mean that no provider matches/],
+    ["AccessProviderFailed", /does not run the plugin/],
+    ["AccessProviderNotConfigured", /never writes it/],
+    ["InternalError", /No condition says so/],
+    ["ClusterProfileUnavailable", /lets the deletion go on/],
+    ["ClusterProfileNotReady", /a missing condition counts, too/],
+  ])("of %s says what the upstream operator does with it (D1, D2, D5, D13)", async (word, says) => {
+    expect((await runText(["explain", word])).stdout).toMatch(says);
+  });
+
+  test("of a word that nobody says exits 1 and proposes the nearest", async () => {
+    const ran = await runText(["explain", "AplyFailed"]);
+    expect(ran).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(ran.stderr).toBe('error: Nobody here says "AplyFailed"; did you mean ApplyFailed?\n');
+    expect(nearest("zzzzzzzzzz", explainable())).toBeUndefined();
+  });
+
+  test("without a word lists all, also by name", async () => {
+    const { stdout, exitCode } = await runText(["explain", "-o", "name"]);
+    expect(exitCode).toBe(0);
+    expect(stdout.trimEnd().split("\n")).toEqual(expect.arrayContaining(["Timeout", "KNF1001"]));
+  });
+
+  test("is one document as JSON", async () => {
+    const { stdout, stderr } = await runText(["explain", "Forbidden", "nobody", "-o", "json"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: "Explanation",
+      summary: { total: 1 },
+      items: [{ name: "Forbidden", type: "Code" }],
+      errors: [{ reason: "NotFound", cluster: null }],
+    });
+    expect(stderr).toBe("");
+  });
+});

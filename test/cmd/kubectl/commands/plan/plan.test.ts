@@ -1,0 +1,139 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { component } from "../../fleet-facts.ts";
+import { runText } from "../../run-text.ts";
+import { startComparingHub, type ComparingHub } from "../diff/comparing-hub.ts";
+
+const older = {
+  "ServiceAccount/thin": undefined,
+  "ConfigMap/config-thin": { data: { size: "0" } },
+  "Deployment/thin": {
+    spec: {
+      selector: { matchLabels: { app: "thin" } },
+      template: {
+        metadata: { labels: { app: "thin" } },
+        spec: { containers: [{ name: "thin", image: "registry.example.com/thin:1.22.0" }] },
+      },
+    },
+    status: { replicas: 3 },
+  },
+};
+
+const file = (
+  spec: string,
+  name = "knative-eventing",
+): string => `apiVersion: operator.knative.dev/v1beta1
+kind: KnativeEventing
+metadata: {name: ${name}, namespace: team-a}
+spec: ${spec}
+`;
+
+let hub: ComparingHub;
+let folder: string;
+beforeAll(async () => {
+  hub = await startComparingHub(older);
+  folder = await mkdtemp(join(tmpdir(), "knfleet-plan-test-"));
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function planned(
+  text: string,
+  { on = hub, more = [] }: { on?: ComparingHub; more?: readonly string[] } = {},
+) {
+  const path = join(folder, "component.yaml");
+  await writeFile(path, text);
+  const args = ["plan", "-f", path, "--release-dir", on.releaseDir, ...more];
+  return runText(args, { env: { ...on.env, LANG: "C.UTF-8" } });
+}
+
+describe("plan", () => {
+  test.each([
+    ["plan.txt", []],
+    ["plan.json.txt", ["-o", "json"]],
+    ["plan.name.txt", ["-o", "name"]],
+  ])(
+    "%s is printed as agreed, and the exit code says that something changes",
+    async (name, more) => {
+      const { exitCode, stdout, stderr } = await planned(
+        file('{version: "1.23", config: {x: {a: b}}}'),
+        { more },
+      );
+      const golden = join(import.meta.dirname, "../../../../golden/kubectl", name);
+      await expect(`${stdout}--- stderr\n${stderr}`).toMatchFileSnapshot(golden);
+      expect(exitCode).toBe(1);
+    },
+  );
+
+  test("of what is installed already is 0", async () => {
+    await using same = await startComparingHub({});
+    const { exitCode, stdout } = await planned(file('{version: "1.23"}'), { on: same });
+    expect(stdout).toBe(
+      "KnativeEventing team-a/knative-eventing on the hub, version 1.23.0\n  hub: no change\n  cluster: no change\n",
+    );
+    expect(exitCode).toBe(0);
+  });
+
+  test("shows what a webhook has against it, and is 2", async () => {
+    const message = 'admission webhook "x" denied the request: spec.version: no';
+    const said = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message };
+    await using strict = await startComparingHub(older, {
+      answer: ({ method }) => (method === "PUT" ? { status: 403, body: said } : undefined),
+    });
+    const { exitCode, stdout } = await planned(file("{}"), { on: strict });
+    expect(stdout).toContain(`hub: refused: ${message}`);
+    expect(stdout).toContain("not possible: Refused");
+    expect(exitCode).toBe(2);
+  });
+
+  test("says that a version may not follow another one, and is 2", async () => {
+    const status = { observedGeneration: 1, version: "1.20.0", conditions: [] };
+    const installed = component({ kind: "KnativeEventing", cluster: null, wanted: "1.20", status });
+    await using far = await startComparingHub({}, { installed });
+    const { exitCode, stdout } = await planned(file('{version: "1.23"}'), { on: far });
+    expect(stdout).toContain("not possible: KNF1015 VersionNotEligible");
+    expect(exitCode).toBe(2);
+  });
+
+  test("says that another component has the cluster, and is 2", async () => {
+    const { exitCode, stdout } = await planned(file("{}", "second"));
+    expect(stdout).toContain(
+      "not possible: KNF1013 DuplicateComponent: KnativeEventing team-a/knative-eventing is for the same cluster",
+    );
+    expect(exitCode).toBe(2);
+  });
+
+  test("of a cluster that cannot be read is 3", async () => {
+    const profile = "{clusterProfileRef: {namespace: fleet, name: nowhere}}";
+    const { exitCode, stderr } = await planned(file(profile, "other"));
+    expect(stderr).toContain("1 of 1 cluster could not be read:");
+    expect(exitCode).toBe(3);
+  });
+
+  test("sends nothing but dry runs", async () => {
+    const asked: string[] = [];
+    await using seen = await startComparingHub(older, {
+      answer: ({ method, query }) => {
+        if (method !== "GET") asked.push(`${method} ${query?.get("dryRun") ?? ""}`);
+        return undefined;
+      },
+    });
+    await planned(file('{version: "1.23"}'), { on: seen });
+    expect(new Set(asked)).toEqual(new Set(["PUT All", "PATCH All", "POST All"]));
+  });
+
+  test.each([
+    [[], "There is nothing to plan"],
+    [["-f", "/no/file"], "-f /no/file: cannot be read (ENOENT)"],
+  ])("with %j is refused", async (args, message) => {
+    const { exitCode, stderr } = await runText(["plan", ...args], { env: hub.env });
+    expect(stderr).toContain(message);
+    expect(exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+
+import { parseDurationMs } from "../../../../cmd/kubectl/output/duration.ts";
+
+test.each([
+  ["500ms", 500],
+  ["10s", 10_000],
+  ["1m30s", 90_000],
+  ["1.5s", 1500],
+  ["2h", 7_200_000],
+  ["10", 10_000],
+  ["0", 0],
+  ["0s", 0],
+])("%s is %d ms", (text, spanMs) => expect(parseDurationMs(text, "--timeout")).toBe(spanMs));
+
+test.each(["", "s", "-1s", "10 s", "1d", "10s!", "1s2", "25h", "1e3s", "NaN"])(
+  "%j is refused with the flag's name",
+  (text) => expect(() => parseDurationMs(text, "--timeout")).toThrow(/--timeout/),
+);

@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+
+import type { KubeObject, ObjectMeta } from "../../../../api/kubernetes.ts";
+import {
+  assertOurs,
+  inventoryTextOf,
+  isMarked,
+  ownerOf,
+  rootKeyOf,
+  rootManifest,
+  rootOver,
+} from "../../../../controller/apply/anchor/root-object.ts";
+import { serving } from "../installer.ts";
+
+const component = serving({}, { uid: "component-uid" });
+const profile = { namespace: "fleet", name: "spoke-1" };
+const hubA = { namespace: "knative-serving", hubId: "hub-a", fieldManager: "knfleet-hub-a" };
+const remote = { component, target: { ...hubA, profile } };
+const local = { component, target: hubA };
+
+function live(
+  metadata: Partial<ObjectMeta>,
+  owner: typeof remote | typeof local = remote,
+): KubeObject {
+  const manifest = rootManifest(owner, "{}");
+  const stored = { name: "root", uid: "root-uid", resourceVersion: "7" };
+  return { ...manifest, metadata: { ...manifest.metadata, ...stored, ...metadata } };
+}
+
+test("an anchor has upstream's name, labels and annotations, and says whose it is", () => {
+  expect(rootManifest(remote, "text")).toMatchObject({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      namespace: "knative-serving",
+      name: "knativeserving-knative-serving-root-owner",
+      labels: {
+        "app.kubernetes.io/managed-by": "knative-operator",
+        "operator.knative.dev/cr-name": "knative-serving",
+      },
+      annotations: {
+        "operator.knative.dev/anchor": "true",
+        "operator.knative.dev/protected": "true",
+        "operator.knative.dev/cr-uid": "component-uid",
+        "operator.knative.dev/hub-id": "hub-a",
+      },
+    },
+    data: { inventory: "text" },
+  });
+  expect(rootManifest(remote, "").metadata.ownerReferences).toBeUndefined();
+});
+
+test("T-60 an anchor keeps a long name whole in an annotation, and is known by what its label holds", () => {
+  const long = `a${"b".repeat(99)}`;
+  const metadata = { ...component.metadata, name: long };
+  const owner = { ...remote, component: { ...component, metadata } };
+  const { labels, annotations, name: anchorName } = rootManifest(owner, "").metadata;
+  expect(anchorName).toBe(`knativeserving-${long}-root-owner`);
+  expect(labels?.["operator.knative.dev/cr-name"]).toHaveLength(63);
+  expect(annotations?.["operator.knative.dev/cr-name"]).toBe(long);
+  expect(rootManifest(remote, "").metadata.annotations).not.toHaveProperty([
+    "operator.knative.dev/cr-name",
+  ]);
+  const stripped = {
+    ...live({}, owner),
+    metadata: live({ labels, annotations: {} }, owner).metadata,
+  };
+  expect(assertOurs(stripped, owner)).toBeUndefined();
+  expect(() => assertOurs(stripped, remote)).toThrow("is not an anchor of this component");
+});
+
+test("the root on the hub itself belongs to the component and is not protected", () => {
+  const { annotations, ownerReferences } = rootManifest(local, "").metadata;
+  expect(ownerReferences).toMatchObject([{ kind: "KnativeServing", uid: "component-uid" }]);
+  expect(annotations).not.toHaveProperty("operator.knative.dev/protected");
+});
+
+test("the owner of everything is the anchor, or on the hub itself the component", () => {
+  const ownership = { controller: true, blockOwnerDeletion: true };
+  expect(ownerOf(live({}), remote)).toMatchObject({
+    kind: "ConfigMap",
+    uid: "root-uid",
+    ...ownership,
+  });
+  expect(ownerOf(live({}), local)).toMatchObject({ uid: "component-uid", ...ownership });
+});
+
+test("a name that no ConfigMap can have is refused", () => {
+  const metadata = { ...component.metadata, name: "x".repeat(230) };
+  expect(() => rootKeyOf({ ...remote, component: { ...component, metadata } })).toThrow(
+    "exceeds 253",
+  );
+});
+
+test.each([
+  { name: "no data", object: {} },
+  { name: "data that is no map", object: { data: [] } },
+  { name: "another type", object: { data: { inventory: 3 } } },
+])("a root with $name has no inventory", ({ object }) => {
+  expect(inventoryTextOf({ ...rootManifest(remote, ""), data: undefined, ...object })).toBe("");
+});
+
+const name: Readonly<Record<string, string>> = {
+  "operator.knative.dev/cr-name": "knative-serving",
+};
+const none: Readonly<Record<string, string>> = {};
+const fieldsOf = (manager: string) => [
+  { manager, operation: "Apply", apiVersion: "v1", fieldsV1: { "f:data": { "f:inventory": {} } } },
+];
+const hub = (value: string) => ({ "operator.knative.dev/hub-id": value });
+const uid = (value: string) => ({ "operator.knative.dev/cr-uid": value });
+
+describe("a root", () => {
+  test.each([
+    { what: "of ours", labels: name, annotations: { ...hub("hub-a"), ...uid("component-uid") } },
+    { what: "of upstream's", labels: name, annotations: {} },
+    { what: "of ours that lost its label", labels: none, annotations: hub("hub-a") },
+    {
+      what: "of ours that lost all its marks",
+      labels: undefined,
+      annotations: undefined,
+      managedFields: fieldsOf("knfleet-hub-a"),
+    },
+  ])("$what is accepted", ({ labels, annotations, managedFields }) => {
+    const metadata = { labels, annotations, managedFields };
+    expect(assertOurs(live(metadata), remote)).toBeUndefined();
+  });
+
+  test.each([
+    {
+      what: "of another hub",
+      labels: name,
+      annotations: { ...hub("hub-b"), ...uid("component-uid") },
+    },
+    {
+      what: "of another component",
+      labels: name,
+      annotations: { ...hub("hub-a"), ...uid("other") },
+    },
+    {
+      what: "of upstream's for another component",
+      labels: { ...name, "operator.knative.dev/cr-name": "other" },
+      annotations: {},
+    },
+    { what: "that is any ConfigMap", labels: none, annotations: {} },
+    {
+      what: "without marks that another hub wrote",
+      labels: none,
+      annotations: {},
+      managedFields: fieldsOf("knfleet-hub-b"),
+    },
+    {
+      what: "of another component that we wrote, too",
+      labels: { "operator.knative.dev/cr-name": "other" },
+      annotations: {},
+      managedFields: fieldsOf("knfleet-hub-a"),
+    },
+  ])("$what is a conflict", ({ labels, annotations, managedFields }) => {
+    const metadata = { labels, annotations, managedFields };
+    expect(() => assertOurs(live(metadata), remote)).toThrow(
+      expect.objectContaining({ reason: "AnchorConflict" }),
+    );
+  });
+
+  test.each([
+    { what: "as it was written", metadata: {}, marked: true },
+    {
+      what: "with labels of others besides",
+      metadata: { labels: { ...live({}).metadata.labels, a: "b" } },
+      marked: true,
+    },
+    { what: "without its label", metadata: { labels: {} }, marked: false },
+    { what: "without its annotations", metadata: { annotations: {} }, marked: false },
+    { what: "with a finalizer", metadata: { finalizers: ["x"] }, marked: false },
+    {
+      what: "with an owner",
+      metadata: { ownerReferences: [ownerOf(live({}), local)] },
+      marked: false,
+    },
+  ])("$what is marked: $marked", ({ metadata, marked }) => {
+    expect(isMarked(live(metadata), remote)).toBe(marked);
+  });
+});
+
+describe("a root that somebody made immutable", () => {
+  const frozen = { ...live({}), immutable: true, data: { inventory: "old" } };
+
+  test("has its inventory in an annotation, and keeps the data that cannot be changed", () => {
+    const manifest = rootOver(frozen, remote, "new");
+    expect(manifest).toMatchObject({
+      metadata: { annotations: { "knfleet.dev/inventory": "new" } },
+      data: { inventory: "old" },
+    });
+    expect(inventoryTextOf({ ...frozen, ...manifest, immutable: true })).toBe("new");
+    expect(inventoryTextOf(frozen)).toBe("old");
+  });
+
+  test("that never had an inventory gets no data", () => {
+    const { data: _, ...bare } = frozen;
+    const manifest = rootOver(bare, remote, "new");
+    expect(manifest).not.toHaveProperty("data");
+    expect(inventoryTextOf({ ...manifest, immutable: true })).toBe("new");
+  });
+
+  test("is the only one of which the annotation counts", () => {
+    const annotations = { "knfleet.dev/inventory": "forged" };
+    expect(inventoryTextOf(live({ annotations }))).toBe("{}");
+    expect(rootOver(live({}), remote, "new")).toEqual(rootManifest(remote, "new"));
+  });
+});

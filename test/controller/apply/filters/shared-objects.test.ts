@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+
+import { identityOf, type Manifest } from "../../../../api/kubernetes.ts";
+import { ownPlan, withoutOthers } from "../../../../controller/apply/filters/shared-objects.ts";
+import type { Begun, InstallDeps } from "../../../../controller/apply/install-work.ts";
+import { InstallationMemory } from "../../../../controller/apply/installation-memory.ts";
+import { planApply } from "../../../../controller/apply/plan.ts";
+import { prepare } from "../../../../controller/apply/prepare.ts";
+import { manifestOf } from "../prepared.ts";
+import { renderedOf } from "../small-set.ts";
+
+const { signal } = new AbortController();
+const words = "Belongs to the installation of KnativeServing serving/knative-serving";
+const group = "apiextensions.k8s.io/v1";
+const definition = manifestOf(`${group} CustomResourceDefinition things.example.com`);
+const role = manifestOf("rbac.authorization.k8s.io/v1 ClusterRole shared");
+
+/** The work of an installed component on some objects, of which others have those that `holders` says. */
+function workOn(manifests: readonly Manifest[], holders: InstallDeps["holders"]): Begun {
+  const desired = prepare(renderedOf(...manifests));
+  const facts = { desired, memory: new InstallationMemory(), isNewcomer: false };
+  return Object.assign(Object.create(null), { ...facts, deps: { holders } });
+}
+
+test("a definition that is fought over is left to nobody, as several components may need it", async () => {
+  const work = workOn([definition, role], ({ open, fought }) =>
+    Promise.resolve(new Map([...open, ...fought].map((id) => [id, words]))),
+  );
+  const { objects } = work.desired;
+  const whole = planApply(objects, { inventory: undefined, observed: new Map() });
+  const { plan, left } = await ownPlan({ plan: whole, fought: objects }, work, signal);
+  expect(left.map(({ key }) => key.kind)).toEqual(["ClusterRole"]);
+  expect(plan.apply.map(({ key }) => key.kind)).toEqual(["CustomResourceDefinition"]);
+});
+
+test("what was left to another one stays so while nobody may ask, and is taken when it is given up", async () => {
+  let answer: ReadonlyMap<string, string> | undefined;
+  const work = workOn([definition, role], () => Promise.resolve(answer));
+  const id = identityOf({ apiVersion: role.apiVersion, kind: role.kind, name: "shared" });
+  work.memory.sharing.left = new Map([[id, words]]);
+  const left = [{ key: expect.objectContaining({ name: "shared" }), message: words }];
+  const isLost = false;
+  expect(await withoutOthers(work, { isLost }, signal)).toMatchObject({ left });
+  answer = new Map();
+  expect(await withoutOthers(work, { isLost }, signal)).toMatchObject({ left: [], work });
+});
+
+test("what others have is left to them when the root is lost with all that was known, but not a definition", async () => {
+  const work = workOn([definition, role], ({ open, lost = open }) =>
+    Promise.resolve(new Map([...lost].map((id) => [id, words]))),
+  );
+  expect(await withoutOthers(work, { isLost: false }, signal)).toMatchObject({ left: [], work });
+  const { left } = await withoutOthers(work, { isLost: true }, signal);
+  expect(left.map(({ key }) => key.kind)).toEqual(["ClusterRole"]);
+  expect(work.memory.sharing.left.size).toBe(1);
+});
+
+test("whose an object is, is asked again after an answer that did not say", async () => {
+  let asked = 0;
+  const silent = new Error("No time");
+  const work = workOn([role], () => {
+    asked += 1;
+    return asked === 1 ? Promise.reject(silent) : Promise.resolve(new Map());
+  });
+  const { objects } = work.desired;
+  const whole = planApply(objects, { inventory: undefined, observed: new Map() });
+  await expect(ownPlan({ plan: whole, fought: [] }, work, signal)).rejects.toBe(silent);
+  await ownPlan({ plan: whole, fought: [] }, work, signal);
+  await ownPlan({ plan: whole, fought: [] }, work, signal);
+  expect(asked).toBe(2);
+});

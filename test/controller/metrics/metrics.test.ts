@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+
+import { RequestCounters } from "../../../access/http/request-counters.ts";
+import type { Component } from "../../../api/component.ts";
+import { serving } from "../../support/component.ts";
+import { metricsOf } from "../../support/metrics.ts";
+
+async function linesOf(metrics: { render(): Promise<string> }): Promise<readonly string[]> {
+  return (await metrics.render()).split("\n");
+}
+
+test("the queue and the reconciles have the names of client-go and controller-runtime", async () => {
+  const metrics = metricsOf({ queueDepth: () => 3, activeWorkers: () => 2 });
+  for (const next of [{ kind: "backoff" }, { kind: "after", ms: 5 }, { kind: "done" }] as const) {
+    metrics.added();
+    metrics.started("a", 20);
+    metrics.ended("a", next, 40);
+  }
+  metrics.leading(true);
+  expect(await linesOf(metrics)).toEqual(
+    expect.arrayContaining([
+      'workqueue_depth{name="knfleet"} 3',
+      'workqueue_adds_total{name="knfleet"} 3',
+      'workqueue_retries_total{name="knfleet"} 1',
+      'workqueue_queue_duration_seconds_count{name="knfleet"} 3',
+      'workqueue_work_duration_seconds_count{name="knfleet"} 3',
+      'workqueue_unfinished_work_seconds{name="knfleet"} 0',
+      'workqueue_longest_running_processor_seconds{name="knfleet"} 0',
+      'controller_runtime_active_workers{controller="knfleet"} 2',
+      'controller_runtime_max_concurrent_reconciles{controller="knfleet"} 16',
+      'controller_runtime_reconcile_total{controller="knfleet",result="error"} 1',
+      'controller_runtime_reconcile_total{controller="knfleet",result="requeue_after"} 1',
+      'controller_runtime_reconcile_total{controller="knfleet",result="success"} 1',
+      'controller_runtime_reconcile_errors_total{controller="knfleet"} 1',
+      'controller_runtime_reconcile_time_seconds_count{controller="knfleet"} 3',
+      'leader_election_master_status{name="knfleet"} 1',
+    ]),
+  );
+});
+
+test("work that does not end is seen: all of it, and what has taken longest", async () => {
+  const metrics = metricsOf();
+  const numberOf = async (name: string): Promise<number> => {
+    const line = (await linesOf(metrics)).find((one) => one.startsWith(`${name}{`));
+    return Number(line?.split(" ").at(-1));
+  };
+  const longest = "workqueue_longest_running_processor_seconds";
+  metrics.started("a", 0);
+  await new Promise((wake) => setTimeout(wake, 20));
+  metrics.started("b", 0);
+  await new Promise((wake) => setTimeout(wake, 5));
+  expect(await numberOf(longest)).toBeGreaterThanOrEqual(0.02);
+  expect(await numberOf("workqueue_unfinished_work_seconds")).toBeGreaterThan(0.024);
+  metrics.ended("a", { kind: "done" }, 25);
+  const afterwards = await numberOf(longest);
+  expect(afterwards).toBeGreaterThan(0);
+  metrics.ended("b", { kind: "done" }, 5);
+  expect(await numberOf(longest)).toBe(0);
+});
+
+test("what was applied, refused, repaired and failed is counted", async () => {
+  const metrics = metricsOf();
+  metrics.failed({ reason: "RemoteClientCreationFailed", code: "Unreachable" });
+  metrics.failed({ reason: "AnchorConflict", code: undefined });
+  metrics.sent({ applied: 150, parked: 0, failed: 1, pruned: 2 });
+  metrics.repaired(["Deployment", "ConfigMap", "Deployment"]);
+  expect(await linesOf(metrics)).toEqual(
+    expect.arrayContaining([
+      'knfleet_reconcile_failures_total{reason="RemoteClientCreationFailed",code="Unreachable"} 1',
+      'knfleet_reconcile_failures_total{reason="AnchorConflict",code=""} 1',
+      'knfleet_objects_total{result="applied"} 150',
+      'knfleet_drift_repairs_total{kind="Deployment"} 2',
+    ]),
+  );
+});
+
+describe("requests", () => {
+  const end = { host: "a:6443", method: "PATCH", verb: "apply", elapsedMs: 30 } as const;
+
+  test("are counted by code, method and server, and those that apply by code", async () => {
+    const requests = new RequestCounters();
+    const metrics = metricsOf({ requests });
+    for (const code of ["200", "200", "409", "<error>"]) requests.ended({ ...end, code });
+    requests.of("apply").requests = 4;
+    requests.ended({ ...end, method: "GET", verb: "watch", code: "200" });
+    const lines = await linesOf(metrics);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'rest_client_requests_total{host="a:6443",method="PATCH",code="200"} 2',
+        'rest_client_requests_total{host="a:6443",method="PATCH",code="<error>"} 1',
+        'knfleet_apply_requests_total{code="409"} 1',
+        'knfleet_requests_total{verb="apply"} 4',
+        'rest_client_request_duration_seconds_count{verb="PATCH"} 4',
+      ]),
+    );
+    expect(lines.join("\n")).not.toContain('duration_seconds_count{verb="GET"}');
+  });
+
+  test("to a server that is gone have no series any more, and durations never name one", async () => {
+    let now = 0;
+    const requests = new RequestCounters(() => now);
+    const metrics = metricsOf({ requests });
+    const used = requests.using("a:6443");
+    requests.ended({ ...end, code: "200" });
+    used[Symbol.dispose]();
+    expect((await linesOf(metrics)).filter((line) => line.includes("a:6443"))).toHaveLength(1);
+    now += 600_001;
+    expect((await linesOf(metrics)).filter((line) => line.includes("a:6443"))).toEqual([]);
+  });
+});
+
+test("a component has series for as long as it is there", async () => {
+  const conditions = [{ type: "Ready", status: "True" }] as const;
+  const components: Component[] = [
+    serving({ status: { version: "1.23.0", conditions } }),
+    serving({
+      metadata: { namespace: "b" },
+      spec: { clusterProfileRef: { namespace: "fleet", name: "spoke-1" } },
+      status: { conditions: [{ type: "Contested", status: "True" }] },
+    }),
+  ];
+  const metrics = metricsOf({ components: () => components });
+  const first = 'kind="KnativeServing",namespace="knative-serving",name="knative-serving"';
+  const second = 'kind="KnativeServing",namespace="b",name="knative-serving"';
+  const lines = await linesOf(metrics);
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      `knfleet_component_ready{${first},status="True"} 1`,
+      `knfleet_component_ready{${second},status="Unknown"} 1`,
+      `knfleet_component_contested{${first}} 0`,
+      `knfleet_component_contested{${second}} 1`,
+      `knfleet_component_info{${first},version="1.23.0",spoke=""} 1`,
+      `knfleet_component_info{${second},version="",spoke="fleet/spoke-1"} 1`,
+    ]),
+  );
+  components.pop();
+  expect((await linesOf(metrics)).join("\n")).not.toContain('namespace="b"');
+});
+
+test("the process itself is measured", async () => {
+  expect(await metricsOf().render()).toMatch(/^process_resident_memory_bytes \d+$/m);
+});

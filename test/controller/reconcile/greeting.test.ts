@@ -1,0 +1,75 @@
+import { beforeEach, expect, test } from "vitest";
+
+import type { Component } from "../../../api/component.ts";
+import { EventRecorder } from "../../../controller/events.ts";
+import { greet, Greeting } from "../../../controller/reconcile/greeting.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
+import { asComponent } from "../../../controller/reconcile/stored-component.ts";
+import { serving } from "../../support/component.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const { signal } = new AbortController();
+let hub: MemoryHub;
+let clock: FakeClock;
+
+beforeEach(() => {
+  hub = new MemoryHub();
+  clock = new FakeClock();
+});
+
+function stored(): Component {
+  const component = asComponent(hub.find("KnativeServing", "knative-serving"));
+  if (component === undefined) throw new Error("There is no component");
+  return component;
+}
+
+async function greeted(component: Component, all: readonly Component[]): Promise<Installation> {
+  const installation = new Installation(component.metadata.uid);
+  const events = new EventRecorder({ client: hub, clock, log: silentLog });
+  const deps = { hub, clock, events, components: { all: () => all } };
+  await greet({ component, installation }, deps, signal);
+  return installation;
+}
+
+test("a component that waits for a worker has conditions, all Unknown, and its own write is no news", async () => {
+  hub.edit("KnativeServing", "knative-serving", serving());
+  const { latest } = await greeted(stored(), [stored()]);
+  const { conditions = [] } = stored().status ?? {};
+  expect(new Set(conditions.map(({ status }) => status))).toEqual(new Set(["Unknown"]));
+  expect(conditions).toHaveLength(6);
+  expect(latest?.metadata.resourceVersion).toBe(stored().metadata.resourceVersion);
+});
+
+test("a duplicate is not taken up by a greeting", async () => {
+  hub.edit("KnativeServing", "knative-serving", serving());
+  const older = serving({
+    metadata: { namespace: "b", uid: "0", creationTimestamp: "2025-01-01T00:00:00Z" },
+  });
+  await greeted(stored(), [stored(), older]);
+  expect(stored().status).toBeUndefined();
+});
+
+test("a hub that cannot write does not fail the work that follows", async () => {
+  hub.edit("KnativeServing", "knative-serving", serving());
+  const component = stored();
+  hub.fail();
+  const { latest } = await greeted(component, [component]);
+  expect(latest).toBeUndefined();
+});
+
+test("nothing is said when work begins soon", async () => {
+  let said = 0;
+  const write = async (): Promise<void> => {
+    await Promise.resolve();
+    said += 1;
+  };
+  await new Greeting(clock, write).stop();
+  await clock.advance(1_000);
+  expect(said).toBe(0);
+  const late = new Greeting(clock, write);
+  await clock.advance(150);
+  await late.stop();
+  expect(said).toBe(1);
+});

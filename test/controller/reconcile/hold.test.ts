@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { type Component, componentKinds } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { hold, NotHeld, wasWritten } from "../../../controller/reconcile/hold.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
+import { openReport } from "../../../controller/reconcile/report.ts";
+import { uninstall } from "../../../controller/uninstall/uninstall.ts";
+import { serving } from "../../support/component.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
+import { hubWithNone, kind, name, unexpected } from "../dispatched-hub.ts";
+
+const { signal } = new AbortController();
+const { finalizer } = componentKinds.KnativeServing;
+const spec = { clusterProfileRef: { namespace: "knative-serving", name: "typo" } };
+const deletionTimestamp = "2026-01-02T00:00:00Z";
+
+function acquire(): Promise<never> {
+  return Promise.reject(new FleetError("ClusterProfileNotFound", "There is none"));
+}
+
+/** A hub with one component, whose cluster cannot be had. */
+function hubWithout(component: Component, patch?: KubeClient["patch"]) {
+  const memory = new MemoryHub();
+  const hub = hubWithNone({ memory, patch: patch ?? ((...args) => memory.patch(...args)) });
+  memory.edit(kind, name, component);
+  const spokes = { ...hub.deps.spokes, acquire };
+  hub.dispatcher.start({ deps: { ...hub.deps, spokes }, mayWrite: () => true });
+  const settle = async (): Promise<void> => {
+    for (let round = 0; round < 3; round += 1) {
+      await hub.clock.advance(1_000);
+      for (const { taken } of hub.told) taken();
+    }
+  };
+  return { ...hub, settle };
+}
+
+/** What `hold` is given for a component, and the hub that has it. */
+function holding(component: Component, patch?: KubeClient["patch"]) {
+  const hub = hubWithout(component, patch);
+  const { stored, deps } = hub;
+  const installation = new Installation(component.metadata.uid);
+  const report = openReport({ component: stored(), installation }, deps, signal);
+  return { ...hub, subject: { component: stored(), installation, report } };
+}
+
+test("a component whose cluster cannot be had gets no finalizer, and says why", async () => {
+  const { dispatcher, stored, settle } = hubWithout(serving({ spec }));
+  await using _dispatcher = dispatcher;
+  dispatcher.componentChanged(stored(), undefined);
+  await settle();
+  expect(stored().metadata["finalizers"]).toBeUndefined();
+  expect(stored().status?.conditions).toContainEqual(
+    expect.objectContaining({
+      type: "TargetClusterResolved",
+      status: "False",
+      reason: "ClusterProfileNotFound",
+    }),
+  );
+});
+
+test("one that was installed gets its finalizer back while its cluster cannot be had", async () => {
+  const status = { version: "1.23.0" };
+  const { dispatcher, stored, settle } = hubWithout(serving({ spec, status }));
+  await using _dispatcher = dispatcher;
+  dispatcher.componentChanged(stored(), undefined);
+  await settle();
+  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
+});
+
+test("one with a finalizer counts as written, and waits for its cluster when it is deleted", async () => {
+  const metadata = { finalizers: [finalizer], deletionTimestamp };
+  const { dispatcher, stored, settle } = hubWithout(serving({ spec, metadata }));
+  await using _dispatcher = dispatcher;
+  dispatcher.componentChanged(stored(), undefined);
+  await settle();
+  expect(stored().metadata["finalizers"]).toEqual([finalizer]);
+});
+
+test("a component that was deleted, or made anew, before its finalizer was stored is not held", async () => {
+  const { subject, deps, memory } = holding(serving({ spec }));
+  memory.drop(kind, name);
+  await expect(hold(subject, deps, signal)).rejects.toEqual(new NotHeld());
+  memory.edit(kind, name, serving({ spec, metadata: { uid: "another", resourceVersion: "9" } }));
+  await expect(hold(subject, deps, signal)).rejects.toEqual(new NotHeld());
+  expect(memory.find(kind, name)?.metadata.finalizers).toBeUndefined();
+});
+
+test("a hub that does not take the finalizer is named, and nothing may be written", async () => {
+  const error = new Error("The hub is gone");
+  const { subject, deps } = holding(serving({ spec }), () => Promise.reject(error));
+  await expect(hold(subject, deps, signal)).rejects.toMatchObject({ cause: error });
+  expect(subject.installation.isUntouched).toBe(true);
+});
+
+test("one that was held a moment before it was deleted goes without its cluster, because nothing was written", async () => {
+  const deleted = new AbortController();
+  const memory = new MemoryHub();
+  const hub = hubWithNone({
+    memory,
+    patch: async (...args) => {
+      const answer = await memory.patch(...args);
+      deleted.abort(new DOMException("The component has changed", "AbortError"));
+      return answer;
+    },
+  });
+  memory.edit(kind, name, serving({ spec }));
+  const installation = new Installation(hub.stored().metadata.uid);
+  const report = openReport({ component: hub.stored(), installation }, hub.deps, signal);
+  const subject = { component: hub.stored(), installation, report };
+  await expect(hold(subject, hub.deps, deleted.signal)).rejects.toThrow("has changed");
+  expect(hub.stored().metadata["finalizers"]).toEqual([finalizer]);
+  // Whoever goes on with it may write.
+  const next = new Installation(hub.stored().metadata.uid);
+  next.isUntouched = true;
+  await hold({ ...subject, installation: next }, hub.deps, signal);
+  expect(next.isUntouched).toBe(false);
+  // Whoever takes it away asks no cluster.
+  memory.edit(kind, name, { metadata: { ...hub.stored().metadata, deletionTimestamp } });
+  const deps = { ...hub.deps, onChange: unexpected };
+  const gone = await uninstall({ component: hub.stored(), installation }, deps, signal);
+  expect(gone).toEqual({ kind: "done" });
+  expect(hub.stored().metadata["finalizers"]).toEqual([]);
+});
+
+test("what was written before is known by the status, and by this process", () => {
+  const installation = new Installation("a");
+  expect(wasWritten({ component: serving(), installation })).toBe(false);
+  const status = { manifests: ["core.yaml"] };
+  expect(wasWritten({ component: serving({ status }), installation })).toBe(true);
+});

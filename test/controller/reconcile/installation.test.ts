@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+
+import { abortable } from "../../../access/abortable.ts";
+import { identityOf } from "../../../api/kubernetes.ts";
+import type { Observation } from "../../../controller/observe/observation.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+import { bareInstaller } from "../apply/bare-spoke.ts";
+import { rootWith } from "../apply/stored-root.ts";
+import { observeScripted, ScriptedWatches } from "../observe/scripted-watches.ts";
+
+const life = new AbortController();
+
+function open(): Observation {
+  return observeScripted(new ScriptedWatches());
+}
+
+test("an installation of which nothing was seen is new, and one whose root is lost is not", async () => {
+  const { client } = (await bareInstaller(() => undefined)).target;
+  await using installation = new Installation("uid");
+  expect(installation.wasInstalled).toBe(false);
+  const { memory } = await installation.viewOver(client, open);
+  memory.recall(undefined);
+  expect(installation.wasInstalled).toBe(false);
+  memory.recall(rootWith({ version: "", complete: false, entries: [] }));
+  expect(installation.wasInstalled).toBe(true);
+  memory.recall(undefined);
+  expect([installation.inventory, installation.wasInstalled]).toEqual([undefined, true]);
+  // Of its own accord it took back what it had begun.
+  memory.withdrawn();
+  expect(installation.wasInstalled).toBe(false);
+});
+
+test("a question that nobody waits for any more lasts until the view is closed", async () => {
+  const { client } = (await bareInstaller(() => undefined)).target;
+  await using installation = new Installation("uid");
+  const { jobs } = await installation.viewOver(client, open);
+  const until: AbortSignal[] = [];
+  const get = async (_ref: unknown, _options: unknown, signal: AbortSignal) => {
+    until.push(signal);
+    return abortable(new Promise<never>(() => undefined), signal);
+  };
+  const key = { apiVersion: "batch/v1", kind: "Job", namespace: "eventing", name: "migrate" };
+  const facts = { uid: "job", resourceVersion: "1", fingerprint: undefined, deleting: false };
+  const observed = new Map([[identityOf(key), { key, ...facts, mayHaveFailed: true } as const]]);
+  const clock = new FakeClock();
+  const asking = { client: { get }, clock, log: silentLog, observed, said: "" };
+  const found = installation.attempt((signal) => jobs.among([key], asking, signal), life.signal);
+  await clock.advance(3_000);
+  expect(await found).toMatchObject({ hasUnsureJobs: true });
+  expect(until.map(({ aborted }) => aborted)).toEqual([false]);
+  await installation.closeView();
+  expect(until.map(({ aborted }) => aborted)).toEqual([true]);
+});
+
+test("an installation that was closed opens no view any more", async () => {
+  const { client } = (await bareInstaller(() => undefined)).target;
+  const installation = new Installation("uid");
+  await installation.viewOver(client, open);
+  const other = (await bareInstaller(() => undefined)).target.client;
+  const opened: Observation[] = [];
+  const late = installation.viewOver(other, () => {
+    opened.push(open());
+    return open();
+  });
+  await installation[Symbol.asyncDispose]();
+  await expect(late).rejects.toThrow("The installation was closed");
+  await expect(installation.viewOver(client, open)).rejects.toThrow("The installation was closed");
+  expect(opened).toEqual([]);
+});

@@ -1,0 +1,261 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { describe, expect, test } from "vitest";
+
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { Component } from "../../../api/component.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
+import type { SeenRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
+import { eventing } from "../apply/installer.ts";
+import {
+  bornAt,
+  type Cluster,
+  component,
+  hubId,
+  role,
+  rootOf,
+  targetOf,
+} from "../neighbourhood.ts";
+
+const { signal } = new AbortController();
+
+interface Try extends Cluster {
+  readonly manifests?: readonly Manifest[];
+  readonly all?: readonly Component[];
+  readonly neighbours?: Neighbours;
+}
+
+function tried(one: Component, { manifests = [role], all = [], ...rest }: Try): Promise<SeenRoot> {
+  const { neighbours = new Neighbours(), ...cluster } = rest;
+  const newcomer = { component: one, target: targetOf(one, cluster), manifests };
+  return neighbours.assertRoom(newcomer, () => all, signal);
+}
+
+function answer(status: number): ApiError {
+  const facts = { status, reason: "", message: "no", causes: [], isStatus: true };
+  return new ApiError({ ...facts, request: "GET /" });
+}
+
+/** What is left after a full collection. */
+function heapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return process.memoryUsage().heapUsed;
+}
+
+const first = component("KnativeEventing", "first");
+const second = component("KnativeEventing", "second", "two");
+
+describe("a newcomer", () => {
+  test("has room on an empty cluster, and beside what has other objects", async () => {
+    await expect(tried(second, {})).resolves.toBeUndefined();
+    const other = { ...role, metadata: { name: "other" } };
+    const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+    const definition = { ...crd, metadata: { name: "brokers.eventing.knative.dev" } };
+    const roots = [rootOf(first, [other, definition])];
+    const manifests = [role, definition];
+    await expect(tried(second, { roots, manifests, all: [first] })).resolves.toBeUndefined();
+  });
+
+  test.each([
+    {
+      beside: "one of its kind that is installed",
+      inventory: [role],
+      all: [first],
+      reason: "DuplicateComponent",
+      message: `KnativeEventing first/knative-eventing is installed on the same cluster already, ClusterProfile fleet/one`,
+    },
+    {
+      beside: "one of its kind of which nobody knows what it has, as upstream's",
+      inventory: undefined,
+      all: [first],
+      reason: "DuplicateComponent",
+      message: `KnativeEventing first/knative-eventing is installed on the same cluster already, ClusterProfile fleet/one`,
+    },
+    {
+      beside: "another hub's",
+      inventory: [role],
+      hub: "hub-b",
+      reason: "AnchorConflict",
+      message: `ConfigMap shared belongs to the installation of ConfigMap first/knativeeventing-knative-eventing-root-owner`,
+    },
+  ])("has none beside $beside", async ({ inventory, hub, all = [], reason, message }) => {
+    const roots = [rootOf(first, inventory, hub)];
+    await expect(tried(second, { roots, all })).rejects.toMatchObject({ reason, message });
+  });
+
+  test("is told no text of the cluster's that a terminal could take for a command", async () => {
+    const root = rootOf(first, [role], "hub-b");
+    const metadata = { ...root.metadata, namespace: "\u001b[31mred" };
+    const roots = [{ ...root, metadata }];
+    await expect(tried(second, { roots })).rejects.toMatchObject({
+      message: expect.not.stringContaining("\u001b"),
+    });
+  });
+
+  test("has none where the other kind has an object of its own", async () => {
+    const neighbour = component("KnativeServing", "first");
+    const roots = [rootOf(neighbour, [role])];
+    await expect(tried(first, { roots, all: [neighbour] })).rejects.toMatchObject({
+      reason: "AnchorConflict",
+      message:
+        "ConfigMap shared belongs to the installation of KnativeServing first/knative-serving",
+    });
+  });
+
+  test("whose own root is there is no newcomer, and is told of it", async () => {
+    const roots = [rootOf(second, [role]), rootOf(first, [role])];
+    await expect(tried(second, { roots, all: [first] })).resolves.toBe(roots[0]);
+  });
+
+  test.each([429, 500, 503, 504])("is not let in where the answer is %i", async (status) => {
+    const refusal = answer(status);
+    await expect(tried(second, { refusal, all: [first, second] })).rejects.toBe(refusal);
+  });
+
+  test("is not let in beside a rival while its cluster does not say which it is", async () => {
+    const unnamed = answer(500);
+    await expect(tried(second, { unnamed, all: [first, second] })).rejects.toBe(unnamed);
+    const all = [first, second];
+    await expect(tried(second, { unnamed: answer(403), all })).resolves.toBeUndefined();
+  });
+
+  test.each([403, 404])("is let in where nobody may ask (%i)", async (status) => {
+    const refusal = answer(status);
+    const all = [first, second];
+    const neighbours = new Neighbours();
+    for (const one of all) {
+      await expect(tried(one, { refusal, all, neighbours })).resolves.toBe("unknown");
+    }
+  });
+});
+
+describe("of two newcomers at the same time", () => {
+  test("the second one has no room, until the first one is gone", async () => {
+    const neighbours = new Neighbours();
+    await tried(first, { neighbours, all: [first, second] });
+    await expect(tried(second, { neighbours, all: [first, second] })).rejects.toMatchObject({
+      reason: "DuplicateComponent",
+    });
+    await tried(first, { neighbours, all: [first, second] });
+    await expect(tried(second, { neighbours, all: [second] })).resolves.toBeUndefined();
+  });
+
+  test("the second one has room when the first one goes elsewhere", async () => {
+    const neighbours = new Neighbours();
+    const all = [first, second];
+    await tried(first, { neighbours, all });
+    await tried(first, { neighbours, all, uid: "another" });
+    await expect(tried(second, { neighbours, all })).resolves.toBeUndefined();
+  });
+
+  test("who has no rival asks no cluster who it is", async () => {
+    let asked = 0;
+    const onAsked = (): void => void (asked += 1);
+    const installed = { ...second, status: { version: "1.23.0" } };
+    const other = component("KnativeServing", "elsewhere");
+    await tried(first, { all: [first, installed, other], onAsked });
+    expect(asked).toBe(0);
+    await tried(first, { all: [first, second], onAsked });
+    expect(asked).toBe(1);
+  });
+
+  test("both have room on two clusters, and where they have nothing in common", async () => {
+    const neighbours = new Neighbours();
+    const all = [first, second];
+    await tried(first, { neighbours, all });
+    await expect(tried(second, { neighbours, all, uid: "another" })).resolves.toBeUndefined();
+    const manifests = [{ ...role, metadata: { name: "other" } }];
+    await expect(tried(second, { neighbours, all, manifests })).resolves.toBeUndefined();
+  });
+
+  test("nothing is remembered of those that are gone, whichever cluster they were for", async () => {
+    const neighbours = new Neighbours();
+    const come = async (from: number, to: number): Promise<void> => {
+      for (let number = from; number < to; number += 1) {
+        const one = component("KnativeEventing", `number-${number}`);
+        const manifests = Array.from({ length: 2_000 }, (_, index) => ({
+          ...role,
+          metadata: { name: `of-${number}-${index}` },
+        }));
+        await tried(one, { neighbours, all: [one, second], uid: `cluster-${number}`, manifests });
+      }
+    };
+    await come(0, 20);
+    const before = heapBytes();
+    await come(20, 120);
+    // Of 200,000 names that would be twice as much.
+    expect(heapBytes() - before).toBeLessThan(5_000_000);
+    await come(120, 121);
+  });
+
+  test("the hub itself is known also through a ClusterProfile", async () => {
+    const neighbours = new Neighbours();
+    const local = eventing({}, { namespace: "local", uid: "local" });
+    const all = [local, second];
+    await tried(local, { neighbours, all });
+    await expect(tried(second, { neighbours, all, uid: hubId })).rejects.toMatchObject({
+      message: "KnativeEventing local/knative-eventing is installed on the same cluster already",
+    });
+  });
+});
+
+describe("a newcomer whose root was just made", () => {
+  const own = bornAt("2026-01-01T00:00:05Z", rootOf(second, [role]), "own");
+
+  function asked(cluster: Cluster, object = own): Promise<void> {
+    const newcomer = {
+      component: second,
+      target: targetOf(second, cluster),
+      manifests: [role],
+    };
+    const making = Promise.resolve({ object });
+    return new Neighbours().assertFirst(newcomer, { making, all: () => [] }, signal);
+  }
+
+  test("goes on when nothing of the kind was there before, whatever came since", async () => {
+    const later = bornAt("2026-01-01T00:00:05Z", rootOf(first, [role], "hub-b"), "later");
+    await expect(asked({ roots: [own, later] })).resolves.toBeUndefined();
+  });
+
+  test("is second when a root with its objects was there before", async () => {
+    const before = [rootOf(first, [role], "hub-b")];
+    await expect(asked({ before })).rejects.toMatchObject({ reason: "AnchorConflict" });
+  });
+
+  const beside = (at: string): Promise<void> => {
+    const roots = [own, bornAt(at, rootOf(first, [role], "hub-b"), "other")];
+    return asked({ before: roots, roots });
+  };
+
+  describe("and written again since", () => {
+    test.each(["2026-01-01T00:00:04Z", "2026-01-01T00:00:05Z"])(
+      "is second beside one that was made at %s",
+      async (at) => {
+        await expect(beside(at)).rejects.toMatchObject({ reason: "AnchorConflict" });
+      },
+    );
+
+    test("goes on beside one that was made later", async () => {
+      await expect(beside("2026-01-01T00:00:06Z")).resolves.toBeUndefined();
+    });
+  });
+
+  test("is let in where nobody may ask", async () => {
+    await expect(asked({ refusal: answer(403) })).resolves.toBeUndefined();
+  });
+
+  test("is not let in while nobody says what was there before", async () => {
+    const refusal = answer(500);
+    await expect(asked({ refusal })).rejects.toBe(refusal);
+  });
+
+  test("is second where only what is there now is told", async () => {
+    const roots = [own, bornAt("2026-01-01T00:00:04Z", rootOf(first, [role], "hub-b"), "other")];
+    await expect(asked({ forgotten: answer(500), roots })).rejects.toMatchObject({
+      reason: "AnchorConflict",
+    });
+  });
+});

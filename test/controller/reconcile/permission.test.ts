@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+
+import { componentKinds } from "../../../api/component.ts";
+import {
+  assertPermitted,
+  claimantsOf,
+  isHeldBack,
+  refusalOf,
+} from "../../../controller/reconcile/permission.ts";
+import { serving } from "../../support/component.ts";
+
+const ref = { namespace: "fleet", name: "a" };
+const grants = [{ fromNamespace: "friend", toNamespace: "fleet" }];
+const references = { policy: { mode: "Granted", grants } } as const;
+const { finalizer } = componentKinds.KnativeServing;
+
+function of(namespace: string, rest: { readonly finalizers?: readonly string[] } = {}) {
+  const metadata = { namespace, name: "x", uid: namespace, ...rest };
+  return serving({ metadata, spec: { clusterProfileRef: ref } });
+}
+
+test("T-04 a component without a grant may not use its cluster, whoever wants no grants permits all", () => {
+  expect(refusalOf(of("friend"), { references })).toBeUndefined();
+  expect(refusalOf(of("foe"), { references })).toContain('namespace "foe"');
+  expect(refusalOf(of("foe"), {})).toBeUndefined();
+  expect(refusalOf(serving(), { references })).toBeUndefined();
+  expect(() => assertPermitted(of("foe"), { references })).toThrow(
+    expect.objectContaining({ reason: "ReferenceNotPermitted" }),
+  );
+});
+
+test("T-04 one without a grant has no claim, unless something was done for it before", () => {
+  const conditions = [{ type: "InstallSucceeded", status: "True" }] as const;
+  const held = { ...of("gone", { finalizers: [finalizer] }), status: { conditions } };
+  const disguised = of("disguised", { finalizers: [finalizer] });
+  const all = [of("friend"), of("foe"), disguised, held];
+  const components = { all: () => all };
+  expect([...claimantsOf({ components, references })]).toEqual([all[0], held]);
+  expect([...claimantsOf({ components })]).toEqual(all);
+});
+
+test("T-04 nothing is done for one without a grant, so it can be deleted at any time", () => {
+  const late = {
+    ...of("friend"),
+    status: { conditions: [{ type: "Ready", status: "False", reason: "DuplicateComponent" }] },
+  } as const;
+  const younger = {
+    ...of("fleet", { finalizers: [finalizer] }),
+  };
+  const among = (...all: readonly ReturnType<typeof of>[]) => ({
+    references,
+    components: { all: () => all },
+  });
+  expect(isHeldBack(of("foe"), among())).toBe(true);
+  expect(isHeldBack(of("foe", { finalizers: [finalizer] }), among())).toBe(false);
+  expect(isHeldBack(of("friend"), among(younger))).toBe(false);
+  expect(isHeldBack(late, among(late))).toBe(false);
+  expect(isHeldBack(late, among(late, younger))).toBe(true);
+});

@@ -1,0 +1,194 @@
+import { beforeEach, expect, test } from "vitest";
+
+import type { Component } from "../../../api/component.ts";
+import type { Outcome } from "../../../controller/reconcile/outcome.ts";
+import { StatusPace } from "../../../controller/reconcile/status-pace.ts";
+import { StatusReport } from "../../../controller/reconcile/status-report.ts";
+import { asComponent } from "../../../controller/reconcile/stored-component.ts";
+import { serving } from "../../support/component.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
+
+const { signal } = new AbortController();
+const steps = { eligible: true, resolved: true };
+
+function working(done: number): Outcome {
+  return { kind: "working", steps, progress: { done, total: 150, waiting: [], failed: 0 } };
+}
+
+function applied(waiting: readonly string[] = []): Outcome {
+  const readiness = { available: waiting.length === 0, message: waiting.join(", ") };
+  return {
+    kind: "applied",
+    version: "1.23.0",
+    paths: [],
+    changes: { applied: [], unchanged: 150, parked: [], failed: [] },
+    readiness,
+  };
+}
+
+let hub: MemoryHub;
+let clock: FakeClock;
+let pace: StatusPace;
+
+beforeEach(() => {
+  hub = new MemoryHub();
+  clock = new FakeClock();
+  pace = new StatusPace();
+});
+
+function storedComponent(): Component {
+  const component = asComponent(hub.find("KnativeServing", "knative-serving"));
+  if (component === undefined) throw new Error("There is no component");
+  return component;
+}
+
+function reportOn(component: Component): StatusReport {
+  return new StatusReport(component, { client: hub, clock, pace });
+}
+
+function newComponent(): Component {
+  hub.edit("KnativeServing", "knative-serving", serving());
+  return storedComponent();
+}
+
+function message(type: string): string | undefined {
+  return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.message;
+}
+
+function statusSaid(type: string): string | undefined {
+  return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.status;
+}
+
+test("progress is written at once and then once a second, the latest word only", async () => {
+  const report = reportOn(newComponent());
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  expect(message("InstallSucceeded")).toBe("0 of 150 objects applied");
+  for (const done of [10, 20, 30]) report.progress(working(done), signal);
+  await clock.advance(900);
+  expect(hub.requests).toBe(1);
+  await clock.advance(100);
+  expect(hub.requests).toBe(2);
+  expect(message("InstallSucceeded")).toBe("30 of 150 objects applied");
+});
+
+test("a condition that becomes True while the work goes on is written at once", async () => {
+  const report = reportOn(newComponent());
+  const unresolved = { eligible: false, resolved: false };
+  report.progress({ kind: "working", steps: unresolved }, signal);
+  await clock.advance(50);
+  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([1, "Unknown"]);
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([2, "True"]);
+  report.progress(working(10), signal);
+  await clock.advance(900);
+  expect(hub.requests).toBe(2);
+});
+
+test("a hub that is slow gets one word at a time", async () => {
+  const report = reportOn(newComponent());
+  const slow = new AbortController();
+  hub.hang();
+  for (const done of [0, 10, 20]) {
+    report.progress(working(done), slow.signal);
+    await clock.advance(2_000);
+  }
+  expect(hub.requests).toBe(1);
+  hub.work();
+  slow.abort();
+  await clock.advance(0);
+  await report.finish(applied(), signal);
+  expect(hub.requests).toBeLessThanOrEqual(3);
+  expect(storedComponent().status?.version).toBe("1.23.0");
+});
+
+test("the end is written once, after what was being written, and progress no more", async () => {
+  const report = reportOn(newComponent());
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  report.progress(working(10), signal);
+  const { before, after } = await report.finish(applied(), signal);
+  expect(before?.version).toBeUndefined();
+  expect(after?.version).toBe("1.23.0");
+  await clock.advance(5_000);
+  expect(hub.requests).toBe(2);
+  expect(storedComponent().status).toEqual(after);
+});
+
+test("nothing is written when nothing changes", async () => {
+  await reportOn(newComponent()).finish(applied(), signal);
+  const { before, after } = await reportOn(storedComponent()).finish(applied(), signal);
+  expect(hub.requests).toBe(1);
+  expect(after).toBe(before);
+});
+
+test("a conflict is answered with the newest object, and others' changes stay", async () => {
+  const component = newComponent();
+  hub.edit("KnativeServing", "knative-serving", { status: { annotations: { a: "b" } } });
+  await reportOn(component).finish(applied(), signal);
+  expect(storedComponent().status).toMatchObject({ version: "1.23.0", annotations: { a: "b" } });
+});
+
+test("the status tells of the generation that was worked on", async () => {
+  const component = newComponent();
+  hub.edit("KnativeServing", "knative-serving", {
+    metadata: { ...component.metadata, generation: 2 },
+  });
+  await reportOn(component).finish(applied(), signal);
+  expect(storedComponent().metadata.generation).toBe(2);
+  expect(storedComponent().status?.observedGeneration).toBe(1);
+});
+
+test("a component that is gone, or another one by now, needs no status", async () => {
+  const component = newComponent();
+  hub.drop("KnativeServing", "knative-serving");
+  await reportOn(component).finish(applied(), signal);
+  hub.edit("KnativeServing", "knative-serving", serving({ metadata: { uid: "another" } }));
+  await reportOn(component).finish(applied(), signal);
+  expect(storedComponent().status).toBeUndefined();
+});
+
+test("what only words anew waits for the second to be over, news do not", async () => {
+  await reportOn(newComponent()).finish(applied(["a", "b", "c"]), signal);
+  await clock.advance(300);
+  const next = reportOn(storedComponent());
+  expect(next.postponedMs(applied(["a", "b"]))).toBe(700);
+  expect(next.postponedMs(applied())).toBe(0);
+});
+
+test("every status that was written is told, in order, and nothing else", async () => {
+  const told: string[] = [];
+  const report = new StatusReport(newComponent(), {
+    client: hub,
+    clock,
+    pace,
+    onWritten: async ({ before, after, outcome }) => {
+      await Promise.resolve();
+      told.push(`${outcome.kind} ${String(before?.version)} ${String(after?.version)}`);
+    },
+  });
+  report.progress(working(0), signal);
+  await clock.advance(1);
+  await report.finish(applied(), signal);
+  await report.finish(applied(), signal);
+  await report.told();
+  expect(told).toEqual(["working undefined undefined", "applied undefined 1.23.0"]);
+});
+
+test("a report that was quieted writes no progress any more", async () => {
+  const report = reportOn(newComponent());
+  report.progress(working(0), signal);
+  await report.quiet();
+  await clock.advance(5_000);
+  expect(hub.requests).toBe(0);
+});
+
+test("a hub that cannot write is told to the caller at the end, not during progress", async () => {
+  const report = reportOn(newComponent());
+  hub.fail();
+  report.progress(working(0), signal);
+  await clock.advance(10);
+  await expect(report.finish(applied(), signal)).rejects.toMatchObject({ status: 500 });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import {
+  isOurs,
+  isWebhookConfiguration,
+  leftMessage,
+  partsOf,
+  placesOf,
+  remnantOf,
+  type Belonging,
+  type Remnant,
+} from "../../../controller/uninstall/finalize-plan.ts";
+
+const configMaps = knownResource("v1", "ConfigMap");
+const clusterRoles = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
+
+function object(name: string, metadata: Partial<KubeObject["metadata"]> = {}): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, uid: `uid-${name}`, resourceVersion: "1", ...metadata },
+  };
+}
+
+describe("places", () => {
+  test("are each collection once, by namespace only where the kind has one", () => {
+    const in_ = (namespace: string, name: string) => ({ ...configMaps, namespace, name });
+    const objects = [
+      { resource: configMaps, key: in_("a", "one") },
+      { resource: configMaps, key: in_("a", "two") },
+      { resource: configMaps, key: in_("b", "one") },
+      { resource: clusterRoles, key: { ...clusterRoles, name: "one" } },
+      { resource: clusterRoles, key: { ...clusterRoles, namespace: "a", name: "two" } },
+    ];
+    expect(placesOf(objects)).toEqual([
+      { resource: configMaps, namespace: "a" },
+      { resource: configMaps, namespace: "b" },
+      { resource: clusterRoles },
+    ]);
+  });
+});
+
+function roles(count: number, suffix = "") {
+  return Array.from({ length: count }, (_, at) => ({
+    resource: clusterRoles,
+    key: { ...clusterRoles, name: `role-${at}${suffix}` },
+  }));
+}
+
+/** As it stands in a URL. */
+function lengthOf(text: string): number {
+  return new URLSearchParams({ text }).toString().length;
+}
+
+describe("parts", () => {
+  test("of a small collection are the collection", () => {
+    expect(partsOf(roles(32))).toEqual([{ resource: clusterRoles }]);
+  });
+
+  test("of a large one leave out each other's names, so that each object is in exactly one", () => {
+    const objects = roles(70);
+    const parts = partsOf(objects);
+    expect(parts).toHaveLength(3);
+    const excluded = parts.map(({ fieldSelector = "" }) => new Set(fieldSelector.split(",")));
+    for (const { key } of objects) {
+      const within = excluded.filter((names) => !names.has(`metadata.name!=${key.name}`));
+      expect(within).toHaveLength(1);
+    }
+  });
+
+  test("are fewer where names would make a URL too long for what stands before a server", () => {
+    const long = roles(70, `-${"a".repeat(60)}`);
+    const parts = partsOf(long);
+    expect(parts).toHaveLength(2);
+    for (const { fieldSelector = "" } of parts) expect(lengthOf(fieldSelector)).toBeLessThan(4_100);
+    // Escaped, each of these letters takes three places.
+    expect(partsOf(roles(70, `-${":".repeat(60)}`))).toEqual([{ resource: clusterRoles }]);
+  });
+
+  test.each([200, 2_000])("of %i objects have no long URL", (count) => {
+    for (const { fieldSelector = "" } of partsOf(roles(count))) {
+      expect(lengthOf(fieldSelector)).toBeLessThan(4_100);
+    }
+  });
+
+  test("escape what field selectors are made of", () => {
+    const odd = { resource: clusterRoles, key: { ...clusterRoles, name: String.raw`a,b=c\d` } };
+    const selectors = partsOf([...roles(32), odd]).map(({ fieldSelector }) => fieldSelector);
+    expect(selectors.join(" ")).toContain(String.raw`metadata.name!=a\,b\=c\\d`);
+  });
+});
+
+describe("webhook configurations", () => {
+  test.each([
+    ["ValidatingWebhookConfiguration", true],
+    ["MutatingWebhookConfiguration", true],
+    ["ValidatingAdmissionPolicy", false],
+    ["ConfigMap", false],
+  ])("%s is one: %s", (kind, expected) => {
+    expect(isWebhookConfiguration({ kind })).toBe(expected);
+  });
+});
+
+describe("an object of the inventory is ours", () => {
+  const belonging: Belonging = {
+    componentUid: "component",
+    ownerUid: "anchor",
+    componentLabel: "knative-eventing",
+    fieldManager: "knfleet-hub",
+    namespace: "knative-eventing",
+  };
+  const inNamespace = { namespace: "knative-eventing" };
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "anchor" };
+  const named = { labels: { "app.kubernetes.io/name": "knative-eventing" } };
+  const applied = { managedFields: [{ manager: "knfleet-hub", operation: "Apply" }] };
+  const ownLabel = { labels: { "knfleet.dev/component-uid": "component" } };
+  const labelOfAnother = { labels: { "knfleet.dev/component-uid": "another" } };
+
+  const table: readonly {
+    readonly what: string;
+    readonly ours: boolean;
+    readonly metadata: Partial<KubeObject["metadata"]>;
+  }[] = [
+    {
+      what: "owned by our root",
+      ours: true,
+      metadata: { ...inNamespace, ownerReferences: [owner] },
+    },
+    {
+      what: "owned by another one",
+      ours: false,
+      metadata: { ...inNamespace, ownerReferences: [{ ...owner, uid: "other" }] },
+    },
+    {
+      what: "in our namespace, without an owner",
+      ours: false,
+      metadata: { ...inNamespace, ...named, ...applied },
+    },
+    {
+      what: "cluster-scoped, named and applied by us",
+      ours: true,
+      metadata: { ...named, ...applied },
+    },
+    {
+      what: "in a namespace that our root cannot own in, named and applied by us",
+      ours: true,
+      metadata: { namespace: "istio-system", ...named, ...applied },
+    },
+    { what: "cluster-scoped, only named as ours", ours: false, metadata: named },
+    { what: "cluster-scoped, only applied by us", ours: false, metadata: applied },
+    {
+      what: "labelled by its own component, which a view may not show yet",
+      ours: true,
+      metadata: { ...inNamespace, ...ownLabel },
+    },
+    {
+      what: "labelled by another component",
+      ours: false,
+      metadata: { ...inNamespace, ...labelOfAnother, ownerReferences: [owner] },
+    },
+  ];
+  test.each(table)("$what: $ours", ({ ours, metadata }) => {
+    expect(isOurs(object("a", metadata), belonging)).toBe(ours);
+  });
+});
+
+function remnants(names: readonly string[]): readonly Remnant[] {
+  return names.map((name) => remnantOf(object(name, { namespace: "ns" }), configMaps));
+}
+
+describe("what is left", () => {
+  test("is named in order", () => {
+    expect(leftMessage(remnants(["b", "a"]))).toBe(
+      "Waiting for the deletion of ConfigMap ns/a, ConfigMap ns/b",
+    );
+  });
+
+  test("is counted beyond five", () => {
+    expect(leftMessage(remnants(["g", "f", "e", "d", "c", "b", "a"]))).toBe(
+      "Waiting for the deletion of ConfigMap ns/a, ConfigMap ns/b, ConfigMap ns/c, ConfigMap ns/d, " +
+        "ConfigMap ns/e and 2 more",
+    );
+  });
+
+  test("is named with the finalizers that hold it", () => {
+    const held = object("a", {
+      namespace: "ns",
+      finalizers: ["z.example.com/b", "a.example.com/a"],
+    });
+    expect(leftMessage([remnantOf(held, configMaps)])).toBe(
+      "Waiting for the deletion of ConfigMap ns/a (finalizer a.example.com/a, z.example.com/b)",
+    );
+  });
+
+  test("is named with what refuses its deletion", () => {
+    expect(leftMessage(remnants(["a"]), "the webhook b.test does not answer")).toBe(
+      "Waiting for the deletion of ConfigMap ns/a: the webhook b.test does not answer",
+    );
+  });
+
+  test("says whether it is going already and how it can be deleted", () => {
+    const metadata = {
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      labels: { "knfleet.dev/component-uid": "x" },
+    };
+    expect(remnantOf(object("a", metadata), configMaps)).toMatchObject({
+      deleting: true,
+      unlabelled: false,
+    });
+    expect(remnantOf(object("a"), configMaps)).toMatchObject({ deleting: false, unlabelled: true });
+  });
+});

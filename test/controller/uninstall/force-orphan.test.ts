@@ -1,0 +1,117 @@
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { openReleases } from "../../../cmd/open-releases.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
+import {
+  forceOrphanAnnotation,
+  orphaningOf,
+  tellLeftBehind,
+  withWayOut,
+} from "../../../controller/uninstall/force-orphan.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const uid = "5e1d0a3c-1111-2222-3333-444455556666";
+const remote = { clusterProfileRef: { namespace: "fleet", name: "a" } };
+
+function componentWith(value?: string, spec: Component["spec"] = remote): Component {
+  const annotations: Record<string, string> =
+    value === undefined ? {} : { [forceOrphanAnnotation]: value };
+  return {
+    apiVersion: "operator.knative.dev/v1beta1",
+    kind: "KnativeEventing",
+    metadata: {
+      namespace: "knative-eventing",
+      name: "knative-eventing",
+      uid,
+      resourceVersion: "1",
+      annotations,
+    },
+    spec,
+  };
+}
+
+const notOurs = `knfleet.dev/force-orphan is ignored: it is not the uid of this component, ${uid}`;
+const onlyRemote =
+  "knfleet.dev/force-orphan is ignored: it is only for components with spec.clusterProfileRef";
+
+describe("knfleet.dev/force-orphan", () => {
+  test.each([
+    ["absent", componentWith(), { kind: "unasked" }],
+    ["the uid", componentWith(uid), { kind: "granted" }],
+    ["another uid", componentWith("other"), { kind: "refused", message: notOurs }],
+    ["nothing", componentWith(""), { kind: "refused", message: notOurs }],
+    ["true", componentWith("true"), { kind: "refused", message: notOurs }],
+    ["the uid with a blank", componentWith(` ${uid}`), { kind: "refused", message: notOurs }],
+    ["the uid, on the hub", componentWith(uid, {}), { kind: "refused", message: onlyRemote }],
+  ])("%s", (_, component, expected) => {
+    expect(orphaningOf(component)).toEqual(expected);
+  });
+});
+
+describe("the message of a removal that waits", () => {
+  const silent = new FleetError("SpokeUnreachable", "ClusterProfile fleet/a: no answer", {
+    code: "Unreachable",
+  });
+
+  test("names the way out when the cluster cannot be had", () => {
+    const { reason, code, message } = withWayOut(silent, componentWith());
+    expect({ reason, code }).toEqual({ reason: "SpokeUnreachable", code: "Unreachable" });
+    expect(message).toBe(
+      "[Unreachable] ClusterProfile fleet/a: no answer; to delete the component and leave everything on its cluster, " +
+        `set knfleet.dev/force-orphan=${uid}`,
+    );
+  });
+
+  test("says why the way out was not taken", () => {
+    expect(withWayOut(silent, componentWith("other")).message).toBe(
+      `[Unreachable] ClusterProfile fleet/a: no answer; ${notOurs}`,
+    );
+  });
+
+  test("is left alone when the cluster answers", () => {
+    const busy = new FleetError("ClusterBusy", "Waiting for the deletion of ConfigMap a/b");
+    expect(withWayOut(busy, componentWith())).toBe(busy);
+  });
+
+  test("names no way out on the hub itself", () => {
+    expect(withWayOut(silent, componentWith(undefined, {}))).toBe(silent);
+  });
+});
+
+test("a source of manifests that hangs does not hold a controller that stops, which then lets nothing go", async () => {
+  const url = "https://manifests.example.com/more.yaml";
+  const component = componentWith(uid, { ...remote, additionalManifests: [{ URL: url }] });
+  const asked = Promise.withResolvers<string>();
+  const told: string[] = [];
+  const audit = (_: Component, { reason }: { readonly reason: string }): Promise<void> => {
+    told.push(reason);
+    return Promise.resolve();
+  };
+  const deps = {
+    releases: await openReleases(join(import.meta.dirname, "../../fixtures/release")),
+    rendering: {
+      manifestText: (text: string) => {
+        asked.resolve(text);
+        return new Promise<string>(() => undefined);
+      },
+    },
+    events: { audit, record: audit },
+    log: silentLog,
+    hubId: "hub",
+    spokeNamespace: "Canonical" as const,
+  };
+  const stop = new AbortController();
+  const telling = tellLeftBehind(
+    { component, installation: new Installation(uid) },
+    deps,
+    stop.signal,
+  );
+  expect(await asked.promise).toBe(url);
+  stop.abort(new DOMException("The controller stops", "AbortError"));
+  await expect(telling).rejects.toThrow("The controller stops");
+  expect(told).toEqual([]);
+}, 5_000);

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+
+import type { Component } from "../../../api/component.ts";
+import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
+import { wordsFor } from "../../../controller/reconcile/neighbours.ts";
+import { heirsOf, type Holdings } from "../../../controller/uninstall/heirs.ts";
+import { component } from "../neighbourhood.ts";
+
+const holder = component("KnativeServing", "serving");
+const other = component("KnativeServing", "other");
+
+function keyOf(name: string): ObjectKey {
+  return { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name };
+}
+
+function having(...names: readonly string[]) {
+  return { entries: names.map((name) => ({ ...keyOf(name), hash: "" })) };
+}
+
+/** Installations by key, each with whom it has left what to. */
+function leavers(all: Readonly<Record<string, readonly [string, Component]>>) {
+  return Object.entries(all).map(([key, [name, to]]) => {
+    const leftTo = (words: string): readonly string[] =>
+      words === wordsFor(to) ? [identityOf(keyOf(name))] : [];
+    return [key, { leftTo }] as const;
+  });
+}
+
+test.each<{ name: string; holdings: Holdings; heirs: readonly string[] }>([
+  {
+    name: "gives up one",
+    holdings: { before: having("a", "b"), after: having("b") },
+    heirs: ["a"],
+  },
+  { name: "never had it", holdings: { before: having("c"), after: having() }, heirs: [] },
+  { name: "keeps all", holdings: { before: having("a", "b"), after: having("a", "b") }, heirs: [] },
+  { name: "is removed", holdings: { before: "all", after: having() }, heirs: ["a", "b"] },
+  { name: "is seen first", holdings: { before: undefined, after: having() }, heirs: [] },
+  { name: "loses its root", holdings: { before: having("a"), after: undefined }, heirs: [] },
+])("of a holder that $name the heirs are $heirs", ({ holdings, heirs }) => {
+  const all = leavers({ a: ["a", holder], b: ["b", holder], c: ["a", other] });
+  expect(heirsOf(holder, holdings, all)).toEqual(heirs);
+});
+
+test("an installation without a view has left nothing to anybody", async () => {
+  await using installation = new Installation("uid");
+  expect(installation.leftTo(wordsFor(holder))).toEqual([]);
+});

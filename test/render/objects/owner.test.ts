@@ -1,0 +1,22 @@
+import { describe, expect, test } from "vitest";
+
+import type { OwnerReference } from "../../../api/kubernetes.ts";
+import { owned } from "../../../render/objects/owner.ts";
+
+describe("the owner", () => {
+  const owner: OwnerReference = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "u" };
+  const set = owned(owner, "here");
+
+  test.each([
+    { metadata: { name: "a", namespace: "here" }, owners: [owner] },
+    {
+      metadata: { name: "a", namespace: "here", ownerReferences: [owner, owner] },
+      owners: [owner],
+    },
+    { metadata: { name: "a" }, owners: undefined },
+    { metadata: { name: "a", namespace: "istio-system", ownerReferences: [owner] } },
+  ])("of $metadata.namespace/$metadata.name is $owners", ({ metadata, owners }) => {
+    const { ownerReferences } = set({ apiVersion: "v1", kind: "Service", metadata }).metadata;
+    expect(ownerReferences).toEqual(owners);
+  });
+});

@@ -1,0 +1,138 @@
+import { beforeAll, describe, expect, test } from "vitest";
+
+import type { Component } from "../../api/component.ts";
+import { identityOf, keyOf } from "../../api/kubernetes.ts";
+import { openReleases } from "../../cmd/open-releases.ts";
+import { sampleDirOf } from "../../cmd/release-files.ts";
+import type { Config } from "../../render/features/config-maps.ts";
+import type { Releases } from "../../render/release/releases.ts";
+import { render } from "../../render/render.ts";
+import { eventing, serving } from "./components.ts";
+
+let releases: Releases;
+
+beforeAll(async () => {
+  releases = await openReleases(sampleDirOf());
+});
+
+const kourier = { ingress: { kourier: { enabled: true } } };
+
+async function identities(component: Component): Promise<readonly string[]> {
+  const { manifests } = await render(component, releases);
+  return manifests.map((manifest) => identityOf(keyOf(manifest)));
+}
+
+describe("rendering", () => {
+  test("says version, paths and hash", async () => {
+    expect(await render(serving(kourier), releases)).toMatchObject({
+      version: "1.23.0",
+      paths: ["knative-serving/1.23.0", "ingress/1.23/kourier"],
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect((await render(serving({ ingress: {} }), releases)).paths).toEqual([
+      "knative-serving/1.23.0",
+    ]);
+    expect((await render(eventing({ version: "1.22" }), releases)).paths).toEqual([
+      "knative-eventing/1.22.0",
+    ]);
+  });
+
+  test("holds each object once, labelled, in one namespace", async () => {
+    const component = serving(kourier, { namespace: "mine" });
+    const { manifests } = await render(component, releases);
+    const ids = manifests.map((manifest) => identityOf(keyOf(manifest)));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toContain("|Namespace||mine");
+    expect(ids).toContain("batch|Job|mine|storage-version-migration-serving-serving-1.23.0");
+    expect(new Set(manifests.map(({ metadata }) => metadata.namespace))).toEqual(
+      new Set([undefined, "mine"]),
+    );
+    for (const { metadata } of manifests) {
+      expect(metadata.labels?.["app.kubernetes.io/name"]).toBe("knative-serving");
+      expect(metadata.ownerReferences).toBeUndefined();
+    }
+  });
+
+  test("is done once for components that differ only in their cluster", async () => {
+    const on = (name: string) =>
+      serving({ ...kourier, clusterProfileRef: { name, namespace: "x" } });
+    const first = await render(on("a"), releases);
+    expect(await render(on("b"), releases)).toBe(first);
+    expect(await render(serving({ ...kourier, version: "latest" }), releases)).toBe(first);
+    const other = await render(serving(kourier, { namespace: "other" }), releases);
+    expect(other.hash).not.toBe(first.hash);
+  });
+
+  test("gives the same hash in another directory object, and another for another config", async () => {
+    const again = await openReleases(sampleDirOf());
+    const { hash } = await render(serving(kourier), releases);
+    expect((await render(serving(kourier), again)).hash).toBe(hash);
+    const config = { network: { "ingress-class": "kourier" } };
+    expect((await render(serving({ ...kourier, config }), releases)).hash).not.toBe(hash);
+  });
+
+  test.each<{ config: Config | undefined; there: boolean }>([
+    { config: undefined, there: false },
+    { config: { features: { "transport-encryption": "disabled" } }, there: false },
+    { config: { features: { "transport-encryption": "Strict" } }, there: true },
+    { config: { "config-features": { "transport-encryption": "permissive" } }, there: true },
+    {
+      config: {
+        "config-features": { "transport-encryption": "strict" },
+        features: { "transport-encryption": "disabled" },
+      },
+      there: true,
+    },
+  ])("of Eventing with $config has certificates: $there", async ({ config, there }) => {
+    const id = "cert-manager.io|Certificate|knative-eventing|mt-broker-ingress-server-tls";
+    expect((await identities(eventing({ config }))).includes(id)).toBe(there);
+  });
+
+  test.each([
+    { name: "an unknown version", component: serving({ version: "9.9.9" }), path: "9.9.9" },
+    { name: "an unknown minor", component: serving({ version: "1.99" }), path: "1.99" },
+    { name: "an ingress that the release lacks", component: serving(), path: "ingress/1.23/istio" },
+    {
+      name: "a source that the release lacks",
+      component: eventing({ source: { kafka: { enabled: true } } }),
+      path: "eventing-source/1.23/kafka",
+    },
+    {
+      name: "a guard that the release lacks",
+      component: serving({ ...kourier, security: { securityGuard: { enabled: true } } }),
+      path: "security-guard/0.6",
+    },
+  ])("fails for $name", async ({ component, path }) => {
+    await expect(render(component, releases)).rejects.toMatchObject({
+      reason: "ReleaseNotFound",
+      message: expect.stringContaining(path),
+    });
+  });
+
+  test("fails for a path in place of a version", async () => {
+    await expect(render(serving({ version: "../../etc" }), releases)).rejects.toMatchObject({
+      reason: "VersionNotEligible",
+    });
+  });
+
+  test("fails when the installed version is too far away, also when it was rendered before", async () => {
+    await render(eventing(), releases);
+    await expect(render(eventing({}, { installed: "1.21.0" }), releases)).rejects.toMatchObject({
+      reason: "VersionNotEligible",
+      message: expect.stringContaining("The installed KnativeEventing version is v1.21.0"),
+    });
+  });
+
+  test.each(["manifests", "additionalManifests"])(
+    "allows no URL by itself: spec.%s",
+    async (field) => {
+      const list = { [field]: [{ URL: "https://example.com/a.yaml" }] };
+      const component = serving({ ...kourier, version: "1.23", ...list });
+      await expect(render(component, releases)).rejects.toMatchObject({
+        reason: "ManifestSourceNotAllowed",
+        message: expect.stringContaining("https://example.com/a.yaml"),
+      });
+      await expect(render(serving({ ...kourier, [field]: [] }), releases)).resolves.toBeDefined();
+    },
+  );
+});

@@ -1,0 +1,154 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+
+import { isRecord } from "../../api/fields.ts";
+import type { KeyPair } from "./issue-certificate.ts";
+
+/** A certificate with its key and its times in milliseconds of Unix time. */
+export interface HeldPair extends KeyPair {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/** An authority of which only the certificate is known. */
+export interface TrustedAuthority {
+  readonly certificatePem: string;
+  readonly notAfterMs: number;
+}
+
+/** What of the webhook's Secret can be used. */
+export interface StoredCertificates {
+  /** Signs serving certificates. */
+  readonly authority: HeldPair | undefined;
+  /** Is trusted already and will sign next. */
+  readonly next: HeldPair | undefined;
+  /** The serving certificate; signed by the authority for all the names. */
+  readonly leaf: HeldPair | undefined;
+  /** Are trusted still, although they sign no more. */
+  readonly previous: readonly TrustedAuthority[];
+}
+
+/** Keys of the Secret. `tls.*` and `ca.crt` are named as cert-manager names them, so that its injector can read the bundle. */
+const keys = {
+  leaf: ["tls.crt", "tls.key"],
+  authority: ["authority.crt", "authority.key"],
+  next: ["next-authority.crt", "next-authority.key"],
+} as const;
+const bundleKey = "ca.crt";
+const maxCertificates = 12;
+
+/** What a Secret's `data` holds; everything that is missing, cannot be read or does not fit together is left out. */
+export function storedCertificatesOf(
+  data: unknown,
+  dnsNames: readonly string[],
+): StoredCertificates {
+  const texts = textsOf(data);
+  const pairAt = ([certificate, key]: readonly [string, string]) =>
+    pairOf(texts.get(certificate) ?? "", texts.get(key) ?? "");
+  const authority = authorityOnly(pairAt(keys.authority));
+  const next = authorityOnly(pairAt(keys.next));
+  const leaf = pairAt(keys.leaf);
+  const own = [authority, next].map((pair) => pair?.certificatePem);
+  return {
+    authority,
+    next: next?.certificatePem === authority?.certificatePem ? undefined : next,
+    leaf:
+      leaf !== undefined && authority !== undefined && isLeafOf(leaf, authority, dnsNames)
+        ? leaf
+        : undefined,
+    previous: authoritiesIn(texts.get(bundleKey) ?? "").filter(
+      ({ certificatePem }) => !own.includes(certificatePem),
+    ),
+  };
+}
+
+/** The PEM texts of all authorities that are to be trusted, the one that signs first. */
+export function bundleOf({ authority, next, previous }: StoredCertificates): string {
+  const trusted = [authority, next, ...previous].flatMap((one) => one?.certificatePem ?? []);
+  return [...new Set(trusted)].slice(0, maxCertificates).join("");
+}
+
+/** The `data` of a Secret that holds the certificates. */
+export function secretDataOf(stored: StoredCertificates): Readonly<Record<string, string>> {
+  const { leaf, authority, next } = stored;
+  const pairs = [
+    [keys.leaf, leaf],
+    [keys.authority, authority],
+    [keys.next, next],
+  ] as const;
+  const texts = [
+    ...pairs.flatMap(([[certificate, key], pair]) =>
+      pair === undefined
+        ? []
+        : [[certificate, pair.certificatePem] as const, [key, pair.keyPem] as const],
+    ),
+    [bundleKey, bundleOf(stored)] as const,
+  ];
+  return Object.fromEntries(
+    texts.map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+  );
+}
+
+/** Whether a Secret's `data` says neither more nor less than the certificates that were read from it. */
+export function isAsWritten(data: unknown, stored: StoredCertificates): boolean {
+  const texts = textsOf(data);
+  const wanted = Object.entries(secretDataOf(stored));
+  return (
+    wanted.length === texts.size &&
+    wanted.every(([key, base64]) => texts.get(key) === Buffer.from(base64, "base64").toString())
+  );
+}
+
+/** A pair with its times; undefined when one of the texts cannot be read or they do not belong together. */
+export function pairOf(certificatePem: string, keyPem: string): HeldPair | undefined {
+  try {
+    const certificate = new X509Certificate(certificatePem);
+    if (!certificate.checkPrivateKey(createPrivateKey(keyPem))) return undefined;
+    return {
+      certificatePem,
+      keyPem,
+      notBeforeMs: certificate.validFromDate.getTime(),
+      notAfterMs: certificate.validToDate.getTime(),
+    };
+  } catch {
+    // What was wrong with a key is nothing to keep.
+    return undefined;
+  }
+}
+
+function authorityOnly(pair: HeldPair | undefined): HeldPair | undefined {
+  return pair !== undefined && new X509Certificate(pair.certificatePem).ca ? pair : undefined;
+}
+
+function isLeafOf(leaf: HeldPair, authority: HeldPair, dnsNames: readonly string[]): boolean {
+  const certificate = new X509Certificate(leaf.certificatePem);
+  const issuer = new X509Certificate(authority.certificatePem);
+  return (
+    certificate.checkIssued(issuer) &&
+    certificate.verify(issuer.publicKey) &&
+    dnsNames.every((name) => certificate.checkHost(name) !== undefined)
+  );
+}
+
+function authoritiesIn(bundle: string): readonly TrustedAuthority[] {
+  const blocks =
+    bundle.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----\n?/g) ?? [];
+  return blocks.slice(0, maxCertificates).flatMap((certificatePem) => {
+    try {
+      const certificate = new X509Certificate(certificatePem);
+      return certificate.ca
+        ? [{ certificatePem, notAfterMs: certificate.validToDate.getTime() }]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function textsOf(data: unknown): ReadonlyMap<string, string> {
+  const entries = isRecord(data) ? Object.entries(data) : [];
+  return new Map(
+    entries.flatMap(([key, value]) =>
+      typeof value === "string" ? [[key, Buffer.from(value, "base64").toString("utf8")]] : [],
+    ),
+  );
+}

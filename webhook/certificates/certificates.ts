@@ -1,0 +1,313 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { Reflector } from "../../access/kube/reflector.ts";
+import type { Log } from "../../access/log.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { serverClock } from "../server-clock.ts";
+import type { ServingCertificate } from "../server.ts";
+import { bundlePatch, isInjected, type ServiceRef, trusts } from "./ca-bundles.ts";
+import { nextLookMs, stepOf } from "./certificate-plan.ts";
+import {
+  bundleOf,
+  isAsWritten,
+  secretDataOf,
+  type StoredCertificates,
+  storedCertificatesOf,
+  type TrustedAuthority,
+} from "./certificate-secret.ts";
+import { certificatesAfter, type StepSettings } from "./certificate-steps.ts";
+import { hearsayMs, isBetter, type SignedLeaf } from "./serving-choice.ts";
+
+/** Where the webhook's certificate comes from. */
+export interface Certificates extends AsyncDisposable {
+  /** Names of what is missing; empty once a certificate is served that API servers can trust, and from then on. */
+  readonly waitingFor: () => readonly string[];
+}
+
+export interface CertificatesDeps {
+  readonly client: Pick<
+    KubeClient,
+    "get" | "list" | "watch" | "create" | "replace" | "patch" | "request"
+  >;
+  /** Unix time in milliseconds. */
+  readonly now: () => number;
+  readonly log: Log;
+  /** Takes each certificate that is to be served from now on; `endsMs` is Unix time. */
+  readonly use: (certificate: ServingCertificate, endsMs: number) => void;
+}
+
+export interface SelfManagedSettings extends StepSettings {
+  readonly secretName: string;
+  readonly service: ServiceRef;
+  /** ValidatingWebhookConfigurations whose `caBundle` is kept right, where their webhooks ask the Service. */
+  readonly configurations: readonly string[];
+}
+
+const secrets = knownResource("v1", "Secret");
+const configurationKind = "ValidatingWebhookConfiguration";
+const configurations = knownResource("admissionregistration.k8s.io/v1", configurationKind);
+const firstViewMs = 1_500;
+const failedMs = 1_000;
+// A webhook that cannot read the configurations, because they are not its affair, serves all the same.
+const trustPatienceMs = 5_000;
+const conflictMs = 150;
+// The hub is back within seconds as a rule, and what is missing has to be healed within ten.
+const maxBackoffMs = 4_000;
+
+/**
+ * Keeps authority and serving certificate in a Secret that all replicas share, and its authorities in the `caBundle` of webhook
+ * configurations. Of several replicas the one whose write the API server takes first decides; the others read.
+ */
+export function startCertificates(
+  deps: CertificatesDeps,
+  settings: SelfManagedSettings,
+  signal: AbortSignal,
+): Certificates {
+  return new CertificateKeeper(deps, settings, signal);
+}
+
+class CertificateKeeper implements Certificates {
+  readonly #deps: CertificatesDeps;
+  readonly #settings: SelfManagedSettings;
+  readonly #stop = new AbortController();
+  readonly #secret: Reflector;
+  readonly #configurations: readonly (readonly [name: string, view: Reflector])[];
+  readonly #clock: ReturnType<typeof serverClock>;
+  readonly #done: Promise<void>;
+  #woken = Promise.withResolvers<void>();
+  /** What this process wrote and its watch has not shown yet. */
+  #written: KubeObject | undefined;
+  #remembered: readonly TrustedAuthority[] = [];
+  #served: SignedLeaf | undefined;
+  #servedSinceMs = 0;
+  #isEstablished = false;
+  /** Since when each authority has been trusted, by its PEM text; also the next one's, so that it need not wait when it signs. */
+  #trusted: ReadonlyMap<string, number> = new Map();
+  #lastComplaint = "";
+
+  constructor(deps: CertificatesDeps, settings: SelfManagedSettings, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#settings = settings;
+    const end = AbortSignal.any([signal, this.#stop.signal]);
+    const { namespace } = settings.service;
+    this.#clock = serverClock(deps.client, { namespace, now: deps.now });
+    this.#secret = this.#reflect({ resource: secrets, namespace, name: settings.secretName }, end);
+    this.#configurations = settings.configurations.map((name) => [
+      name,
+      this.#reflect({ resource: configurations, name }, end),
+    ]);
+    this.#done = this.#run(end);
+  }
+
+  /** A replica that is asked before its authority is known would fail each call: at a start from nothing nobody trusts it yet. */
+  waitingFor = (): readonly string[] => {
+    if (this.#served === undefined) return ["the serving certificate"];
+    this.#isEstablished ||=
+      this.#isTrusted(this.#served.authorityPem) ||
+      performance.now() - this.#servedSinceMs >= trustPatienceMs;
+    return this.#isEstablished ? [] : ["the caBundle of the webhook configurations"];
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new DOMException("The certificates are no longer needed", "AbortError"));
+    await this.#done;
+  }
+
+  #reflect({ resource, namespace, name }: ObjectRef, signal: AbortSignal): Reflector {
+    const ref = { resource, fieldSelector: `metadata.name=${name}` };
+    const changed = () => {
+      if (resource === secrets) this.#written = undefined;
+      this.#woken.resolve();
+    };
+    const { client } = this.#deps;
+    return new Reflector(
+      { client, ref: { ...ref, ...(namespace === undefined ? {} : { namespace }) }, maxBackoffMs },
+      {
+        onChange: changed,
+        onDelete: changed,
+        onSynced: () => this.#woken.resolve(),
+        onError: (error) => this.#complain(error, `Cannot watch ${resource.kind} ${name}`),
+      },
+      signal,
+    );
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const views = this.#configurations.map(([, view]) => view.synced);
+    // A certificate is of little use before it is trusted, but better than none.
+    await Promise.race([Promise.allSettled(views), pause(firstViewMs, signal)]);
+    while (!signal.aborted) {
+      this.#woken = Promise.withResolvers();
+      const waitMs = await this.#turn(signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#complain(error, "Cannot keep the certificates");
+        return failedMs;
+      });
+      const wait = new AbortController();
+      const either = AbortSignal.any([signal, wait.signal]);
+      await Promise.race([this.#woken.promise, pause(waitMs, either)]);
+      wait.abort();
+    }
+  }
+
+  /** Milliseconds until the next turn, unless something changes before. */
+  async #turn(signal: AbortSignal): Promise<number> {
+    if (!this.#secret.isSynced) return failedMs;
+    if (!(await this.#takeStep(signal))) return conflictMs * (1 + Math.random());
+    await this.#publish(signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#complain(error, "Cannot give webhooks their caBundle");
+    });
+    const stored = this.#stored();
+    const waitMs = this.#serve(stored);
+    return Math.min(waitMs, nextLookMs(stored, this.#clock.now(), this.#settings));
+  }
+
+  #stored(object = this.#object()): StoredCertificates {
+    return storedCertificatesOf(object?.["data"], this.#settings.dnsNames);
+  }
+
+  #object(): KubeObject | undefined {
+    const { service, secretName } = this.#settings;
+    return this.#written ?? this.#secret.get(`${service.namespace}/${secretName}`);
+  }
+
+  /** False when somebody else wrote first. */
+  async #takeStep(signal: AbortSignal): Promise<boolean> {
+    if (this.#nextStep() === undefined) return true;
+    // API servers judge certificates by their own clock, so that one decides.
+    await this.#clock.set(signal);
+    const step = this.#nextStep();
+    if (step === undefined) return true;
+    const view = {
+      stored: this.#stored(),
+      remembered: this.#remembered,
+      nowMs: this.#clock.now(),
+    };
+    const object = this.#object();
+    const after = await certificatesAfter(step, view, this.#settings);
+    try {
+      this.#written = await this.#write(object, after, signal);
+    } catch (error) {
+      if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
+      throw error;
+    }
+    const { secretName } = this.#settings;
+    this.#deps.log.info({ secret: secretName, step }, "Wrote the certificates");
+    return true;
+  }
+
+  #nextStep(): ReturnType<typeof stepOf> {
+    const stored = this.#stored();
+    const data = this.#object()?.["data"];
+    return stepOf(
+      {
+        stored,
+        isAsWritten: isAsWritten(data, stored),
+        isNextTrusted: stored.next !== undefined && this.#isTrusted(stored.next.certificatePem),
+        nowMs: this.#clock.now(),
+      },
+      this.#settings,
+    );
+  }
+
+  #write(
+    object: KubeObject | undefined,
+    stored: StoredCertificates,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const { client } = this.#deps;
+    const { secretName: name, service } = this.#settings;
+    const { namespace } = service;
+    const data = secretDataOf(stored);
+    const ref = { resource: secrets, namespace };
+    if (object !== undefined) {
+      return client.replace({ ...ref, name }, { ...object, data }, {}, signal);
+    }
+    const labels = { "app.kubernetes.io/part-of": "knfleet" };
+    const metadata = { namespace, name, labels };
+    const secret = { apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls", metadata, data };
+    return client.create(ref, secret, {}, signal);
+  }
+
+  /** The configurations that are known and that nobody else fills in. */
+  #ours(): readonly KubeObject[] {
+    return this.#configurations.flatMap(([name, view]) => {
+      const object = view.get(name);
+      return object === undefined || isInjected(object) ? [] : [object];
+    });
+  }
+
+  #isTrusted = (authorityPem: string): boolean =>
+    this.#configurations.every(([, view]) => view.isSynced) &&
+    this.#ours().every((object) => trusts(object, this.#settings.service, authorityPem));
+
+  async #publish(signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#deps;
+    const { service, secretName } = this.#settings;
+    const bundle = bundleOf(this.#stored());
+    const wrong = this.#ours().filter((one) => bundlePatch(one, service, bundle).length > 0);
+    if (wrong.length === 0) return;
+    // Read after the configurations: a bundle that a replica with newer certificates has written is then never overwritten.
+    const ref = { resource: secrets, namespace: service.namespace, name: secretName };
+    const live = bundleOf(this.#stored(await client.get(ref, {}, signal)));
+    if (live === "") return;
+    for (const object of wrong) {
+      const patch = bundlePatch(object, service, live);
+      if (patch.length === 0) continue;
+      const { name } = object.metadata;
+      await client.patch({ resource: configurations, name }, patch, {}, signal).then(
+        () => log.info({ configuration: name }, "Gave webhooks their caBundle"),
+        (error: unknown) => {
+          // It changed meanwhile, and the watch will say so.
+          const isLate = error instanceof ApiError && [404, 409, 422].includes(error.status);
+          if (!isLate) throw error;
+        },
+      );
+    }
+  }
+
+  /** Milliseconds until a certificate that waits may be served. */
+  #serve({ authority, next, leaf, previous }: StoredCertificates): number {
+    if (authority === undefined || leaf === undefined) return failedMs;
+    this.#remembered = [authority, ...(next === undefined ? [] : [next]), ...previous].map(
+      ({ certificatePem, notAfterMs }) => ({ certificatePem, notAfterMs }),
+    );
+    const offered = { leaf, authorityPem: authority.certificatePem };
+    this.#noteTrust(this.#remembered);
+    const sinceMs = this.#trusted.get(offered.authorityPem);
+    const trustedForMs = sinceMs === undefined ? 0 : performance.now() - sinceMs;
+    const nowMs = this.#clock.now();
+    const view = { offered, served: this.#served, isTrusted: this.#isTrusted, trustedForMs, nowMs };
+    if (!isBetter(view)) return Math.max(100, hearsayMs - trustedForMs);
+    if (this.#served === undefined) this.#servedSinceMs = performance.now();
+    this.#served = offered;
+    this.#deps.use({ cert: leaf.certificatePem, key: leaf.keyPem }, leaf.notAfterMs);
+    const ends = new Date(leaf.notAfterMs).toISOString();
+    this.#deps.log.info({ ends }, "Serving a new certificate");
+    return Number.POSITIVE_INFINITY;
+  }
+
+  #noteTrust(authorities: readonly TrustedAuthority[]): void {
+    const nowMs = performance.now();
+    this.#trusted = new Map(
+      authorities
+        .filter(({ certificatePem }) => this.#isTrusted(certificatePem))
+        .map(({ certificatePem }) => [certificatePem, this.#trusted.get(certificatePem) ?? nowMs]),
+    );
+  }
+
+  /** The same complaint is made once, until another one comes. */
+  #complain(err: unknown, sentence: string): void {
+    const complaint = `${sentence} ${err instanceof Error ? err.message : ""}`;
+    if (complaint === this.#lastComplaint) return;
+    this.#lastComplaint = complaint;
+    this.#deps.log.warn({ err }, sentence);
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const waitMs = Math.min(ms, 60_000);
+  await delay(waitMs, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,68 @@
+import type { Review } from "../reply.ts";
+import type { ComponentFacts } from "../rules/component-facts.ts";
+import { componentRules, componentWarnings } from "../rules/component-rules.ts";
+import { refOf } from "../rules/reference.ts";
+import type { Fields, Problem, Subject } from "../rules/rule.ts";
+import { shaper } from "../rules/schema.ts";
+import { sizeProblems } from "../rules/size.ts";
+import { changeIn } from "./component-change.ts";
+import { type FactSources, gatherFacts } from "./gather-facts.ts";
+import type { Ruling, Violation } from "./review.ts";
+
+const nothing: Ruling = { violations: [], warnings: [] };
+
+/**
+ * Reviews KnativeServings and KnativeEventings that are created or whose spec changes: all problems at once, each with its field. What is being
+ * deleted, and what changes metadata or status only, is never refused (T-73). Nothing is changed.
+ */
+export function componentReview(sources: FactSources): Review {
+  const shapeOf = shaper();
+  return async (request, signal) => {
+    const change = changeIn(request);
+    if (change === undefined) return nothing;
+    const { object, installed, ...known } = change;
+    const tooLarge = sizeProblems(object);
+    if (tooLarge.length > 0) {
+      return { violations: tooLarge.map(violation("size", 422)), warnings: [] };
+    }
+    const place = { ...known, installed };
+    const { component, problems } = shapeOf(known.spec, place);
+    const subject: Subject = {
+      ...known,
+      username: request.userInfo.username,
+      ref: refOf(known.spec),
+      component: component ?? shapeOf(soundPart(known.spec, problems), place).component,
+      misshapen: problems,
+    };
+    return rulingOn(subject, await gatherFacts(subject, { ...sources, request }, signal));
+  };
+}
+
+/** A spec without the misshapen fields, so that what is wrong with its version is told at the same time; all of it when that depends on one of these. */
+function soundPart(spec: Fields, problems: readonly Problem[]): Fields {
+  const wrong = new Set(problems.map(({ path }) => /^spec\.([\w-]+)/.exec(path)?.[1] ?? "version"));
+  if (wrong.has("version") || wrong.has("manifests")) return spec;
+  return Object.fromEntries(Object.entries(spec).filter(([field]) => !wrong.has(field)));
+}
+
+/** All that the rules say. */
+function rulingOn(subject: Subject, facts: ComponentFacts): Ruling {
+  const violations: Violation[] = [];
+  for (const [rule, { code, check }] of Object.entries(componentRules)) {
+    const found = check(subject, facts);
+    const news = rule === "rendering" ? found.filter(isNewsTo(violations)) : found;
+    violations.push(...news.map(violation(rule, code)));
+  }
+  const warnings = Object.values(componentWarnings).flatMap((check) => check(subject, facts));
+  return { violations, warnings: warnings.map(({ path, message }) => `${path}: ${message}`) };
+}
+
+function violation(rule: string, code: Violation["code"]): (problem: Problem) => Violation {
+  return ({ path, message }) => ({ rule, path, message, code });
+}
+
+/** Rendering may find what a rule has found with a better path. What is not permitted or in the way is another matter. */
+function isNewsTo(known: readonly Violation[]): (problem: Problem) => boolean {
+  const wrong = known.filter(({ code }) => code === 422);
+  return ({ path }) => !wrong.some((one) => one.path.startsWith(path) || path.startsWith(one.path));
+}

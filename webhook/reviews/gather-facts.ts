@@ -1,0 +1,113 @@
+import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import type { References } from "../../access/providers/references.ts";
+import { componentKinds } from "../../api/component.ts";
+import { FleetError } from "../../api/errors.ts";
+import type { ComponentFacts } from "../rules/component-facts.ts";
+import { needsApplyRight } from "../rules/manifests.ts";
+import type { Subject } from "../rules/rule.ts";
+import type { AccessReviews } from "./access-review.ts";
+import type { HubFacts } from "./hub-facts.ts";
+import { pluginProblemOf } from "./plugin-problem.ts";
+import { providerFor } from "./provider-for.ts";
+import type { RenderCheck } from "./render-check.ts";
+import type { AdmissionRequest } from "./review.ts";
+
+export interface FactSources {
+  readonly facts: Pick<HubFacts, "profile" | "components" | "providerFiles">;
+  readonly accessReviews: AccessReviews;
+  /** What the controller would say; absent: nobody knows. */
+  readonly renderCheck?: RenderCheck;
+  /** Who may use which ClusterProfile; absent: everybody all of them. */
+  readonly references?: Pick<References, "policy">;
+  /** Where manifests may come from; absent: whoever installs decides. */
+  readonly manifestSources?: readonly AllowedSource[];
+  /** Folders of the plugins, when they are here; absent: they are elsewhere. */
+  readonly pluginRoots?: readonly string[];
+  /** Whether a change of the user's manifests needs the right `apply-cluster-scoped`. Security: T-33. */
+  readonly manifestRight?: boolean;
+}
+
+type Gathering = FactSources & { readonly request: AdmissionRequest };
+
+/** The facts about a component, all at once; what fails is unknown, and the rules say what that means. */
+export async function gatherFacts(
+  subject: Subject,
+  deps: Gathering,
+  signal: AbortSignal,
+): Promise<ComponentFacts> {
+  const { facts, renderCheck } = deps;
+  const { ref, component, misshapen } = subject;
+  const [mayUse, mayApply, cluster, components, render] = await Promise.all([
+    orUnknown(mayUseCluster(subject, deps, signal)),
+    orUnknown(mayApplyManifests(subject, deps, signal)),
+    ref === undefined ? undefined : clusterFacts(ref, deps, signal),
+    orUnknown(facts.components(subject.kind, signal)),
+    component === undefined ? undefined : renderCheck?.(component, signal),
+  ]);
+  // What comes too late is not decided at all.
+  signal.throwIfAborted();
+  return {
+    mayUse,
+    mayApply,
+    profile: cluster?.profile,
+    providers: cluster?.providers,
+    pluginProblem: cluster?.pluginProblem,
+    components,
+    // What would be rendered of a part is not what somebody wants.
+    render:
+      render === undefined || misshapen.length === 0
+        ? render
+        : { ...render, patches: [], others: [] },
+    references: deps.references?.policy,
+    manifestSources: deps.manifestSources,
+  };
+}
+
+async function orUnknown<Value>(value: Promise<Value>): Promise<Value | "unknown"> {
+  return value.catch(() => "unknown" as const);
+}
+
+async function mayUseCluster(
+  { ref }: Subject,
+  { accessReviews, request }: Gathering,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  if (ref === undefined) return undefined;
+  const resource = { group: "multicluster.x-k8s.io", resource: "clusterprofiles" };
+  return accessReviews.may(request.userInfo, { verb: "use", ...resource, ...ref }, signal);
+}
+
+async function mayApplyManifests(
+  { kind, namespace, name, spec, before }: Subject,
+  { accessReviews, request, manifestRight = false }: Gathering,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  if (!manifestRight || !needsApplyRight(spec, before)) return undefined;
+  const resource = { group: "operator.knative.dev", resource: componentKinds[kind].plural };
+  const attempt = { verb: "apply-cluster-scoped", ...resource, namespace, name };
+  return accessReviews.may(request.userInfo, attempt, signal);
+}
+
+type ClusterFacts = Pick<ComponentFacts, "profile" | "providers" | "pluginProblem">;
+
+async function clusterFacts(
+  ref: NonNullable<Subject["ref"]>,
+  { facts, pluginRoots }: Gathering,
+  signal: AbortSignal,
+): Promise<ClusterFacts> {
+  const [profile, files] = await Promise.all([
+    orUnknown(facts.profile(ref, signal)),
+    orUnknown(facts.providerFiles(signal)),
+  ]);
+  const known = files === "unknown" ? [] : files.map(({ file }) => file);
+  const providers = known.length === 0 ? undefined : known;
+  if (typeof profile !== "object")
+    return { profile: profile ?? "absent", providers, pluginProblem: undefined };
+  const tried = providers?.map((file) => providerFor(profile, file));
+  const provider = tried?.flatMap((one) => (one instanceof FleetError ? [] : [one]))[0];
+  const pluginProblem =
+    provider === undefined || pluginRoots === undefined
+      ? undefined
+      : await pluginProblemOf(provider, pluginRoots);
+  return { profile, providers, pluginProblem };
+}

@@ -1,0 +1,192 @@
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { getProfile, ServedProfiles } from "../../access/kube/profile-versions.ts";
+import { Reflector, reflectorKey } from "../../access/kube/reflector.ts";
+import type { Log } from "../../access/log.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import {
+  type ClusterProfileRef,
+  type ComponentKind,
+  operatorApiVersion,
+} from "../../api/component.ts";
+import { recordAt } from "../../api/fields.ts";
+import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
+import { knownResource } from "../../api/resources.ts";
+import { createBriefMemory } from "../brief-memory.ts";
+import type { StoredComponent } from "../rules/component-facts.ts";
+import { refOf } from "../rules/reference.ts";
+import { providerLabel, providerTextsIn } from "./provider-maps.ts";
+import { createProviderReader, type ProviderReader } from "./provider-reader.ts";
+
+/** One provider file of a ConfigMap on the hub. */
+export interface StoredProviderFile {
+  /** Name of the ConfigMap. */
+  readonly map: string;
+  readonly file: ProviderFile;
+}
+
+/** What the hub holds. Each call answers from memory where a watch keeps it, and asks the hub else; it rejects when nothing is known. */
+export interface HubFacts {
+  profile(ref: ClusterProfileRef, signal: AbortSignal): Promise<ClusterProfile | undefined>;
+  components(kind: ComponentKind, signal: AbortSignal): Promise<readonly StoredComponent[]>;
+  /** The provider files that can be read; empty when there is none. */
+  providerFiles(signal: AbortSignal): Promise<readonly StoredProviderFile[]>;
+}
+
+export interface HubFactsOptions {
+  readonly client: Pick<KubeClient, "get" | "list" | "watch">;
+  /** Where the ConfigMaps with provider files are; absent: they are not looked at. */
+  readonly providerNamespace?: string;
+  /** A ConfigMap that is a provider file without the label, as Helm creates it. */
+  readonly providerFile?: string;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+const componentResources = {
+  KnativeServing: knownResource(operatorApiVersion, "KnativeServing"),
+  KnativeEventing: knownResource(operatorApiVersion, "KnativeEventing"),
+} as const;
+const profiles = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
+const configMaps = knownResource("v1", "ConfigMap");
+// What is asked for because no watch keeps it.
+const rememberedMs = 2_000;
+
+/**
+ * Watches components, ClusterProfiles and provider files of a hub. Nothing waits for it: what is not known yet is asked for, and remembered for two
+ * seconds. Disposing it ends the watches.
+ */
+export function openHubFacts(options: HubFactsOptions, signal: AbortSignal): HubFacts & Disposable {
+  const watches = new DisposableStack();
+  const follow: Follow = (ref) => watches.use(reflectorOf(ref, options, signal));
+  return {
+    profile: profilesBy(options, follow),
+    components: componentsBy(options, follow),
+    providerFiles: filesBy(options, follow),
+    [Symbol.dispose]: () => watches.dispose(),
+  };
+}
+
+type Follow = (ref: Following) => Reflector;
+
+function profilesBy({ client, now }: HubFactsOptions, follow: Follow): HubFacts["profile"] {
+  const keep = withoutManagedFields;
+  const known = follow({ ...profiles, keep, client: new ServedProfiles(client) });
+  const lookedUp = createBriefMemory<KubeObject | undefined>(now, rememberedMs);
+  return async (ref, signal) => {
+    const found = known.isSynced ? known.get(reflectorKey(ref)) : undefined;
+    const find = () => getProfile(client, ref, signal);
+    // One that was created this moment may not have been seen yet.
+    const object = found ?? (await lookedUp([ref.namespace, ref.name], find));
+    return object === undefined || !isProfile(object) ? undefined : object;
+  };
+}
+
+function componentsBy({ client, now }: HubFactsOptions, follow: Follow): HubFacts["components"] {
+  const watched = {
+    KnativeServing: follow({ resource: componentResources.KnativeServing, keep: lean }),
+    KnativeEventing: follow({ resource: componentResources.KnativeEventing, keep: lean }),
+  };
+  const listed = createBriefMemory<readonly StoredComponent[]>(now, rememberedMs);
+  const stored = new WeakMap<KubeObject, StoredComponent>();
+  const remembered = (kind: ComponentKind, object: KubeObject): StoredComponent => {
+    const one = stored.get(object) ?? storedOf(kind, object);
+    stored.set(object, one);
+    return one;
+  };
+  return async (kind, signal) => {
+    const known = watched[kind];
+    if (known.isSynced) return Array.from(known.values(), (one) => remembered(kind, one));
+    return listed([kind], async () => {
+      const list = await client.list({ resource: componentResources[kind] }, {}, signal);
+      return list.items.map((object) => storedOf(kind, object));
+    });
+  };
+}
+
+function filesBy(options: HubFactsOptions, follow: Follow): HubFacts["providerFiles"] {
+  const maps = followMaps(options, follow);
+  const read = createProviderReader([]);
+  const parsed = new WeakMap<KubeObject, readonly ProviderFile[]>();
+  return async (signal) => {
+    const objects = maps.flatMap((watched) => [...watched.values()]);
+    const files = await Promise.all(
+      objects.map(async (object) => {
+        const found = parsed.get(object) ?? (await filesIn(object, read, signal));
+        parsed.set(object, found);
+        return found.map((file) => ({ map: object.metadata.name, file }));
+      }),
+    );
+    return files.flat();
+  };
+}
+
+interface Following {
+  readonly resource: (typeof profiles)["resource"];
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly keep?: (object: KubeObject) => KubeObject;
+  readonly client?: Pick<KubeClient, "list" | "watch">;
+}
+
+function reflectorOf(
+  { keep, client, ...ref }: Following,
+  options: HubFactsOptions,
+  signal: AbortSignal,
+): Reflector {
+  const { log } = options;
+  return new Reflector(
+    { client: client ?? options.client, ref, ...(keep === undefined ? {} : { keep }) },
+    {
+      onChange: () => undefined,
+      onDelete: () => undefined,
+      onError: (error) =>
+        log.debug({ err: error, kind: ref.resource.kind }, "A watch of the hub failed"),
+    },
+    signal,
+  );
+}
+
+function followMaps(
+  { providerNamespace: namespace, providerFile }: HubFactsOptions,
+  follow: Follow,
+): readonly Reflector[] {
+  if (namespace === undefined) return [];
+  const place = { resource: configMaps, namespace };
+  const labelled = follow({ ...place, labelSelector: providerLabel });
+  if (providerFile === undefined) return [labelled];
+  return [labelled, follow({ ...place, fieldSelector: `metadata.name=${providerFile}` })];
+}
+
+async function filesIn(
+  object: KubeObject,
+  read: ProviderReader,
+  signal: AbortSignal,
+): Promise<readonly ProviderFile[]> {
+  const texts = providerTextsIn(object["data"]);
+  const readings = await Promise.all(texts.map((text) => read(text, signal)));
+  return readings.flatMap(({ file }) => file ?? []);
+}
+
+/** Only what tells for which cluster it is. */
+function lean({ apiVersion, kind, metadata, spec }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const { clusterProfileRef } = recordAt(spec);
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) },
+    ...(clusterProfileRef === undefined ? {} : { spec: { clusterProfileRef } }),
+  };
+}
+
+function storedOf(kind: ComponentKind, { metadata, spec }: KubeObject): StoredComponent {
+  const { name, namespace = "" } = metadata;
+  return { kind, namespace, name, ref: refOf(recordAt(spec)) };
+}
+
+function isProfile(object: KubeObject): object is ClusterProfile {
+  return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
+}

@@ -1,0 +1,47 @@
+import { extname } from "node:path";
+
+import { recordAt } from "../../api/fields.ts";
+import { textsOf } from "../rules/names.ts";
+
+/** Label, with any value, on ConfigMaps whose data are provider files. */
+export const providerLabel = "knfleet.dev/access-providers";
+
+/** A provider file among the data of a ConfigMap. */
+export interface ProviderText {
+  readonly key: string;
+  readonly text: string;
+  readonly format: "json" | "yaml";
+}
+
+/**
+ * The data of a ConfigMap that holds provider files; undefined for another one. `named` is one that does so by its name, because Helm created it without
+ * the label.
+ */
+export function providerDataOf(
+  object: unknown,
+  named: string | undefined,
+): Readonly<Record<string, unknown>> | undefined {
+  const metadata = recordAt(object, "metadata");
+  const isLabelled = Object.hasOwn(recordAt(metadata, "labels"), providerLabel);
+  const isNamed = named !== undefined && metadata["name"] === named;
+  return isLabelled || isNamed ? recordAt(object, "data") : undefined;
+}
+
+/** The data that are provider files: those named `.json`, `.yaml` and `.yml`, or like a file without an ending, which is JSON as for the controller. */
+export function providerTextsIn(data: unknown): readonly ProviderText[] {
+  return textsOf(data).flatMap(([key, text]): readonly ProviderText[] => {
+    const format = formatOf(key);
+    return format === undefined ? [] : [{ key, text, format }];
+  });
+}
+
+/** Keys of `binaryData` that the controller would read as provider files, since both kinds of data are files of one folder. */
+export function binaryProvidersIn(object: unknown): readonly string[] {
+  return Object.keys(recordAt(object, "binaryData")).filter((key) => formatOf(key) !== undefined);
+}
+
+function formatOf(key: string): ProviderText["format"] | undefined {
+  const ending = extname(key).toLowerCase();
+  if ([".yaml", ".yml"].includes(ending)) return "yaml";
+  return [".json", ""].includes(ending) ? "json" : undefined;
+}

@@ -1,0 +1,215 @@
+import type { Component } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
+import {
+  installationNamespace,
+  type SpokeNamespaceMode,
+} from "../../../installation/installation-namespace.ts";
+import { partsOf } from "../../../render/parts.ts";
+import { BoundedCache } from "../../../render/release/bounded-cache.ts";
+import type { Releases } from "../../../render/release/releases.ts";
+import { isCustom } from "../../../render/release/user-manifests.ts";
+import {
+  assertEligible,
+  customVersion,
+  minorOf,
+  targetVersion,
+} from "../../../render/release/version.ts";
+import { render } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/rendered.ts";
+import type {
+  ReleaseNames,
+  RenderCheck,
+  RenderFindings,
+  RenderProblem,
+} from "../../reviews/render-check.ts";
+import { isHeavy } from "../size.ts";
+import { patchProblems } from "./patch-problems.ts";
+import { releaseNames } from "./release-names.ts";
+import { renderedProblems } from "./rendered-problems.ts";
+
+export interface ComponentProblemsOptions {
+  /** Absent: the webhook runs beside another operator, and only what the texts of versions say is checked. */
+  readonly releases: Releases | undefined;
+  /** That of the controller. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** That of the controller. */
+  readonly spokeNamespace: SpokeNamespaceMode;
+}
+
+const namesRemembered = 16;
+// What is rendered of larger specs is larger, too, and is not kept.
+const keptLength = 64 * 1024;
+
+/**
+ * What the controller would say about a component before it is stored: whether its version can be installed, and whether its release can be rendered
+ * with its settings. Nothing is fetched, so manifests of the user's own are not looked at.
+ */
+export function componentProblems({
+  releases,
+  environment,
+  spokeNamespace,
+}: ComponentProblemsOptions): RenderCheck {
+  if (releases === undefined) return async (component) => findingsBesideOthers(component);
+  const names = new BoundedCache<ReleaseNames>(namesRemembered);
+  const forgetful = { ...releases, rendered: new BoundedCache<Rendered>(1) };
+  const rendered = (component: Component, namespace: string): Promise<Rendered> =>
+    render(component, isLarge(component) ? forgetful : releases, { environment, namespace });
+  return async (component, signal) => {
+    const available = releases.versionsOf(component.kind);
+    const { target, problem } = versionOf(component, available);
+    const version = problem === undefined ? [] : [{ path: "spec.version", message: problem }];
+    if (isHeavy(component.spec ?? {})) return { ...nothing, version };
+    if (isCustom(component)) {
+      return { ...nothing, version, patches: await patchProblems(component, undefined, signal) };
+    }
+    // Without a version the rest of the spec is held to the newest release, so that all problems are told at once.
+    const tried = problem === undefined ? target : available[0];
+    if (tried === undefined) return { ...nothing, version };
+    const plain = plainOf(component, tried);
+    // As far as the component says it; the cluster is not asked.
+    const namespace = installationNamespace(component, spokeNamespace);
+    const others = await problemsOf(async () => {
+      const { manifests } = await rendered(plain, namespace);
+      return renderedProblems(plain, manifests);
+    });
+    signal.throwIfAborted();
+    const isWhole = others.length === 0 && !bringsManifests(component);
+    const renderIn = async (where: string): Promise<readonly Manifest[]> =>
+      (await rendered(plain, where)).manifests;
+    // An installation that was there before stays in the component's own namespace.
+    const namespaces = new Set([namespace, component.metadata.namespace]);
+    const whole = isWhole ? { namespaces, renderIn } : undefined;
+    const patches = await patchProblems(component, whole, signal);
+    if (problem !== undefined) return { ...nothing, version, patches, others };
+    const known = isWhole ? await namesOf(plain, releases, names) : undefined;
+    const newestPatch = available.find((one) => minorOf(one) === minorOf(tried));
+    return { version, patches, others, target: tried, newestPatch, names: known };
+  };
+}
+
+function bringsManifests({ spec }: Component): boolean {
+  return (spec?.additionalManifests ?? []).length > 0;
+}
+
+function isLarge({ spec }: Component): boolean {
+  return JSON.stringify(spec).length > keptLength;
+}
+
+const nothing: RenderFindings = {
+  version: [],
+  patches: [],
+  others: [],
+  target: undefined,
+  newestPatch: undefined,
+  names: undefined,
+};
+
+interface Version {
+  readonly target: string | undefined;
+  readonly problem: string | undefined;
+}
+
+function versionOf(component: Component, available: readonly string[]): Version {
+  const { kind, spec, status } = component;
+  const isOwn = isCustom(component);
+  try {
+    const target = (isOwn ? customVersion : targetVersion)(spec?.version, available);
+    assertEligible({ kind, installed: status?.version, target });
+    if (isOwn || available.includes(target)) return { target, problem: undefined };
+    const known = available.slice(0, 8).join(", ");
+    const problem = `the manifests of the target version ${target.slice(0, 64)} are not available to this release; it has ${known}`;
+    return { target: undefined, problem };
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    const problem =
+      isOwn && (spec?.version ?? "") === ""
+        ? "is required together with spec.manifests, whose version nobody else knows"
+        : error.message;
+    return { target: undefined, problem };
+  }
+}
+
+/** Which versions another operator has is its own secret; which of them can follow each other is not. */
+function findingsBesideOthers(component: Component): RenderFindings {
+  const { kind, spec, status } = component;
+  const wanted = spec?.version ?? "";
+  if (wanted.toLowerCase() === "latest" || (wanted === "" && !isCustom(component))) return nothing;
+  try {
+    assertEligible({ kind, installed: status?.version, target: wanted });
+    return nothing;
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    const message = wanted === "" ? "is required together with spec.manifests" : error.message;
+    return { ...nothing, version: [{ path: "spec.version", message }] };
+  }
+}
+
+/** The component as it is rendered: of one name, since neither that nor the cluster changes what is wrong. Patches are looked at by themselves. */
+function plainOf(component: Component, version: string): Component {
+  const metadata = { ...component.metadata, name: "component" };
+  if (component.kind === "KnativeServing") {
+    const {
+      additionalManifests: _,
+      clusterProfileRef: _ref,
+      patches: _patches,
+      ...spec
+    } = component.spec ?? {};
+    const { status: _status, ...rest } = component;
+    return { ...rest, metadata, spec: { ...spec, version } };
+  }
+  const {
+    additionalManifests: _,
+    clusterProfileRef: _ref,
+    patches: _patches,
+    ...spec
+  } = component.spec ?? {};
+  const { status: _status, ...rest } = component;
+  return { ...rest, metadata, spec: { ...spec, version } };
+}
+
+async function problemsOf(
+  work: () => Promise<readonly RenderProblem[]>,
+): Promise<readonly RenderProblem[]> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof FleetError) return [problemOf(error)];
+    throw error;
+  }
+}
+
+/** What a message of the renderer is about, and the field that is the cause. */
+const causes: readonly (readonly [pattern: RegExp, field: (name: string) => string])[] = [
+  [/security.guard/, () => "spec.security.securityGuard.enabled"],
+  [/ingress\/[\w.]+\/([\w-]+)/, (name) => `spec.ingress.${name}`],
+  [/eventing-source\/[\w.]+\/([\w-]+)/, (name) => `spec.source.${name}`],
+  [/default-br-config/, () => "spec.config"],
+];
+
+function problemOf({ reason, message }: FleetError): RenderProblem {
+  const [, named = "", what = ""] = /^(spec[\w.[\]-]*): ([^]*)$/.exec(message) ?? [];
+  if (named !== "") return { path: named, message: what };
+  for (const [pattern, field] of causes) {
+    const found = pattern.exec(message);
+    if (found !== null) return { path: field(found[1] ?? ""), message };
+  }
+  return { path: reason === "ReleaseNotFound" ? "spec.version" : "spec", message };
+}
+
+async function namesOf(
+  component: Component,
+  releases: Releases,
+  cache: BoundedCache<ReleaseNames>,
+): Promise<ReleaseNames> {
+  const { kind, spec } = component;
+  const version = spec?.version ?? "";
+  const [newest = version] = releases.versionsOf(kind);
+  const { component: main, extensions, guard } = partsOf(component, version, newest);
+  const parts = [main, ...extensions, ...(guard === undefined ? [] : [guard])];
+  return cache.get(parts.join("|"), async () => {
+    const manifests: (readonly Manifest[])[] = [];
+    for (const part of parts) manifests.push(await releases.load(part));
+    return releaseNames(manifests.flat());
+  });
+}

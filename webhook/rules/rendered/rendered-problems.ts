@@ -1,0 +1,101 @@
+import type { Component } from "../../../api/component.ts";
+import { listAt, recordAt, textAt } from "../../../api/fields.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
+import type { RenderProblem } from "../../reviews/render-check.ts";
+import { quantityOf } from "../quantity.ts";
+import { below, elementsOf, type Fields, recordFields, shown } from "../rule.ts";
+
+const kinds = ["Deployment", "StatefulSet", "Job"];
+const divisible = ["cpu", "memory", "ephemeral-storage"];
+
+/**
+ * What the target cluster would refuse about the workloads of a release as a spec changes them: labels that its own selector does not match any more, and
+ * requests above their limits. Each with the field of the spec that is the cause; what the release itself brings is none.
+ */
+export function renderedProblems(
+  { spec = {} }: Component,
+  manifests: readonly Manifest[],
+): readonly RenderProblem[] {
+  const fields: Fields = { ...spec };
+  const all = manifests
+    .filter(({ kind }) => kinds.includes(kind))
+    .flatMap((manifest) => [
+      ...labelProblems(fields, manifest),
+      ...listAt(recordAt(manifest, "spec", "template", "spec"), "containers").flatMap((container) =>
+        requestProblems(fields, manifest, recordFields(container)),
+      ),
+    ]);
+  // One entry of the spec can be the cause in several workloads.
+  return [...new Map(all.map((one) => [`${one.path}: ${one.message}`, one])).values()];
+}
+
+function labelProblems(spec: Fields, manifest: Manifest): readonly RenderProblem[] {
+  const selector = recordAt(manifest, "spec", "selector", "matchLabels");
+  const labels = recordAt(manifest, "spec", "template", "metadata", "labels");
+  return Object.entries(selector).flatMap(([key, value]) => {
+    if (labels[key] === value) return [];
+    const cause = overridesOf(spec, manifest).findLast(
+      ([entry]) => recordAt(entry, "labels")[key] === labels[key],
+    );
+    if (cause === undefined) return [];
+    const message = `must stay ${shown(value)}, because the workload finds its pods by it`;
+    return [{ path: below(cause[1], "labels", key), message }];
+  });
+}
+
+function requestProblems(
+  spec: Fields,
+  manifest: Manifest,
+  container: Fields,
+): readonly RenderProblem[] {
+  const requests = recordAt(container, "resources", "requests");
+  const limits = recordAt(container, "resources", "limits");
+  return Object.entries(requests).flatMap(([name, request]) => {
+    const [wanted, most] = [quantityOf(request), quantityOf(limits[name])];
+    const problem = fits(name, wanted, most);
+    if (problem === undefined) return [];
+    const settings = settingsOf(spec, manifest, textAt(container, "name") ?? "");
+    for (const field of ["requests", "limits"]) {
+      const cause = settings.findLast(([entry]) => recordAt(entry, field)[name] !== undefined);
+      const message = `the request ${shown(request)} ${problem}${most === undefined ? "" : ` ${shown(limits[name])}`}`;
+      if (cause !== undefined) return [{ path: below(cause[1], field, name), message }];
+    }
+    return [];
+  });
+}
+
+function fits(
+  name: string,
+  request: number | undefined,
+  limit: number | undefined,
+): string | undefined {
+  if (request === undefined) return undefined;
+  if (limit !== undefined && request > limit) return "is above the limit";
+  if (divisible.includes(name) || request === limit) return undefined;
+  return limit === undefined ? "needs a limit of the same amount" : "must be equal to the limit";
+}
+
+type Entry = readonly [entry: Fields, path: string];
+
+/** The overrides of one workload, in the order in which they are applied. */
+function overridesOf(spec: Fields, { kind, metadata }: Manifest): readonly Entry[] {
+  const { name = "", generateName } = metadata;
+  // A Job is named after its generateName and the version.
+  const isOf = (wanted: unknown): boolean =>
+    kind === "Job" && typeof wanted === "string"
+      ? wanted === generateName || (wanted !== "" && name.startsWith(wanted))
+      : wanted === name;
+  return ["deployments", "workloads"]
+    .flatMap((field) => elementsOf(spec[field], below("spec", field)))
+    .filter(([entry]) => isOf(entry["name"]));
+}
+
+/** The settings of the resources of one container, in the order in which they are applied. */
+function settingsOf(spec: Fields, manifest: Manifest, container: string): readonly Entry[] {
+  const own = overridesOf(spec, manifest).flatMap(([entry, path]) =>
+    elementsOf(entry["resources"], below(path, "resources")),
+  );
+  return [...elementsOf(spec["resources"], below("spec", "resources")), ...own].filter(
+    ([entry]) => entry["container"] === container,
+  );
+}
