@@ -2,8 +2,13 @@ import { Socket } from "node:net";
 
 import type { buildConnector } from "undici";
 
-import { epochMs, type Times } from "../spokes/path-traces.ts";
 import { codeOf } from "./connection-failure.ts";
+
+/** When something began and ended, in ms of `performance.now()`. */
+export interface Times {
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
 /** How long it took to connect to a server. */
 export interface ConnectTimes extends Times {
@@ -28,15 +33,15 @@ export function timedConnector(
 ): buildConnector.connector {
   if (onConnect === undefined) return connect;
   return (target, callback) => {
-    const startMs = epochMs();
+    const startMs = performance.now();
     let connected: { readonly connectedMs?: number } = {};
     const opened = (): void => {
-      connected = { connectedMs: epochMs() };
+      connected = { connectedMs: performance.now() };
     };
     const done: buildConnector.Callback = (...result) => {
       const [error] = result;
       const failure = error === null ? {} : { code: codeOf(error) || "Unknown" };
-      onConnect({ startMs, ...connected, endMs: epochMs(), ...failure });
+      onConnect({ startMs, ...connected, endMs: performance.now(), ...failure });
       return callback(...result);
     };
     // undici's connectors return the socket at once; where ours opens it before, it says when.

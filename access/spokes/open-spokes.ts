@@ -14,9 +14,8 @@ import { PluginLimits } from "../plugins/plugin-limits.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 import { loadProviderFile, watchProviderFile } from "../providers/provider-file.ts";
 import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
-import { failureCode, spokeAttributes } from "./attempt-trace.ts";
+import { failedResolve } from "./attempt-steps.ts";
 import { ConnectTurns } from "./connect-turns.ts";
-import { epochMs } from "./path-traces.ts";
 import { notConfigured, resolveAccess } from "./resolved-access.ts";
 import type { SpokeDeps } from "./spoke-connection.ts";
 import { type Outlook, SpokeKeeper } from "./spoke-keeper.ts";
@@ -197,14 +196,14 @@ class SpokeFleet implements Spokes {
     const { namespace, name } = object.metadata;
     const key = reflectorKey(object.metadata);
     const before = this.#outlooks.get(key);
-    const startMs = epochMs();
+    const startMs = performance.now();
     const found = outlookOf(object, { ...this.#options, providers: this.#providers });
-    const times = { startMs, endMs: epochMs() };
+    const times = { startMs, endMs: performance.now() };
     const outlook = withFileNote({ ...found, resolved: times }, this.#isFileValid);
     if (before !== undefined && sameOutlook(before, outlook)) return;
     this.#outlooks.set(key, outlook);
     if (outlook.kind === "access") this.#teller.access(outlook.access);
-    this.#traceFailure({ namespace, name }, outlook);
+    this.#reportFailure({ namespace, name }, outlook);
     this.#keepers.get(key)?.update(outlook);
     this.#notify({ namespace, name });
   }
@@ -260,12 +259,10 @@ class SpokeFleet implements Spokes {
     if (first) this.#options.log?.warn(factsOf(error), "Cannot watch ClusterProfiles");
   }
 
-  /** A way in that is not known has no attempt, which would be the trace otherwise. */
-  #traceFailure(ref: ClusterProfileRef, outlook: Outlook): void {
-    const { traces } = this.#options;
+  /** A ClusterProfile without access has no attempt that would report this step. */
+  #reportFailure(ref: ClusterProfileRef, outlook: Outlook): void {
     if (outlook.kind !== "error" || outlook.resolved === undefined) return;
-    const facts = { attributes: spokeAttributes(ref), code: failureCode(outlook.error) };
-    traces?.record({ name: "spoke.resolve", ...facts, ...outlook.resolved });
+    this.#options.onStep?.(failedResolve(ref, outlook.resolved, outlook.error));
   }
 
   #tellState(ref: ClusterProfileRef): void {

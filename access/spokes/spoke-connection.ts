@@ -4,6 +4,7 @@ import { describe } from "../../api/kubernetes.ts";
 import type { Code } from "../../api/reasons.ts";
 import { AnswerBudget } from "../answer-budget.ts";
 import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
+import type { Times } from "../http/connect-times.ts";
 import type { Silence } from "../http/liveness.ts";
 import { RequestCounters } from "../http/request-counters.ts";
 import type { RequestObserver } from "../http/request-record.ts";
@@ -21,11 +22,10 @@ import { pluginEnvironment } from "../plugins/plugin-environment.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { TurnWaits } from "../plugins/turn-waits.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
-import { AttemptTrace } from "./attempt-trace.ts";
+import { AttemptSteps, type StepObserver } from "./attempt-steps.ts";
 import type { ConnectTurns } from "./connect-turns.ts";
 import { Gate } from "./gate.ts";
 import { PathMetrics } from "./path-metrics.ts";
-import { epochMs, type PathTraces, type Times } from "./path-traces.ts";
 import { cannotWork } from "./readiness-answer.ts";
 import { resolveAccess, type ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeConnection } from "./spokes.ts";
@@ -39,7 +39,7 @@ export interface SpokeDeps {
   readonly counters?: RequestCounters;
   readonly onRequest?: RequestObserver;
   readonly path?: PathMetrics;
-  readonly traces?: PathTraces;
+  readonly onStep?: StepObserver;
   /** Called when a plugin gave a spoke the token of others, which have another server. */
   readonly onSharedToken?: (spoke: string, others: readonly string[]) => void;
   /** Folders below which the plugins' real paths have to be; absent or empty: anywhere. */
@@ -89,10 +89,10 @@ export async function connectSpoke(
   deps: SpokeDeps,
   signal: AbortSignal,
 ): Promise<SpokeConnection & AsyncDisposable> {
-  const startMs = epochMs();
+  const startMs = performance.now();
   const link = new SpokeLink(resolveAccess(profile, providers), deps, () => undefined);
   try {
-    await link.connect(signal, { startMs, endMs: epochMs() });
+    await link.connect(signal, { startMs, endMs: performance.now() });
     return link;
   } catch (error) {
     await link[Symbol.asyncDispose]();
@@ -100,11 +100,11 @@ export async function connectSpoke(
   }
 }
 
-/** How a credential is obtained: paced and limited, measured and traced. */
+/** How a credential is obtained: paced and limited, measured and reported. */
 function obtaining(
   access: ResolvedAccess,
   deps: SpokeDeps,
-  trace: AttemptTrace,
+  steps: AttemptSteps,
 ): (signal: AbortSignal) => Promise<Credential> {
   const plugins = deps.plugins ?? new PluginLimits();
   const surroundings = {
@@ -115,7 +115,7 @@ function obtaining(
   const path = deps.path ?? new PathMetrics();
   const spoke = spokeOf(access);
   const measured = (work: () => Promise<Credential>, signal: AbortSignal): Promise<Credential> =>
-    trace.plugin(() => path.measure(access.provider, work, signal));
+    steps.plugin(() => path.measure(access.provider, work, signal));
   const entered = async (signal: AbortSignal): Promise<Disposable> => {
     using _wait = deps.waits?.begin();
     return await plugins.enter(access, signal);
@@ -150,7 +150,7 @@ export function freshCredential(
   deps: SpokeDeps,
   signal: AbortSignal,
 ): Promise<Credential> {
-  return obtaining(access, deps, new AttemptTrace(access, deps.traces))(signal);
+  return obtaining(access, deps, new AttemptSteps(access, deps.onStep))(signal);
 }
 
 /** Whether a status says that the server is there, to who asks for its version. */
@@ -187,7 +187,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #credentials: RenewingCredentials;
   readonly #requester: AuthorizedRequester;
   readonly #gate: Gate;
-  readonly #trace: AttemptTrace;
+  readonly #steps: AttemptSteps;
   readonly #waits: TurnWaits;
 
   /** Opens nothing yet. `onTrouble` is called when the connection broke, the credential was rejected, or a watch was answered as if there was no server. */
@@ -195,11 +195,11 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.profile = access.profile;
     this.provider = access.provider;
     this.fingerprint = access.fingerprint;
-    const trace = new AttemptTrace(access, deps.traces);
-    this.#trace = trace;
+    const steps = new AttemptSteps(access, deps.onStep);
+    this.#steps = steps;
     this.#waits = new TurnWaits(deps.waits);
     this.#credentials = new RenewingCredentials({
-      obtain: obtaining(access, { ...deps, waits: this.#waits }, trace),
+      obtain: obtaining(access, { ...deps, waits: this.#waits }, steps),
       now: Date.now,
       elapsed: () => performance.now(),
       random: Math.random,
@@ -214,7 +214,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       counters: deps.counters ?? new RequestCounters(),
       credentials: this.#credentials,
       onTrouble,
-      onConnect: (times) => trace.connected(times),
+      onConnect: (times) => steps.connected(times),
       guard: guardOf(access, deps),
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
       ...(deps.mayWrite === undefined ? {} : { mayWrite: deps.mayWrite }),
@@ -230,14 +230,14 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
 
   /** The first attempt of this connection: plugin, connection, first answer. Throws as `probe` does. */
   connect(signal: AbortSignal, resolved?: Times): Promise<void> {
-    return this.#trace.attempt(() => this.probe(signal), resolved);
+    return this.#steps.attempt(() => this.probe(signal), resolved);
   }
 
   /** Asks the server for its version, and not again when it has no time for that: then it is there. Throws `FleetError`. */
   async probe(signal: AbortSignal): Promise<void> {
     const request = { ...question, path: "/version", timeoutMs: probeTimeoutMs };
     try {
-      const { status } = await this.#trace.request(() => this.#requester.send(request, signal));
+      const { status } = await this.#steps.request(() => this.#requester.send(request, signal));
       if (!isThere(status)) throw this.#unreachable(status, request.path);
     } catch (error) {
       signal.throwIfAborted();

@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../../api/errors.ts";
 import { abortable } from "../abortable.ts";
+import type { Times } from "../http/connect-times.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { TurnWaits } from "../plugins/turn-waits.ts";
 import { checkTimeMs } from "./check-time.ts";
 import { ConnectTurns } from "./connect-turns.ts";
-import type { Times } from "./path-traces.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";

@@ -3,6 +3,7 @@ import { connectHub } from "../../access/hub/hub.ts";
 import { ManifestSource } from "../../access/manifests/manifest-source.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
 import { openReferences } from "../../access/providers/references.ts";
+import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
 import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import { startController } from "../../controller/controller.ts";
@@ -12,10 +13,8 @@ import { Resources } from "../build/resources.ts";
 import { openReleases } from "../open-releases.ts";
 import { standForLease } from "./candidacy.ts";
 import { type ControllerFlags, pollIntervalOf } from "./flags.ts";
-import { collectWhenIdle, keepSlabsSmall } from "./idle-memory.ts";
 import { referenceSettings } from "./reference-flags.ts";
 import type { Service } from "./run.ts";
-import { tracing } from "./trace-export.ts";
 
 export interface ControllerSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -40,11 +39,7 @@ export async function startControllerService(
   log.info({ version, pollIntervalMs: pollMs, releaseDir: flags.releaseDir }, "Starting");
   const releases = await openReleases(flags.releaseDir);
   await using opened = new Resources();
-  keepSlabsSmall();
-  opened.use("the collector", collectWhenIdle());
   const [counters, path] = [new RequestCounters(), new PathMetrics()];
-  const endpoint = flags.tracingEndpoint;
-  const { traces } = opened.use("the traces", tracing(endpoint, { environment, version, log }));
   const anyone = { userAgent: `knfleet-controller/${version}`, counters };
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...anyone };
   const candidate = await standForLease(flags, { hub: source, identity, log });
@@ -56,7 +51,7 @@ export async function startControllerService(
   const trust = referenceSettings(flags);
   const references = opened.use("the grants", await openReferences(trust, log, signal));
   const plugins = forPlugins(flags, environment);
-  const options = { ...plugins, ...anyone, log, path, traces, trust, ...permit };
+  const options = { ...plugins, ...anyone, log, path, onStep: stepLog(log), trust, ...permit };
   const toSpokes = await openSpokes({ ...options, hub: hub.client }, signal);
   const spokes = opened.use("the connections to spokes", toSpokes);
   const sources = {
@@ -78,6 +73,14 @@ export async function startControllerService(
     failed: controller.failed,
     ending: () => running.last,
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
+
+/** Writes each step on the way to a spoke at level debug. */
+function stepLog(log: Log): StepObserver {
+  return ({ name: step, startMs, endMs, ...facts }) => {
+    const ms = Math.round((endMs - startMs) * 1_000) / 1_000;
+    log.debug({ step, ms, ...facts }, "A step on the way to a spoke");
   };
 }
 

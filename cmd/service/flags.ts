@@ -37,8 +37,6 @@ export interface ControllerFlags extends ReferenceFlags {
   readonly disableHa: boolean;
   readonly leaderElectionNamespace: string | undefined;
   readonly healthAddress: ListenAddress | "nowhere";
-  /** URL that takes traces with OTLP/HTTP. */
-  readonly tracingEndpoint: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
   readonly logFormat: (typeof logFormats)[number];
 }
@@ -146,10 +144,6 @@ function processOptions(): readonly Option[] {
     )
       .argParser(addressOf)
       .default({ port: 8080 }, ":8080"),
-    new Option(
-      "--tracing-endpoint <url>",
-      "OTLP/HTTP URL that gets traces of the way to the spokes (default: as OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere)",
-    ).argParser(urlOf),
     ...logOptions(),
   ];
 }
@@ -157,14 +151,6 @@ function processOptions(): readonly Option[] {
 /** The pace in milliseconds: less than a second means 10 s, as upstream has it. Spec: knative-operator.md 6.2. */
 export function pollIntervalOf(wantedMs: number): number {
   return wantedMs < 1_000 ? 10_000 : wantedMs;
-}
-
-function urlOf(text: string): string {
-  const url = URL.parse(text);
-  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
-  // Flags are seen by everybody on the machine, so a password in one is none.
-  if (isHttp && url.username === "" && url.password === "") return text;
-  throw new InvalidArgumentError("Want http://host:port/v1/traces, without a password.");
 }
 
 function countOf(text: string): number {

@@ -17,7 +17,6 @@ import { createMetrics, type Metrics } from "../../webhook/metrics.ts";
 import { startWebhookServer, type WebhookServer } from "../../webhook/server.ts";
 import { ServiceState } from "../../webhook/service-state.ts";
 import { Resources } from "../build/resources.ts";
-import { collectWhenIdle } from "./idle-memory.ts";
 import { podNamespace } from "./pod-namespace.ts";
 import type { Service } from "./run.ts";
 import { tlsVersionOf, type WebhookFlags } from "./webhook-flags.ts";
@@ -50,7 +49,6 @@ export async function startWebhookService(
   const life = new AbortController();
   const ended = new DOMException("The webhook has ended", "AbortError");
   opened.use("the service", { [Symbol.dispose]: () => life.abort(ended) });
-  opened.use("the collector", collectWhenIdle());
   const loop = opened.use("the watch of the event loop", watchEventLoop());
   const source = kubeconfig === undefined ? {} : { kubeconfig };
   const userAgent = `knfleet-webhook/${version}`;

@@ -29,7 +29,7 @@ export interface MemoryResult {
 
 const fewSpokes = 2;
 const allSpokes = 10;
-// What a start leaves behind is let go bit by bit: see cmd/service/idle-memory.ts.
+// The collector frees the objects of a start bit by bit, as timers end and streams close.
 const restMs = 30_000;
 const kinds: readonly ComponentKind[] = ["KnativeEventing", "KnativeServing"];
 

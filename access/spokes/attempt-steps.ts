@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+
+import { FleetError } from "../../api/errors.ts";
+import type { ConnectTimes, Times } from "../http/connect-times.ts";
+import { codeOf } from "../http/connection-failure.ts";
+import type { ResolvedAccess } from "./resolved-access.ts";
+
+/** A finished step on the way to a spoke. Holds no secret and no foreign text. */
+export interface PathStep extends Times {
+  readonly name: StepName;
+  /** `namespace/name` of the ClusterProfile. */
+  readonly spoke: string;
+  /** The steps of one attempt share this id. */
+  readonly attempt: string;
+  /** Code of the failure; absent when the step succeeded. */
+  readonly code?: string;
+}
+
+/**
+ * `spoke.resolve`: profile and provider file to an access plan. `spoke.attempt`: all that follows, until the server answered.
+ * `spoke.plugin`: a run of the plugin or built-in reader. `spoke.tcp`, or `spoke.tunnel` through a proxy: the way to the
+ * server; `spoke.tls`: the handshake on it. `spoke.request`: the first request, on the connection.
+ */
+type StepName = `spoke.${"resolve" | "attempt" | "plugin" | "tcp" | "tls" | "tunnel" | "request"}`;
+
+/** Called with every finished step. */
+export type StepObserver = (step: PathStep) => void;
+
+/** Reports what one connection to a spoke does: each attempt to connect, and later runs of the plugin and new connections. */
+export class AttemptSteps {
+  readonly #report: (name: StepName, times: Times, error?: { readonly code: string }) => void;
+  readonly #opening: StepName;
+  readonly #hasTls: boolean;
+  /** Id of the attempt under way. */
+  #attempt: string | undefined;
+  /** When the last step of the attempt ended: the request begins there. */
+  #readyMs = 0;
+
+  constructor(access: ResolvedAccess, onStep: StepObserver | undefined) {
+    const spoke = `${access.profile.namespace}/${access.profile.name}`;
+    this.#report = (name, { startMs, endMs }, error) =>
+      onStep?.({ name, spoke, attempt: this.#attempt ?? newAttempt(), startMs, endMs, ...error });
+    this.#opening = access.endpoint.proxy === undefined ? "spoke.tcp" : "spoke.tunnel";
+    this.#hasTls = access.endpoint.server.startsWith("https:");
+  }
+
+  /** An attempt from here until the work ends. `resolved` says when the access was resolved, for the first attempt with it. */
+  async attempt(work: () => Promise<void>, resolved?: Times): Promise<void> {
+    this.#attempt = newAttempt();
+    if (resolved !== undefined) this.#report("spoke.resolve", resolved);
+    try {
+      await this.#measure("spoke.attempt", work);
+    } finally {
+      this.#attempt = undefined;
+    }
+  }
+
+  async plugin<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await this.#measure("spoke.plugin", work);
+    } finally {
+      this.#readyMs = performance.now();
+    }
+  }
+
+  connected({ startMs, connectedMs, endMs, code }: ConnectTimes): void {
+    const failure = code === undefined ? undefined : { code };
+    this.#readyMs = endMs;
+    if (connectedMs === undefined || !this.#hasTls) {
+      this.#report(this.#opening, { startMs, endMs }, failure);
+      return;
+    }
+    this.#report(this.#opening, { startMs, endMs: connectedMs });
+    this.#report("spoke.tls", { startMs: connectedMs, endMs }, failure);
+  }
+
+  /** The first request of an attempt; what came before it is not counted. */
+  async request(work: () => Promise<{ readonly status: number }>): Promise<{ status: number }> {
+    const beganMs = performance.now();
+    const report = (error?: { readonly code: string }): void => {
+      if (this.#attempt === undefined) return;
+      const startMs = Math.max(beganMs, this.#readyMs);
+      this.#report("spoke.request", { startMs, endMs: performance.now() }, error);
+    };
+    try {
+      const answer = await work();
+      report();
+      return answer;
+    } catch (error) {
+      // Without a credential nothing was sent.
+      if (isSent(error)) report({ code: failureCode(error) });
+      throw error;
+    }
+  }
+
+  async #measure<Result>(name: StepName, work: () => Promise<Result>): Promise<Result> {
+    const startMs = performance.now();
+    try {
+      const result = await work();
+      this.#report(name, { startMs, endMs: performance.now() });
+      return result;
+    } catch (error) {
+      const code = failureCode(error);
+      this.#report(name, { startMs, endMs: performance.now() }, { code });
+      throw error;
+    }
+  }
+}
+
+/** The step of a ClusterProfile to which no access is known: no attempt follows. */
+export function failedResolve(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  times: Times,
+  error: unknown,
+): PathStep {
+  const spoke = `${namespace}/${name}`;
+  const code = failureCode(error);
+  return { name: "spoke.resolve", spoke, attempt: newAttempt(), ...times, code };
+}
+
+function newAttempt(): string {
+  return randomBytes(8).toString("hex");
+}
+
+/** A code of ours or of Node's for a failure: messages may hold foreign text. */
+function failureCode(error: unknown): string {
+  if (error instanceof FleetError) return error.code ?? error.reason;
+  const code = codeOf(error);
+  return code === "" ? "Unknown" : code;
+}
+
+function isSent(error: unknown): boolean {
+  return !(error instanceof FleetError) || error.code === "CredentialRejected";
+}
