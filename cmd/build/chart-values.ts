@@ -8,8 +8,8 @@ const head = `# The knfleet chart
 helm install knfleet oci://ghcr.io/knfleet/charts/knfleet --namespace knfleet-system --create-namespace
 \`\`\`
 
-[docs/install.md](../../docs/install.md) says what to set, [docs/upgrade.md](../../docs/upgrade.md) and
-[docs/uninstall.md](../../docs/uninstall.md) what happens then. CRDs are installed and upgraded with the chart and stay when it goes.
+[docs/install.md](../../docs/install.md) says what to set, and
+[docs/upgrade.md](../../docs/upgrade.md) what happens when it is upgraded or goes. CRDs are installed and upgraded with the chart and stay when it goes.
 
 ## Values
 

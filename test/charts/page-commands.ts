@@ -19,7 +19,6 @@ export const pages = [
   "docs/providers.md",
   "docs/migrate.md",
   "docs/upgrade.md",
-  "docs/uninstall.md",
   "docs/security.md",
   "docs/troubleshooting.md",
   "docs/examples/README.md",
@@ -116,7 +115,6 @@ export const followed: readonly { readonly page: Page; readonly heading?: string
   { page: "docs/troubleshooting.md" },
   { page: "README.md", heading: "Documentation" },
   { page: "docs/upgrade.md" },
-  { page: "docs/uninstall.md" },
   { page: "docs/migrate.md", heading: "There" },
   { page: "README.md", heading: "Try it by hand" },
 ];

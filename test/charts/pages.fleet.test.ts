@@ -118,9 +118,9 @@ test("the commands of docs/troubleshooting.md answer", async () => {
   await followAll(runnable("README.md", "Documentation"));
 });
 
-test("docs/upgrade.md and docs/uninstall.md do what they say", async () => {
-  await followAll(runnable("docs/upgrade.md"));
-  const [uninstall, leave, clear, ...more] = runnable("docs/uninstall.md");
+test("docs/upgrade.md does what it says about upgrades, rollbacks and uninstalling", async () => {
+  await followAll(runnable("docs/upgrade.md", "Upgrade"));
+  const [uninstall, leave, clear, ...more] = runnable("docs/upgrade.md", "Uninstall");
   expect(more).toEqual([]);
   await follow(uninstall);
   expect(await definitions()).toHaveLength(2);
