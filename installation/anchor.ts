@@ -1,4 +1,5 @@
-import type { ComponentKey, ComponentKind } from "../api/component.ts";
+import type { Component, ComponentKey, ComponentKind } from "../api/component.ts";
+import type { ObjectKey } from "../api/kubernetes.ts";
 
 /** Label on every object that belongs to one installation; its value is the uid of the component on the hub. */
 export const componentUidLabel = "knfleet.dev/component-uid";
@@ -55,4 +56,14 @@ export function anchorKindOf(name: string): ComponentKind | undefined {
   const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
   if (!name.endsWith("-root-owner")) return undefined;
   return kinds.find((kind) => name.startsWith(`${kind.toLowerCase()}-`));
+}
+
+/** Key of the second owner of an installation: a ClusterRole, because it can own objects in every namespace and grants nothing. */
+export function secondOwnerKey({ kind, metadata }: Component): ObjectKey {
+  const { namespace, name } = metadata;
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    name: `${kind.toLowerCase()}-${namespace}-${name}-root-owner`,
+  };
 }

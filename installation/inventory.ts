@@ -7,11 +7,11 @@ import { isJob } from "./job.ts";
 /** One object of an installation, as it was last sent. */
 export interface InventoryEntry extends ObjectKey {
   /**
-   * Content hash of what was sent (prepare.ts). Empty when nothing was ever accepted, and from before something else is sent until the answer is there: what was
+   * Content hash of what was sent (desired.ts). Empty when nothing was ever accepted, and from before something else is sent until the answer is there: what was
    * accepted and what was not can look the same.
    */
   readonly hash: string;
-  /** Fingerprint (observe/fingerprint.ts) of the last answer; absent when nothing was ever accepted. */
+  /** Fingerprint (fingerprint.ts) of the last answer; absent when nothing was ever accepted. */
   readonly fingerprint?: string;
 }
 

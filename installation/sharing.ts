@@ -5,7 +5,7 @@ export interface OwnershipQuestion {
   /** Accepted, and then changed or deleted again and again by somebody who leaves no name. */
   readonly fought: ReadonlySet<string>;
   /**
-   * Wanted by an installation whose root is lost, and with it what it had and what it had left to others. What others have of them does not keep it
+   * Wanted by an installation whose anchor is lost, and with it what it had and what it had left to others. What others have of them does not keep it
    * from coming back, unless they are of its own kind: then they have its cluster.
    */
   readonly lost?: ReadonlySet<string>;

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { codes, protectionReasons, reasons } from "../api/reasons.ts";
 import { controllerCommand } from "../cmd/service/flags.ts";
 import { webhookCommand } from "../cmd/service/webhook-flags.ts";
-import { builtInReleaseKinds } from "../controller/uninstall/finalize-kinds.ts";
+import { builtInReleaseKinds } from "../installation/kinds.ts";
 import { firstBuild } from "./demo/preparation.ts";
 
 const root = resolve(import.meta.dirname, "..");

@@ -2,6 +2,7 @@ import { isOutdatedPatch, type StatusCause } from "../../access/kube/api-error.t
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
+import { bodyOf, type Installation, type Prepared } from "../../installation/desired.ts";
 import { appliedAtOf, fingerprintOf } from "../../installation/fingerprint.ts";
 import {
   isHandedOver,
@@ -10,7 +11,7 @@ import {
   withoutHandedOver,
 } from "../../installation/hand-over.ts";
 import { inLiveOrder } from "../../installation/live-order.ts";
-import type { ObservedObject } from "../observe/observation.ts";
+import type { ObservedObject } from "../../installation/observed-object.ts";
 import {
   adoptionPatch,
   isOfController,
@@ -21,9 +22,8 @@ import {
   takeOverPatch,
 } from "./adoption/take-over.ts";
 import type { ApplyRequests } from "./apply.ts";
-import { type Contestant, contestantsOf } from "./filters/contestants.ts";
-import { bodyOf, type Installation, type Prepared } from "./prepare.ts";
-import { isReplaceable } from "./replaceable.ts";
+import { type ConflictingManager, findConflictingManagers } from "./filters/conflicts.ts";
+import { isReplaceable } from "./refusals.ts";
 
 export interface RequestDeps {
   readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;
@@ -37,8 +37,11 @@ export interface RequestDeps {
 
 /** The requests of an apply, and the question who else wants an object otherwise. */
 export interface EngineRequests extends ApplyRequests {
-  /** Asked before the object is sent, which takes every field back; see contestants.ts. */
-  contestants(object: Prepared, signal: AbortSignal): Promise<readonly Contestant[]>;
+  /** Asked before the object is sent, which takes every field back; see conflicts.ts. */
+  conflictingManagers(
+    object: Prepared,
+    signal: AbortSignal,
+  ): Promise<readonly ConflictingManager[]>;
   /** Takes over what upstream's operator wrote on an object that was seen; false when there is nothing of the kind. */
   adopt(object: Prepared, live: KubeObject, signal: AbortSignal): Promise<boolean>;
   /**
@@ -130,9 +133,12 @@ class Requests implements EngineRequests {
     return typeof removal === "object" ? "leaving" : true;
   }
 
-  async contestants(object: Prepared, signal: AbortSignal): Promise<readonly Contestant[]> {
+  async conflictingManagers(
+    object: Prepared,
+    signal: AbortSignal,
+  ): Promise<readonly ConflictingManager[]> {
     const body = await this.#bodyOf(object, signal);
-    return contestantsOf({ ref: refOf(object), body }, this.#deps, signal);
+    return findConflictingManagers({ ref: refOf(object), body }, this.#deps, signal);
   }
 
   async #apply(object: Prepared, signal: AbortSignal): Promise<KubeObject> {

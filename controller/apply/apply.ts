@@ -1,12 +1,12 @@
 import { ApiError, type StatusCause } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
-import { type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
+import type { Prepared } from "../../installation/desired.ts";
+import type { Gated } from "../../installation/gates.ts";
 import type { Awaiting } from "../queue/awaiting.ts";
 import { type Clock, delay } from "../queue/clock.ts";
-import { type Refusal, refusalOf } from "./apply-error.ts";
 import { type Progress, type Trouble, waitingFor } from "./change-set.ts";
-import type { Gated } from "./gates.ts";
-import type { Prepared } from "./prepare.ts";
+import { type Refusal, refusalOf } from "./refusals.ts";
 
 /** The requests that an apply is made of. */
 export interface ApplyRequests {

@@ -1,32 +1,32 @@
 import { abortable } from "../../access/abortable.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
+import { outlives, type Prepared } from "../../installation/desired.ts";
+import { gated } from "../../installation/gates.ts";
 import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
-import type { ObservedObject } from "../observe/observation.ts";
-import { kindIdOf, sightingOf } from "../observe/sighting.ts";
+import { kindIdOf } from "../../installation/kinds.ts";
+import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
+import type { ApplyPlan } from "../../installation/plan.ts";
 import { keptAnnotations } from "./adoption/take-over.ts";
 import { replaced } from "./anchor/anchor.ts";
-import { unlessRefused } from "./apply-error.ts";
 import type { EngineRequests } from "./apply-requests.ts";
 import {
-  apply,
   type Applied,
+  apply,
   type ApplyDeps,
   type ApplyRequests,
   leavingMessage,
 } from "./apply.ts";
 import { type ChangeSet, type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
-import type { Contestant } from "./filters/contestants.ts";
-import { pruneAll } from "./filters/patch-deletions.ts";
+import type { ConflictingManager } from "./filters/conflicts.ts";
 import { type OwnPlan, ownPlan, withLeft } from "./filters/shared-objects.ts";
-import { gated } from "./gates.ts";
-import { type Begun, contestsOf, guardAll, watchAll, writtenRoot } from "./install-work.ts";
-import type { ApplyPlan } from "./plan.ts";
-import { outlives, type Prepared } from "./prepare.ts";
+import { type Begun, contestsOf, guardAll, watchAll, writeAndNoteAnchor } from "./install-work.ts";
+import { pruneAll } from "./prune-obsolete.ts";
+import { unlessRefused } from "./refusals.ts";
 import { unblock } from "./unblock.ts";
 
 /**
  * Sends what differs, prunes what is obsolete when all of it was accepted, and records how far that came. Throws FleetError `ClusterBusy` as soon as it is
- * seen that the root went meanwhile.
+ * seen that the anchor went meanwhile.
  */
 export async function carriedOut(
   whole: ApplyPlan,
@@ -47,11 +47,11 @@ function driftedOf({ apply: objects, drifted }: ApplyPlan): readonly Prepared[] 
 async function ownOf(whole: ApplyPlan, begun: Begun, signal: AbortSignal): Promise<OwnPlan> {
   try {
     const fought = await reckoned(whole, begun, (one) =>
-      unlessRefused(() => begun.requests.contestants(one, signal), []),
+      unlessRefused(() => begun.requests.conflictingManagers(one, signal), []),
     );
     return await ownPlan({ plan: whole, fought }, begun, signal);
   } catch (error) {
-    for (const { key } of driftedOf(whole)) begun.memory.contests.notRepaired(key);
+    for (const { key } of driftedOf(whole)) begun.memory.conflicts.notRepaired(key);
     throw error;
   }
 }
@@ -94,7 +94,7 @@ async function carriedOutAlone(
     failed: sorted([...refused, ...failed, ...unwatched(work, inventory)]),
     pruned,
     lingering: sorted(lingering),
-    contested: contestsOf(work),
+    conflicts: contestsOf(work),
   };
 }
 
@@ -112,12 +112,12 @@ async function keepNotes(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pro
   );
 }
 
-/** Sends nothing that names the uid of a root that is gone as its owner, and nothing before it is known that nobody else was first. */
-function rooted(requests: EngineRequests, { observation, root, first }: Begun): ApplyRequests {
+/** Sends nothing that names the uid of an anchor that is gone as its owner, and nothing before it is known that nobody else was first. */
+function rooted(requests: EngineRequests, { observation, anchor, first }: Begun): ApplyRequests {
   return {
     send: async (object, signal) => {
       await abortable(first, signal);
-      if (observation.isLost(root)) throw replaced(root);
+      if (observation.isLost(anchor)) throw replaced(anchor);
       return requests.send(object, signal);
     },
     clear: (...args) => requests.clear(...args),
@@ -138,20 +138,20 @@ async function unblockAmong(
   }
 }
 
-/** Counts the repairs that are about to be made, and asks who makes them necessary where that is contested. Returns those for which nobody is named. */
+/** Counts the repairs that are about to be made, and asks who makes them necessary where there is a conflict. Returns those for which nobody is named. */
 async function reckoned(
   plan: ApplyPlan,
   { memory, deps }: Begun,
-  ask: (object: Prepared) => Promise<readonly Contestant[]>,
+  ask: (object: Prepared) => Promise<readonly ConflictingManager[]>,
 ): Promise<readonly Prepared[]> {
   const now = deps.clock.now();
-  const contested = driftedOf(plan).filter(({ key }) => memory.contests.repairing(key, now));
+  const conflicts = driftedOf(plan).filter(({ key }) => memory.conflicts.repairing(key, now));
   // Also of what is not seen any more: somebody may have put an object there that lacks our label.
   const unnamed = await Promise.all(
-    contested.map(async (one) => {
-      const contestants = await ask(one);
-      memory.contests.named(one.key, contestants);
-      return contestants.length === 0 ? [one] : [];
+    conflicts.map(async (one) => {
+      const managers = await ask(one);
+      memory.conflicts.named(one.key, managers);
+      return managers.length === 0 ? [one] : [];
     }),
   );
   return unnamed.flat();
@@ -160,7 +160,7 @@ async function reckoned(
 /** A write that is refused, never sent or puts nothing right is no repair: an object that cannot be written must not look like one that is fought over. */
 async function repairing(
   plan: ApplyPlan,
-  { memory: { contests }, corrected }: Begun & { readonly corrected: ReadonlySet<string> },
+  { memory: { conflicts }, corrected }: Begun & { readonly corrected: ReadonlySet<string> },
   work: () => Promise<Applied>,
 ): Promise<Applied> {
   const announced = new Map(driftedOf(plan).map(({ id, key }) => [id, key]));
@@ -169,13 +169,13 @@ async function repairing(
     for (const id of sent.applied.map(identityOf)) if (corrected.has(id)) announced.delete(id);
     return sent;
   } finally {
-    for (const key of announced.values()) contests.notRepaired(key);
+    for (const key of announced.values()) conflicts.notRepaired(key);
   }
 }
 
 async function record(inventory: Inventory, work: Begun, signal: AbortSignal): Promise<void> {
   if (work.memory.isStored(inventory)) return;
-  await writtenRoot(work, { before: work.root, inventory }, signal);
+  await writeAndNoteAnchor(work, { before: work.anchor, inventory }, signal);
 }
 
 /** `corrected` takes the identities of objects that were not as we had sent them. */

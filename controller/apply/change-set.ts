@@ -1,5 +1,5 @@
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
-import type { Contest } from "./filters/contests.ts";
+import type { Conflict } from "./filters/conflicts.ts";
 
 /** One object that did not get where it should be. `message` is short, scrubbed and stable. */
 export interface Trouble {
@@ -26,7 +26,7 @@ export interface ChangeSet {
   /** Obsolete objects whose deletion goes on, or is refused for now, each with what holds it as far as that is known. */
   readonly lingering: readonly Trouble[];
   /** Objects that somebody else changes or deletes again and again. */
-  readonly contested: readonly Contest[];
+  readonly conflicts: readonly Conflict[];
 }
 
 /** How far an apply has come. */

@@ -1,28 +1,29 @@
 import type { Component } from "../../api/component.ts";
 import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
+import { secondOwnerKey } from "../../installation/anchor.ts";
+import type { Desired, Preparations, Prepared } from "../../installation/desired.ts";
+import { kindOf } from "../../installation/gates.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import { isJob } from "../../installation/job.ts";
+import { kindIdOf } from "../../installation/kinds.ts";
+import { type ApplyPlan, kindsGoingWith, planApply } from "../../installation/plan.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
+import { strayEntries } from "../../installation/strays.ts";
 import { scaledAmong } from "../../installation/stripped.ts";
 import type { Rendered } from "../../render/rendered.ts";
-import { ensureTwin, twinKeyOf } from "../guard/twin.ts";
+import { ensureSecondOwner } from "../guard/second-owner.ts";
 import type { Log } from "../log.ts";
 import { firstLists } from "../observe/first-lists.ts";
 import type { Observation } from "../observe/observation.ts";
-import { kindIdOf } from "../observe/sighting.ts";
 import type { Awaiting } from "../queue/awaiting.ts";
 import type { Clock } from "../queue/clock.ts";
 import type { Unadopted } from "./adoption/adopt.ts";
-import { type Root, type SeenRoot, writeRoot } from "./anchor/anchor.ts";
+import { type Anchor, type SeenAnchor, writeAnchor } from "./anchor/anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress } from "./change-set.ts";
-import type { Contest } from "./filters/contests.ts";
+import type { Conflict } from "./filters/conflicts.ts";
 import { withLostJobs } from "./filters/lost-jobs.ts";
-import { strayEntries } from "./filters/strays.ts";
-import { kindOf } from "./gates.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
-import { type ApplyPlan, kindsGoingWith, planApply } from "./plan.ts";
-import type { Desired, Preparations, Prepared } from "./prepare.ts";
 import type { Target } from "./target.ts";
 import type { Unblocked } from "./unblock.ts";
 import { guardedObjects, watchedKinds } from "./watched-kinds.ts";
@@ -45,7 +46,7 @@ export interface AnchorGate {
   /** Resolves when an anchor may be made; throws FleetError `AnchorUnprotected`. */
   ready(signal: AbortSignal): Promise<void>;
   /** Whether objects are to have a second owner. */
-  needsTwin(signal: AbortSignal): Promise<boolean>;
+  needsSecondOwner(signal: AbortSignal): Promise<boolean>;
   /** Told of each anchor that was read. */
   saw(anchor: KubeObject): void;
 }
@@ -57,13 +58,13 @@ export interface InstallDeps {
   readonly preparations: Preparations;
   /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
   readonly suited?: Promise<unknown>;
-  /** The root of a new component, from who looked already; see neighbours.ts. Absent: it is read. */
-  readonly seen?: Promise<SeenRoot>;
+  /** The anchor of a new component, from who looked already; see neighbours.ts. Absent: it is read. */
+  readonly seen?: Promise<SeenAnchor>;
   /**
-   * Asked while a root is being made: throws FleetError when another installation had its root before, and what the making throws. Absent: nobody else can
+   * Asked while an anchor is being made: throws FleetError when another installation had its anchor before, and what the making throws. Absent: nobody else can
    * come.
    */
-  readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
+  readonly assertFirst?: (making: Promise<Anchor>, signal: AbortSignal) => Promise<void>;
   /**
    * Asked of objects that are new to an installation, and of those that are fought over: resolves with those that another component of the hub has, by identity,
    * each with words for whose it is, and with undefined where nobody may look. Absent: nobody else has anything.
@@ -90,12 +91,12 @@ export interface InstallDeps {
 
 /** Work whose intent is recorded. */
 export interface Begun extends Work {
-  readonly root: Root;
+  readonly anchor: Anchor;
   /** Something may have been installed before. */
   readonly mayExist: boolean;
   /** Nothing is sent before it resolves; its rejection is thrown. */
   readonly first: Promise<void>;
-  /** Nothing was ever accepted under the root, so that `first` is about everything. */
+  /** Nothing was ever accepted under the anchor, so that `first` is about everything. */
   readonly isNewcomer: boolean;
   readonly requests: EngineRequests;
   /** Of an adoption: what it left undone. */
@@ -104,13 +105,13 @@ export interface Begun extends Work {
 
 /** Adds the requests of one attempt. */
 export function begun(work: Omit<Begun, "requests">): Begun {
-  const { component, target, root, mayExist, memory, deps } = work;
+  const { component, target, anchor, mayExist, memory, deps } = work;
   const { client, namespace, fieldManager, hubId } = target;
   const installation = {
-    owner: root.owner,
+    owner: anchor.owner,
     namespace,
     componentUid: component.metadata.uid,
-    ...(memory.twin === undefined ? {} : { twin: memory.twin }),
+    ...(memory.secondOwner === undefined ? {} : { secondOwner: memory.secondOwner }),
     ...(deps.guardsCrds === true && target.profile !== undefined ? { crdGuard: hubId } : {}),
   };
   const isScaled = scaledAmong(work.rendered.manifests);
@@ -125,36 +126,37 @@ export interface Work extends InstallRequest {
 }
 
 /** The second owner that was found or made is still there, if there was one. */
-export function hasTwin({
+export function isSecondOwnerThere({
   component,
   memory,
   observation,
 }: Pick<Work, "component" | "memory" | "observation">): boolean {
-  if (memory.twin === undefined) return true;
-  const seen = observation.objects().get(identityOf(twinKeyOf(component)));
-  return seen?.uid === memory.twin.uid && !seen.deleting;
+  if (memory.secondOwner === undefined) return true;
+  const seen = observation.objects().get(identityOf(secondOwnerKey(component)));
+  return seen?.uid === memory.secondOwner.uid && !seen.deleting;
 }
 
 /** Finds or makes the second owner where one is needed. */
-export async function withTwin(
+export async function ensureSecondOwner2(
   { component, target, memory, observation, deps }: Work,
   signal: AbortSignal,
 ): Promise<void> {
-  if (deps.gate === undefined || !(await deps.gate.needsTwin(signal))) {
-    memory.twin = undefined;
+  if (deps.gate === undefined || !(await deps.gate.needsSecondOwner(signal))) {
+    memory.secondOwner = undefined;
     return;
   }
-  if (memory.twin !== undefined && hasTwin({ component, memory, observation })) return;
-  const { owner, isNew } = await ensureTwin({ ...target, component }, signal);
-  memory.twin = owner;
+  if (memory.secondOwner !== undefined && isSecondOwnerThere({ component, memory, observation }))
+    return;
+  const { owner, isNew } = await ensureSecondOwner({ ...target, component }, signal);
+  memory.secondOwner = owner;
   // What was sent before does not have it.
   if (isNew) memory.isAuditDue = true;
 }
 
-/** The contests over objects of the installation that are not over. */
-export function contestsOf({ memory, deps }: Work): readonly Contest[] {
+/** The conflicts over objects of the installation that are not over. */
+export function contestsOf({ memory, deps }: Work): readonly Conflict[] {
   const now = deps.clock.now();
-  return [...memory.groundContests.current(now), ...memory.contests.current(now)];
+  return [...memory.groundConflicts.current(now), ...memory.conflicts.current(now)];
 }
 
 /** Compares what is wanted with what is there, once that is known. */
@@ -180,10 +182,10 @@ export async function planned(work: Work, signal: AbortSignal): Promise<ApplyPla
   return refined(await withLostJobs(plan, work, signal), work);
 }
 
-/** Leaves contested objects alone for a while; an audit sends again what seems to be right. */
+/** Leaves conflicts objects alone for a while; an audit sends again what seems to be right. */
 function refined(plan: ApplyPlan, work: Work): ApplyPlan {
   const { memory, deps } = work;
-  const held = memory.contests.heldAmong(plan.drifted, deps.clock.now());
+  const held = memory.conflicts.heldAmong(plan.drifted, deps.clock.now());
   const isHeld = ({ id }: Prepared): boolean => held.has(id);
   const maySend = auditable(plan, work);
   const isAudited = (one: Prepared): boolean => memory.isToAudit(one.id) && maySend(one);
@@ -221,15 +223,15 @@ export function guardAll({ component, target, desired, observation }: Work): voi
   observation.guard(guardedObjects({ component, target }, desired));
 }
 
-/** Writes the root and remembers that. */
-export async function writtenRoot(
+/** Writes the anchor and remembers that. */
+export async function writeAndNoteAnchor(
   { component, target, memory, observation, deps }: Work,
-  { before, inventory }: { readonly before: Root | undefined; readonly inventory: Inventory },
+  { before, inventory }: { readonly before: Anchor | undefined; readonly inventory: Inventory },
   signal: AbortSignal,
-): Promise<Root> {
-  const root = await writeRoot({ component, target, before }, inventory, signal);
-  observation.noteGuarded(root.object);
-  deps.awaiting?.settled(identityOf(root.key));
-  memory.stored(root);
-  return root;
+): Promise<Anchor> {
+  const anchor = await writeAnchor({ component, target, before }, inventory, signal);
+  observation.noteGuarded(anchor.object);
+  deps.awaiting?.settled(identityOf(anchor.key));
+  memory.stored(anchor);
+  return anchor;
 }

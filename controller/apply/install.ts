@@ -1,13 +1,15 @@
 import { identityOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
+import type { Desired } from "../../installation/desired.ts";
 import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
+import { isSettled } from "../../installation/plan.ts";
 import { componentSelector } from "../uninstall/component-selector.ts";
 import { adopt, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
 import { dropWebhooks } from "./adoption/lost-anchor.ts";
 import { unlessSecond } from "./adoption/second-root.ts";
 import { isUpstreams } from "./adoption/take-over.ts";
-import { mayBeUpstreams, upstreamObjects } from "./adoption/upstream-objects.ts";
-import { type Root, seenRoot } from "./anchor/anchor.ts";
+import { mayBeUpstreams, selectedObjects, upstreamObjects } from "./adoption/upstream-objects.ts";
+import { type Anchor, anchorSeen } from "./anchor/anchor.ts";
 import {
   createNamespaces,
   lookAtNamespaces,
@@ -16,38 +18,35 @@ import {
 } from "./anchor/ensure-namespaces.ts";
 import {
   type Housing,
-  rerooted,
+  rewriteAnchor,
   settled,
-  strippedRoot,
+  strippedAnchor,
   textOf,
   unheld,
   withHoused,
 } from "./anchor/housing.ts";
 import { carriedOut } from "./carry-out.ts";
 import type { ChangeSet } from "./change-set.ts";
-import type { Contest } from "./filters/contests.ts";
+import type { Conflict } from "./filters/conflicts.ts";
 import { withLeft, withoutOthers } from "./filters/shared-objects.ts";
 import {
   begun,
   contestsOf,
+  isSecondOwnerThere,
   type InstallDeps,
   type InstallRequest,
   planned,
-  hasTwin,
-  withTwin,
+  ensureSecondOwner2,
   type Work,
-  writtenRoot,
+  writeAndNoteAnchor,
 } from "./install-work.ts";
-import { isSettled } from "./plan.ts";
-import type { Desired } from "./prepare.ts";
-import { selectedObjects } from "./selected-objects.ts";
 
 /**
- * Brings the target to what was rendered: reads the root, records the intent, applies what differs, prunes what is obsolete, records the
+ * Brings the target to what was rendered: reads the anchor, records the intent, applies what differs, prunes what is obsolete, records the
  * completion. Sends nothing when nothing differs. Can be stopped at any point and begun again.
  *
  * Throws FleetError `AnchorConflict` (nothing was touched), `ClusterBusy`, `ManifestInvalid`, the error of the connection, or ApiError when the
- * server refuses the root or a namespace that is missing.
+ * server refuses the anchor or a namespace that is missing.
  */
 export async function install(
   request: InstallRequest,
@@ -64,9 +63,9 @@ export async function install(
   // At once: it also says that the cluster is resolved.
   deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
   const found = await foundOn(whole, signal);
-  await withTwin(whole, signal);
-  const isRootLost = found.before === undefined && isLost(whole);
-  const { work, left } = await withoutOthers(whole, { isLost: isRootLost }, signal);
+  await ensureSecondOwner2(whole, signal);
+  const isAnchorLost = found.before === undefined && isLost(whole);
+  const { work, left } = await withoutOthers(whole, { isLost: isAnchorLost }, signal);
   return withLeft(await broughtAbout(work, found, signal), left);
 }
 
@@ -81,7 +80,7 @@ async function broughtAbout(work: Work, found: Found, signal: AbortSignal): Prom
   const housed = await settled(work, found.namespaces, signal);
   const forgotten = await forgottenBy(before, work, signal);
   const mayExist = before !== undefined || isLost(work);
-  const make = (): Promise<Root> => withIntent({ ...found, forgotten }, work, signal);
+  const make = (): Promise<Anchor> => withIntent({ ...found, forgotten }, work, signal);
   await protectedAhead(found, work, signal);
   const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
     // What has come to light may be obsolete.
@@ -110,9 +109,11 @@ async function isIntact(work: Work, signal: AbortSignal): Promise<boolean> {
   const { memory, observation } = work;
   if (memory.inventory === undefined) return false;
   const plan = await planned(work, signal);
-  const isDisturbed = observation.isDisturbed() || memory.groundContests.isHolding;
+  const isDisturbed = observation.isDisturbed() || memory.groundConflicts.isHolding;
   const isQuiet = isSettled(plan) && !isDisturbed && observation.refused().size === 0;
-  return isQuiet && hasTwin(work) && isRecorded(work) && memory.namespaces === textOf(work);
+  return (
+    isQuiet && isSecondOwnerThere(work) && isRecorded(work) && memory.namespaces === textOf(work)
+  );
 }
 
 function isRecorded({ memory, desired }: Work): boolean {
@@ -120,13 +121,13 @@ function isRecorded({ memory, desired }: Work): boolean {
 }
 
 interface Found {
-  readonly before: Root | undefined;
+  readonly before: Anchor | undefined;
   readonly namespaces: Housing;
 }
 
-/** The root that is written only where it is to say something else: its marks are all there, or left alone for a while. */
-function standing({ before, namespaces }: Found): Root | undefined {
-  return namespaces.isRootHeld || before?.isMarked === true ? before : undefined;
+/** The anchor that is written only where it is to say something else: its marks are all there, or left alone for a while. */
+function standing({ before, namespaces }: Found): Anchor | undefined {
+  return namespaces.isAnchorHeld || before?.isMarked === true ? before : undefined;
 }
 
 function isHoused({ namespaces }: Found): boolean {
@@ -142,7 +143,7 @@ async function foundOn(work: Work, signal: AbortSignal): Promise<Found> {
   return looking;
 }
 
-/** What there is of root and namespaces. */
+/** What there is of anchor and namespaces. */
 async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   const { component, target, desired, memory, observation, deps } = work;
   const wanted = wantedNamespaces({ component, target }, desired.namespaces);
@@ -155,7 +156,7 @@ async function looked(work: Work, signal: AbortSignal): Promise<Found> {
   if (before === undefined) await afterLoss(work, signal);
   else deps.gate?.saw(before.object);
   memory.recall(before);
-  const stripped = strippedRoot(before, work);
+  const stripped = strippedAnchor(before, work);
   const found = { before, namespaces: unheld({ namespaces, stripped }, work) };
   // What is wrong was noted as it is, and only this tells of it when it cannot be put right now.
   memory.namespaces = isHoused(found) ? textOf(work) : "";
@@ -178,14 +179,14 @@ async function housing(
 async function rootSeen(
   { component, target, deps, isNew = false }: Work,
   signal: AbortSignal,
-): Promise<Root | undefined> {
+): Promise<Anchor | undefined> {
   const seen = isNew && deps.seen !== undefined ? await deps.seen : "unknown";
-  return seenRoot(seen, { component, target }, signal);
+  return anchorSeen(seen, { component, target }, signal);
 }
 
-/** Where there is no root: there was one, as far as this process or the hub knows. */
+/** Where there is no anchor: there was one, as far as this process or the hub knows. */
 function isLost({ memory, component }: Work): boolean {
-  return memory.wasRooted || component.status?.version !== undefined;
+  return memory.hadAnchor || component.status?.version !== undefined;
 }
 
 /** Without its anchor an installation is lost, unless it had a second owner. Another one may not be had for long: that is no other loss. */
@@ -195,7 +196,7 @@ async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
   const { doneAfterLoss: done } = memory;
   if (!done.has("told")) deps.onAnchorLost?.();
   done.add("told");
-  if (memory.twin !== undefined || done.has("droppedWebhooks")) return;
+  if (memory.secondOwner !== undefined || done.has("droppedWebhooks")) return;
   await deps.suited;
   await dropWebhooks(target, component, signal);
   done.add("droppedWebhooks");
@@ -224,14 +225,14 @@ async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<C
   const housed = await settled(work, looks.namespaces, signal);
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
-  // A root of ours that was lost and one that never was look the same.
+  // An anchor of ours that was lost and one that never was look the same.
   const forgotten = before === undefined ? await forgottenBy(before, work, signal) : [];
   const obsolete = unionOf(theirs, { ...ours, entries: forgotten });
   const inventory = { ...unionOf(ours, obsolete), adopting: true };
   await protectedAhead(looks, work, signal);
-  const make = async (): Promise<Root> => {
-    const root = memory.isStored(inventory) ? standing(looks) : undefined;
-    return root ?? rewritten({ ...looks, inventory }, work, signal);
+  const make = async (): Promise<Anchor> => {
+    const anchor = memory.isStored(inventory) ? standing(looks) : undefined;
+    return anchor ?? rewritten({ ...looks, inventory }, work, signal);
   };
   const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
     const next = begun({ ...work, ...attempt, mayExist: true });
@@ -256,7 +257,7 @@ async function protectedAhead(found: Found, { deps }: Work, signal: AbortSignal)
 
 /** What is not wanted any more and only an inventory that is damaged or lost would have named. */
 async function forgottenBy(
-  before: Root | undefined,
+  before: Anchor | undefined,
   work: Work,
   signal: AbortSignal,
 ): Promise<readonly InventoryEntry[]> {
@@ -265,7 +266,7 @@ async function forgottenBy(
   if (!isForgetful) return [];
   const selector = componentSelector(component.metadata.uid);
   const found = await selectedObjects(selector, { target, desired }, signal);
-  // Roots and second owners are no part of what they own.
+  // Anchors and second owners are no part of what they own.
   const others = found.filter(
     ({ metadata }) => metadata.annotations?.[anchorAnnotations.componentUid] === undefined,
   );
@@ -273,24 +274,24 @@ async function forgottenBy(
 }
 
 /**
- * Makes the root name everything that is about to be written, or that is to go, and forget what it knew of that, so that a crash orphans nothing and nobody
+ * Makes the anchor name everything that is about to be written, or that is to go, and forget what it knew of that, so that a crash orphans nothing and nobody
  * takes what was sent before it for what was there before.
  */
 async function withIntent(
   { forgotten, ...found }: Found & { readonly forgotten: readonly InventoryEntry[] },
   work: Work,
   signal: AbortSignal,
-): Promise<Root> {
+): Promise<Anchor> {
   const { memory, desired } = work;
-  const root = standing(found);
-  const hashes = new Map(root?.inventory?.entries.map((one) => [identityOf(one), one.hash]));
+  const anchor = standing(found);
+  const hashes = new Map(anchor?.inventory?.entries.map((one) => [identityOf(one), one.hash]));
   const isNamed =
-    root?.inventory?.version === desired.version &&
+    anchor?.inventory?.version === desired.version &&
     desired.objects.every(({ id, hash }) => {
       const stored = hashes.get(id);
       return stored === "" || stored === hash;
     });
-  if (isNamed) return root;
+  if (isNamed) return anchor;
   const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const inventory = unionOf(intent, { ...intent, entries: forgotten });
   return rewritten({ ...found, inventory }, work, signal);
@@ -300,12 +301,12 @@ function rewritten(
   { before, namespaces, inventory }: Found & { readonly inventory: Inventory },
   work: Work,
   signal: AbortSignal,
-): Promise<Root> {
-  const write = (): Promise<Root> => writtenRoot(work, { before, inventory }, signal);
-  return rerooted(write, { housing: namespaces, work }, signal);
+): Promise<Anchor> {
+  const write = (): Promise<Anchor> => writeAndNoteAnchor(work, { before, inventory }, signal);
+  return rewriteAnchor(write, { housing: namespaces, work }, signal);
 }
 
-function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeSet {
+function untouched({ objects }: Desired, conflicts: readonly Conflict[]): ChangeSet {
   return {
     applied: [],
     repaired: [],
@@ -314,6 +315,6 @@ function untouched({ objects }: Desired, contested: readonly Contest[]): ChangeS
     failed: [],
     pruned: [],
     lingering: [],
-    contested,
+    conflicts,
   };
 }

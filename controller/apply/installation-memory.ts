@@ -1,5 +1,7 @@
 import { interned } from "../../api/interned.ts";
 import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
+import { inventoryTextOf } from "../../installation/anchor-object.ts";
+import type { Desired } from "../../installation/desired.ts";
 import {
   encodeInventory,
   type Inventory,
@@ -7,14 +9,12 @@ import {
   mayBeGone,
 } from "../../installation/inventory.ts";
 import { Sharing } from "../../installation/sharing.ts";
+import { Dismissed } from "../../installation/strays.ts";
 import { VanishedJobs } from "../../installation/vanished-jobs.ts";
 import { hashOf } from "../../render/hash.ts";
-import type { Root } from "./anchor/anchor.ts";
-import { inventoryTextOf } from "./anchor/root-object.ts";
-import { Contests } from "./filters/contests.ts";
-import { Dismissed } from "./filters/strays.ts";
+import type { Anchor } from "./anchor/anchor.ts";
+import { Conflicts } from "./filters/conflicts.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";
-import type { Desired } from "./prepare.ts";
 import { Blockades } from "./unblock.ts";
 
 /**
@@ -22,9 +22,9 @@ import { Blockades } from "./unblock.ts";
  * a reconcile that has nothing to do. To be dropped when the component's cluster changes.
  */
 export class InstallationMemory {
-  readonly contests = new Contests();
+  readonly conflicts = new Conflicts();
   /** Over what the installation stands on, which no plan tells of. */
-  readonly groundContests = new Contests();
+  readonly groundConflicts = new Conflicts();
   readonly blockades = new Blockades();
   readonly jobs = new VanishedJobs();
   readonly kinds = new InventoryKinds();
@@ -32,22 +32,22 @@ export class InstallationMemory {
   readonly dismissed = new Dismissed();
   /** What the last install was about; undefined: there was none. */
   wanted: Desired | undefined;
-  /** What was done since the root was lost, and is not to be done again before there is another one. */
+  /** What was done since the anchor was lost, and is not to be done again before there is another one. */
   readonly doneAfterLoss = new Set<"told" | "droppedWebhooks">();
   /** Namespaces as they were last found or made to be. */
   namespaces = "";
   /** The second owner that was last found or made. */
-  twin: OwnerReference | undefined;
+  secondOwner: OwnerReference | undefined;
   /** When each object was changed by the last apply that was answered, by identity; see plan.ts. */
   readonly appliedAt = new Map<string, number>();
   /** Identities of what was accepted since the audit was asked for; undefined when there is none. */
   #audited: Set<string> | undefined;
-  #rootUid: string | undefined;
+  #anchorUid: string | undefined;
   #markedUid: string | undefined;
   #isLost = false;
-  /** What was done after the loss, as long as the root that came since may be withdrawn. */
+  /** What was done after the loss, as long as the anchor that came since may be withdrawn. */
   #doneBefore: readonly ("told" | "droppedWebhooks")[] = [];
-  /** Of the inventory as the root has it, without its text, which is long; empty without one. */
+  /** Of the inventory as the anchor has it, without its text, which is long; empty without one. */
   #digest = "";
   #version = "";
   #complete = false;
@@ -62,9 +62,10 @@ export class InstallationMemory {
     this.#audited = isDue ? new Set() : undefined;
   }
 
-  /** Goes on from what was last said of contests; empty: nothing. Called again it does nothing. */
-  resume(toldContests: string, now: number): void {
-    for (const contests of [this.contests, this.groundContests]) contests.begin(toldContests, now);
+  /** Goes on from what was last said of conflicts; empty: nothing. Called again it does nothing. */
+  resume(toldConflicts: string, now: number): void {
+    for (const conflicts of [this.conflicts, this.groundConflicts])
+      conflicts.begin(toldConflicts, now);
   }
 
   /** An audit is due, and the object was not accepted since. */
@@ -72,24 +73,24 @@ export class InstallationMemory {
     return this.#audited?.has(id) === false;
   }
 
-  /** Of the root that was there when somebody last looked. */
-  get rootUid(): string | undefined {
-    return this.#rootUid;
+  /** Of the anchor that was there when somebody last looked. */
+  get anchorUid(): string | undefined {
+    return this.#anchorUid;
   }
 
-  /** The root had all its marks once since this process knows of it; upstream's anchor has them only when it was taken over. */
-  wasMarked({ uid }: Root): boolean {
+  /** The anchor had all its marks once since this process knows of it; upstream's anchor has them only when it was taken over. */
+  wasMarked({ uid }: Anchor): boolean {
     return uid === this.#markedUid;
   }
 
-  /** A root was there when somebody last looked. */
-  get isRooted(): boolean {
-    return this.#rootUid !== undefined;
+  /** An anchor was there when somebody last looked. */
+  get hasAnchor(): boolean {
+    return this.#anchorUid !== undefined;
   }
 
   /** The same, or there was one before it was lost, and none was made since. */
-  get wasRooted(): boolean {
-    return this.isRooted || this.#isLost;
+  get hadAnchor(): boolean {
+    return this.hasAnchor || this.#isLost;
   }
 
   /** Undefined while nothing is known. */
@@ -102,29 +103,29 @@ export class InstallationMemory {
     };
   }
 
-  /** Takes in what was read; knowledge that is newer stays as long as the root says what it last said. */
-  recall(root: Root | undefined): void {
-    this.#isLost = root === undefined && this.wasRooted;
-    if (root !== undefined) this.doneAfterLoss.clear();
-    if (root?.isMarked === true) this.#markedUid = root.uid;
+  /** Takes in what was read; knowledge that is newer stays as long as the anchor says what it last said. */
+  recall(anchor: Anchor | undefined): void {
+    this.#isLost = anchor === undefined && this.hadAnchor;
+    if (anchor !== undefined) this.doneAfterLoss.clear();
+    if (anchor?.isMarked === true) this.#markedUid = anchor.uid;
     this.#doneBefore = [];
-    const text = root === undefined ? "" : inventoryTextOf(root.object);
+    const text = anchor === undefined ? "" : inventoryTextOf(anchor.object);
     const isKnown =
-      root !== undefined && root.uid === this.#rootUid && digestOf(text) === this.#digest;
-    if (!isKnown) this.#take(root, text);
+      anchor !== undefined && anchor.uid === this.#anchorUid && digestOf(text) === this.#digest;
+    if (!isKnown) this.#take(anchor, text);
   }
 
   /** Takes in what was written. */
-  stored(root: Root): void {
+  stored(anchor: Anchor): void {
     this.#isLost = false;
     if (this.doneAfterLoss.size > 0) this.#doneBefore = [...this.doneAfterLoss];
     this.doneAfterLoss.clear();
     // Sent with them, whatever the answer lacks.
-    this.#markedUid = root.uid;
-    this.#take(root, inventoryTextOf(root.object));
+    this.#markedUid = anchor.uid;
+    this.#take(anchor, inventoryTextOf(anchor.object));
   }
 
-  /** The root was removed again by ourselves, with nothing under it. */
+  /** The anchor was removed again by ourselves, with nothing under it. */
   withdrawn(): void {
     this.#isLost = false;
     for (const done of this.#doneBefore) this.doneAfterLoss.add(done);
@@ -153,14 +154,14 @@ export class InstallationMemory {
     return { version, complete, entries };
   }
 
-  /** Whether the root says exactly this. */
+  /** Whether the anchor says exactly this. */
   isStored(inventory: Inventory): boolean {
     return this.#digest !== "" && digestOf(encodeInventory(inventory)) === this.#digest;
   }
 
-  #take(root: Root | undefined, text: string): void {
-    const { inventory } = root ?? {};
-    this.#rootUid = root?.uid;
+  #take(anchor: Anchor | undefined, text: string): void {
+    const { inventory } = anchor ?? {};
+    this.#anchorUid = anchor?.uid;
     this.#digest = digestOf(text);
     this.#version = inventory?.version ?? "";
     this.#complete = inventory?.complete ?? false;

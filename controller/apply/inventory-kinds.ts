@@ -2,11 +2,11 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { type ResourceType, tableResource } from "../../api/resources.ts";
+import { type Desired, located } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
-import { kindIdOf } from "../observe/sighting.ts";
-import { kindKeyOf, servedKinds } from "../uninstall/finalize-kinds.ts";
-import { obsoleteEntries } from "./plan.ts";
-import { type Desired, located } from "./prepare.ts";
+import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
+import { obsoleteEntries } from "../../installation/plan.ts";
+import { servedKinds } from "../uninstall/finalize-kinds.ts";
 
 /** Where objects of a kind are found; `absent`: nowhere, the cluster does not serve it. `unknown`: nobody said. */
 export type Whereabouts = ResourceType | "absent" | "unknown";

@@ -1,12 +1,71 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { identityOf } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
+import { kindIdOf } from "../../installation/kinds.ts";
+import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import { belongingOf } from "../uninstall/finalize-plan.ts";
-import { askedIn } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import { heldByOthers } from "./filters/shared-objects.ts";
 import type { Begun } from "./install-work.ts";
 import { keyWithout, prune, type Pruned } from "./prune.ts";
+import { askedIn } from "./refusals.ts";
+
+type Result = Pruned & { readonly left: readonly InventoryEntry[] };
+
+interface ObsoleteEntries {
+  readonly entries: readonly InventoryEntry[];
+  /** All that is wanted was accepted. */
+  readonly isAccepted: boolean;
+}
+
+/**
+ * Prunes what is obsolete once all that is wanted was accepted. What patches of the component delete stays in the inventory until all workloads are
+ * available, so that a restart of the controller forgets nothing, and goes one after the other, in the reverse order of the patches. Spec: parity.md 1.
+ */
+export async function pruneAll(
+  { entries, isAccepted }: ObsoleteEntries,
+  work: Begun,
+  signal: AbortSignal,
+): Promise<Result> {
+  const deletions = deletionsAmong(entries, work);
+  const others = entries.filter((entry) => !deletions.includes(entry));
+  const results = [await pruneObsolete({ entries: others, isDue: isAccepted }, work, signal)];
+  const isDue = isAccepted && deletions.length > 0 && areWorkloadsAvailable(work);
+  for (const entry of deletions) {
+    results.push(await pruneObsolete({ entries: [entry], isDue }, work, signal));
+  }
+  return {
+    pruned: results.flatMap(({ pruned }) => pruned),
+    failed: results.flatMap(({ failed }) => failed),
+    lingering: results.flatMap(({ lingering }) => lingering),
+    left: results.flatMap(({ left }) => left),
+  };
+}
+
+/** In the order in which they are deleted. */
+function deletionsAmong(
+  entries: readonly InventoryEntry[],
+  { rendered }: Pick<Begun, "rendered">,
+): readonly InventoryEntry[] {
+  if (rendered.deletions.length === 0) return [];
+  const byId = new Map(entries.map((entry) => [identityOf(entry), entry]));
+  return rendered.deletions.flatMap(({ namespace, ...key }) => {
+    // A kind that only the cluster knows may turn out to have no namespaces.
+    const ids = [
+      identityOf(namespace === undefined ? key : { ...key, namespace }),
+      identityOf(key),
+    ];
+    return ids.map((id) => byId.get(id)).find((entry) => entry !== undefined) ?? [];
+  });
+}
+
+/** Never while some workloads cannot be seen. */
+function areWorkloadsAvailable({ desired, observation }: Begun): boolean {
+  const workloads = desired.objects.map(({ key }) => key).filter(isWorkload);
+  const refused = observation.refused();
+  if (workloads.some((key) => refused.has(kindIdOf(key)))) return false;
+  return readinessOf(workloads, observation.workloads()).available;
+}
 
 interface Obsolete {
   readonly entries: readonly InventoryEntry[];
@@ -20,7 +79,7 @@ const nothing: Pruned = { pruned: [], failed: [], lingering: [] };
  * Prunes what is obsolete when that is due, and tells what has to stay in the inventory. What no inventory names is never put there: it may turn out to be
  * another's, and the watches tell of it again.
  */
-export async function pruneObsolete(
+async function pruneObsolete(
   { entries, isDue }: Obsolete,
   work: Begun,
   signal: AbortSignal,
@@ -59,11 +118,11 @@ function unasked(entry: InventoryEntry, error: ApiError): Trouble {
 }
 
 function pruneDepsOf(work: Begun) {
-  const { target, desired, memory, observation, root } = work;
+  const { target, desired, memory, observation, anchor } = work;
   return {
     client: target.client,
     resourceOf: (key: Pick<InventoryEntry, "apiVersion" | "kind">) => memory.kinds.of(key, desired),
     observed: observation.objects(),
-    belonging: belongingOf(root, work),
+    belonging: belongingOf(anchor, work),
   };
 }

@@ -4,12 +4,12 @@ import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { objectRefOf } from "../../access/kube/object-ref.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
-import type { ObservedObject } from "../observe/observation.ts";
+import type { ObservedObject } from "../../installation/observed-object.ts";
 import { type Belonging, isOurs, isWebhookConfiguration } from "../uninstall/finalize-plan.ts";
 import { missingRightIn } from "../uninstall/missing-right.ts";
-import { obstacleIn, refusedOf } from "./apply-error.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Whereabouts } from "./inventory-kinds.ts";
+import { obstacleIn, refusedOf } from "./refusals.ts";
 
 export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;

@@ -2,9 +2,9 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
 import { describe, type Manifest } from "../../api/kubernetes.ts";
-import { webhookIn } from "./apply-error.ts";
+import type { Desired, Prepared } from "../../installation/desired.ts";
 import type { Trouble } from "./change-set.ts";
-import type { Desired, Prepared } from "./prepare.ts";
+import { webhookIn } from "./refusals.ts";
 import type { Target } from "./target.ts";
 
 /** A webhook without pods that kept our own objects from being written, so that its rules were taken from it. */

@@ -1,16 +1,16 @@
 import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
+import { anchorKey, type AnchorOwner } from "../../installation/anchor-object.ts";
+import type { Desired } from "../../installation/desired.ts";
 import type { Inventory } from "../../installation/inventory.ts";
-import { kindIdOf } from "../observe/sighting.ts";
-import { rootKeyOf, type RootOwner } from "./anchor/root-object.ts";
+import { kindIdOf } from "../../installation/kinds.ts";
+import { obsoleteEntries } from "../../installation/plan.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
-import { obsoleteEntries } from "./plan.ts";
-import type { Desired } from "./prepare.ts";
 
 /** Objects that an installation stands on and that do not carry its label. */
-export function guardedObjects(owner: RootOwner, { namespaces }: Desired): readonly ObjectRef[] {
-  const { namespace, name } = rootKeyOf(owner);
+export function guardedObjects(owner: AnchorOwner, { namespaces }: Desired): readonly ObjectRef[] {
+  const { namespace, name } = anchorKey(owner);
   const resource = knownResource("v1", "Namespace");
   const names = new Set([namespace, ...namespaces.map(({ metadata }) => metadata.name ?? "")]);
   return [

@@ -8,15 +8,14 @@ import type { KubeObject, NamespacedName, ObjectKey } from "../../api/kubernetes
 import { knownResource } from "../../api/resources.ts";
 import type { Log } from "../log.ts";
 import { type Clock, delay } from "../queue/clock.ts";
-import { anchorsOf } from "./anchors-of.ts";
 import { Confirmations } from "./confirmations.ts";
 import { establish, Unproven } from "./establish.ts";
-import type { HubUsers } from "./hub-users.ts";
+import { anchorsOf } from "./guarded-objects.ts";
 import { removePolicies } from "./policy-objects.ts";
 import { PolicyWatch } from "./policy-watch.ts";
-import { Prober } from "./prober.ts";
+import type { HubUsers } from "./policy.ts";
+import { isUnguarded, Prober } from "./prober.ts";
 import { type AnchorProtection, beginning, enforcedFor, type Protection } from "./protection.ts";
-import { isUnguarded } from "./recheck.ts";
 import { SelfQuestion } from "./whoami.ts";
 
 /** The way to the cluster that is guarded. */
@@ -80,7 +79,7 @@ export class ClusterGuard {
   /** Whether anchors may be made; undefined while that is being found out. */
   #isOpen: boolean | undefined;
   /** Whether objects get a second owner; undefined while that is being found out. */
-  #needsTwin: boolean | undefined;
+  #needsSecondOwner: boolean | undefined;
   #failure: unknown;
   #wasEnforced = false;
   readonly #self: SelfQuestion;
@@ -152,12 +151,12 @@ export class ClusterGuard {
   }
 
   /** Whether objects are to have a second owner besides the anchor. Throws the error of the connection. */
-  async needsTwin(signal: AbortSignal): Promise<boolean> {
-    while (this.#needsTwin === undefined) {
+  async needsSecondOwner(signal: AbortSignal): Promise<boolean> {
+    while (this.#needsSecondOwner === undefined) {
       if (this.#isOpen === false) throw this.#whyNot();
       await this.#nextTurn(signal);
     }
-    return this.#needsTwin;
+    return this.#needsSecondOwner;
   }
 
   /**
@@ -265,7 +264,7 @@ export class ClusterGuard {
 
   /** What had to be put right was not protected meanwhile. */
   #noteRepairs(before: readonly ("missing" | "different" | "equal")[]): void {
-    this.#needsTwin = false;
+    this.#needsSecondOwner = false;
     // Nobody waits for the proof, which takes seconds.
     this.#isOpen = true;
     this.#turn.resolve();
@@ -329,7 +328,7 @@ export class ClusterGuard {
     const instead = isTwin
       ? "a second owner keeps the objects when the anchor is deleted"
       : "and --anchor-protection=Policy asks for them";
-    this.#needsTwin = isTwin;
+    this.#needsSecondOwner = isTwin;
     this.#say({ reason, message: `No policies, ${why}: ${instead}` }, { isOpen: isTwin });
   }
 

@@ -6,11 +6,10 @@ import {
   guardsOf,
   type LiveGuard,
   readGuards,
-  settlePolicies,
   type SettledObject,
+  settlePolicies,
 } from "./policy-objects.ts";
-import { ProbeRounds } from "./probe.ts";
-import type { ProbeConnection, Prober } from "./prober.ts";
+import { type ProbeConnection, type Prober, ProbeRounds } from "./prober.ts";
 import { type ClusterUser, sharingOf } from "./protection.ts";
 import { type SelfReview, servesPolicies } from "./whoami.ts";
 

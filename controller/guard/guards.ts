@@ -2,7 +2,8 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { protectedCondition } from "../../api/reasons.ts";
-import { rootKeyOf } from "../apply/anchor/root-object.ts";
+import { anchorKey } from "../../installation/anchor-object.ts";
+import type { AnchorGate } from "../apply/install-work.ts";
 import type { Target } from "../apply/target.ts";
 import { lastingLogFieldsOf } from "../log-fields.ts";
 import type { Log } from "../log.ts";
@@ -10,8 +11,8 @@ import type { Clock } from "../queue/clock.ts";
 import { targetIdOf } from "../reconcile/duplicate.ts";
 import type { Happening } from "../reconcile/transitions.ts";
 import { ClusterGuard } from "./cluster-guard.ts";
-import { HubUsers } from "./hub-users.ts";
 import { isGuardInstalled } from "./policy-objects.ts";
+import { HubUsers } from "./policy.ts";
 import { type AnchorProtection, beginning, type Protection } from "./protection.ts";
 
 export interface GuardsOptions {
@@ -38,7 +39,7 @@ export interface GuardedTarget {
 }
 
 /**
- * The guards of all spokes, one a connection. What is installed on the hub itself has none: the component owns it, and its root is
+ * The guards of all spokes, one a connection. What is installed on the hub itself has none: the component owns it, and its anchor is
  * no anchor.
  */
 export class Guards {
@@ -60,7 +61,7 @@ export class Guards {
   /** The guard for the target of a component, at work; undefined when anchors are not protected. */
   enrol(component: Component, where: GuardedTarget): ClusterGuard | undefined {
     const guard = this.#guardOf(component, where);
-    const { namespace, name } = rootKeyOf({ component, target: where.target });
+    const { namespace, name } = anchorKey({ component, target: where.target });
     guard?.enrol({ component, anchor: { namespace, name }, isNew: where.isNew === true });
     return guard;
   }
@@ -81,7 +82,7 @@ export class Guards {
     try {
       if (await isGuardInstalled(where.target.client, this.#options.hubId, signal)) {
         this.enrol(component, where);
-        await guard.needsTwin(signal);
+        await guard.needsSecondOwner(signal);
       }
     } catch (err) {
       signal.throwIfAborted();
@@ -137,4 +138,25 @@ export class Guards {
     });
     return guard;
   }
+}
+
+/**
+ * The protection of anchors as an install sees it. The guard is at work as soon as it is known that the target suits; nothing waits for it but
+ * who asks.
+ */
+export function gateOf(
+  component: Component,
+  where: GuardedTarget & { readonly suited: Promise<unknown>; readonly guards: Guards },
+): AnchorGate {
+  const { suited, guards } = where;
+  guards.prepare(component, where);
+  const enrolled = suited.then(() => guards.enrol(component, where));
+  // Who waits for it is told; that the target does not suit is told elsewhere, too.
+  enrolled.catch(() => undefined);
+  return {
+    underWay: async (signal) => (await enrolled)?.underWay(signal),
+    ready: async (signal) => (await enrolled)?.ready(signal),
+    needsSecondOwner: async (signal) => (await (await enrolled)?.needsSecondOwner(signal)) ?? false,
+    saw: (anchor) => void enrolled.then((guard) => guard?.saw(anchor)).catch(() => undefined),
+  };
 }

@@ -1,5 +1,5 @@
 import { isRecord } from "../../api/fields.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
+import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import {
   anchorAnnotations,
   anchorLabels,
@@ -9,11 +9,12 @@ import {
 import {
   type GuardName,
   type GuardOwner,
-  guardViewOf,
   type GuardView,
+  guardViewOf,
 } from "../../installation/guard/guard-request.ts";
 import { type GuardRule, guardRules } from "../../installation/guard/guard-rules.ts";
 import { policyVariablesOf, usersAmong } from "./policy-variables.ts";
+import type { ClusterUser } from "./protection.ts";
 
 /** The two objects by which an API server enforces a guard. */
 export interface GuardPolicy {
@@ -22,7 +23,7 @@ export interface GuardPolicy {
 }
 
 /** The users that a policy lets in as the hub's; none where it is not as `guardPolicyOf` makes it. */
-export function usersLetInBy({ spec }: Manifest & { readonly spec?: unknown }): readonly string[] {
+function usersLetInBy({ spec }: Manifest & { readonly spec?: unknown }): readonly string[] {
   const variables = isRecord(spec) ? spec["variables"] : undefined;
   return Array.isArray(variables) ? usersAmong(variables) : [];
 }
@@ -174,4 +175,33 @@ function auditAnnotationsOf(guard: GuardName): readonly object[] {
 : variables.confirmed ? 'confirmed' : 'denied')`,
     },
   ];
+}
+
+/**
+ * Who this process is on clusters. ClusterProfiles of one cluster may lead there with identities of their own, and the policies there have
+ * to know them all. That guards look after the same cluster shows in the uids of the policies, which no other honest cluster has; nobody is asked for that. As a cluster
+ * says itself what these uids are and who we are there, no guard lets another's user in: it leaves those in whose own guards wrote them into the policy.
+ */
+export class HubUsers {
+  /** By the uid of a policy, then by the guard that looks after it. */
+  readonly #byPolicy = new Map<string, Map<object, ClusterUser>>();
+
+  /** The users that a live policy has to know, by their names, now that a guard looks after it as one of them. */
+  join(policy: KubeObject, guard: object, user: ClusterUser): readonly ClusterUser[] {
+    const { uid } = policy.metadata;
+    const users = this.#byPolicy.get(uid) ?? new Map<object, ClusterUser>();
+    this.#byPolicy.set(uid, users.set(guard, user));
+    const letIn = new Set([...usersLetInBy(policy), user.username]);
+    const known = [...users.values()].filter(({ username }) => letIn.has(username));
+    const byName = new Map(known.map((one) => [one.username, one]));
+    return [...byName.keys()].toSorted().flatMap((name) => byName.get(name) ?? []);
+  }
+
+  /** A guard looks after nothing any more. Its user stays in the policies until one of them has to be written. */
+  leave(guard: object): void {
+    for (const [uid, users] of this.#byPolicy) {
+      users.delete(guard);
+      if (users.size === 0) this.#byPolicy.delete(uid);
+    }
+  }
 }

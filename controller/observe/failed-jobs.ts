@@ -4,10 +4,10 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { describe, identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { isJob } from "../../installation/job.ts";
+import type { ObservedObject } from "../../installation/observed-object.ts";
 import { conditionOf } from "../../installation/pod-cause.ts";
 import type { Log } from "../log.ts";
 import { type Clock, limited } from "../queue/clock.ts";
-import type { ObservedObject } from "./observation.ts";
 
 export interface JobDeps {
   readonly client: Pick<KubeClient, "get">;

@@ -4,13 +4,13 @@ import { FleetError } from "../../api/errors.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { missingRightIn } from "../uninstall/missing-right.ts";
-import { FailureRow } from "./failure-row.ts";
 import type {
   KindSubscription,
-  SharedWatches,
   SharedWatchHandlers,
+  SharedWatches,
   Sighted,
 } from "./shared-watches.ts";
+import { FailureRow } from "./single-watch.ts";
 
 export interface KindWatchOptions {
   readonly watches: Pick<SharedWatches, "subscribe">;

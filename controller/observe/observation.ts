@@ -1,27 +1,7 @@
 import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-
-/** Compact record of one installed object, kept from metadata-only watches. */
-export interface ObservedObject {
-  readonly key: ObjectKey;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /** See fingerprint.ts; undefined when our apply owns nothing on it any more. */
-  readonly fingerprint: string | undefined;
-  /** See fingerprint.ts. */
-  readonly appliedAt?: number | undefined;
-  /** A deletion timestamp is set. */
-  readonly deleting: boolean;
-  /** What its deletion waits for; absent while it is not being deleted. */
-  readonly finalizers?: readonly string[];
-  /** Of a workload. Absent for others. */
-  readonly generation?: number;
-  /** Of a Job; see job.ts. Absent for others. */
-  readonly finished?: boolean;
-  /** The same. */
-  readonly mayHaveFailed?: true;
-}
+import type { ObservedObject } from "../../installation/observed-object.ts";
 
 /**
  * What happened on the spoke: an object of the installation changed or went, a Namespace got more labels or annotations, which many a cluster gives each new one, a workload's

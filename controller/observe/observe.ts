@@ -4,12 +4,19 @@ import type { Listing } from "../../access/kube/reflector.ts";
 import { interned } from "../../api/interned.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
+import { kindIdOf } from "../../installation/kinds.ts";
+import {
+  isApplied,
+  isDrift,
+  isNewer,
+  isOlder,
+  type ObservedObject,
+} from "../../installation/observed-object.ts";
 import { afterWrite, turnOf } from "../../installation/readiness.ts";
 import type { Log } from "../log.ts";
 import { KindWatch } from "./kind-watch.ts";
-import type { Observation, ObservedChange, ObservedObject } from "./observation.ts";
+import type { Observation, ObservedChange } from "./observation.ts";
 import { type SharedWatches, type Sighted, WatchSharing } from "./shared-watches.ts";
-import { isApplied, isDrift, isNewer, isOlder, kindIdOf } from "./sighting.ts";
 import { type Look, lookOf, SingleWatch } from "./single-watch.ts";
 
 export interface ObserveOptions {

@@ -5,10 +5,9 @@ import { interned } from "../../api/interned.ts";
 import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
+import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
 import { isWorkload } from "../../installation/readiness.ts";
 import { componentsSelector } from "../uninstall/component-selector.ts";
-import type { ObservedObject } from "./observation.ts";
-import { sightingOf } from "./sighting.ts";
 
 /** What is kept of an object. */
 export interface Sighted {

@@ -11,10 +11,10 @@ import {
   recordedNamespace,
   spokeNamespaceAnnotation,
 } from "../../installation/installation-namespace.ts";
+import { isOlder } from "../../installation/observed-object.ts";
 import { namesChangeable } from "../../render/release/user-manifests.ts";
 import { lastingLogFieldsOf } from "../log-fields.ts";
 import type { ObservedChange } from "../observe/observation.ts";
-import { isOlder } from "../observe/sighting.ts";
 import { targetIdOf } from "../reconcile/duplicate.ts";
 import { askedWaitMs } from "../reconcile/failure.ts";
 import { hasFinalizer } from "../reconcile/finalizer.ts";

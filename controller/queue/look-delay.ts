@@ -7,7 +7,7 @@ const delaysMs = {
   job: 250,
   drift: 50,
 };
-// An object that somebody changes again and again is slowed down by itself; see contests.ts.
+// An object that somebody changes again and again is slowed down by itself; see conflicts.ts.
 const driftIntervalMs = 250;
 
 /** How long, in ms, a look at a change waits for others to be looked at with it. Drift is looked at four times a second at most, which `installation` remembers. */

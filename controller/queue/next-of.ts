@@ -26,7 +26,7 @@ function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: nu
   const { changes, unsureMs = 0, hasUnsureJobs = false } = outcome;
   if (changes.failed.length > 0) return { kind: "backoff" };
   const waitsMs = [
-    ...(changes.contested ?? []).map(({ dueMs }) => dueMs),
+    ...(changes.conflicts ?? []).map(({ dueMs }) => dueMs),
     ...(unsureMs > 0 ? [unsureMs] : []),
     ...(isComplete(outcome) && !hasUnsureJobs ? [] : [pollMs]),
   ];

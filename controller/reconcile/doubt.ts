@@ -1,10 +1,10 @@
 import type { ComponentStatus } from "../../api/component.ts";
 import { readyOf, withCondition } from "../../api/conditions.ts";
+import { kindIdOf } from "../../installation/kinds.ts";
+import { planApply } from "../../installation/plan.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import type { InstallationMemory } from "../apply/installation-memory.ts";
-import { planApply } from "../apply/plan.ts";
 import type { Observation } from "../observe/observation.ts";
-import { kindIdOf } from "../observe/sighting.ts";
 
 /** Why the workloads of an installation are not known to be available, as its watches show it right now. */
 export interface Doubt {
@@ -21,7 +21,7 @@ export interface Sight {
   >;
   readonly memory: Pick<
     InstallationMemory,
-    "wanted" | "inventory" | "appliedAt" | "sharing" | "contests"
+    "wanted" | "inventory" | "appliedAt" | "sharing" | "conflicts"
   >;
 }
 
@@ -66,7 +66,7 @@ export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date
 /** Names of workloads that were sent like they are wanted and are different now; none while somebody else is let change them. */
 function changedWorkloads({ observation, memory }: Sight): readonly string[] {
   const { wanted, inventory, appliedAt } = memory;
-  if (wanted === undefined || inventory === undefined || memory.contests.isHolding) return [];
+  if (wanted === undefined || inventory === undefined || memory.conflicts.isHolding) return [];
   const observed = observation.objects();
   const refused = observation.refused();
   const plan = planApply(wanted.objects, { inventory, observed, refused, appliedAt });

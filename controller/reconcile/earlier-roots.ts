@@ -4,7 +4,7 @@ import { collectionPath } from "../../access/kube/kube-path.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorLabels, managedByValue } from "../../installation/anchor.ts";
-import { unlessRefused } from "../apply/apply-error.ts";
+import { unlessRefused } from "../apply/refusals.ts";
 import { type Clock, delay } from "../queue/clock.ts";
 import { unlessDenied } from "../uninstall/unless-denied.ts";
 

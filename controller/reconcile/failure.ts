@@ -6,7 +6,7 @@ import {
   codeOfRefusal,
   isForNow as isAnswerForNow,
   obstacleIn,
-} from "../apply/apply-error.ts";
+} from "../apply/refusals.ts";
 import { missingRightIn } from "../uninstall/missing-right.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { Inventory } from "../../installation/inventory.ts";
 import { InstallationMemory } from "../apply/installation-memory.ts";
 import { FailedJobs } from "../observe/failed-jobs.ts";
 import type { Observation } from "../observe/observation.ts";
-import { WorkloadCauses } from "../observe/workload-causes.ts";
+import { WorkloadCauses } from "../observe/visible-readiness.ts";
 import { Awaiting } from "../queue/awaiting.ts";
 import { StatusPace } from "./status-pace.ts";
 import type { StatusReport } from "./status-report.ts";
@@ -95,7 +95,7 @@ export class Installation implements AsyncDisposable {
   /** Something was installed when somebody last looked, or before its root was lost. */
   get wasInstalled(): boolean {
     const { memory } = this.#view ?? {};
-    const isLost = memory?.wasRooted === true && !memory.isRooted;
+    const isLost = memory?.hadAnchor === true && !memory.hasAnchor;
     return this.inventory !== undefined || isLost;
   }
 

@@ -11,13 +11,13 @@ import {
   type ObjectKey,
 } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { inventoryTextOf, anchorKey } from "../../installation/anchor-object.ts";
 import { anchorAnnotations, anchorKindOf, anchorNameOf } from "../../installation/anchor.ts";
+import { outlives } from "../../installation/desired.ts";
 import { possibleNamespaces } from "../../installation/installation-namespace.ts";
 import { decodeInventory } from "../../installation/inventory.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
-import type { Root, SeenRoot } from "../apply/anchor/anchor.ts";
-import { inventoryTextOf, rootKeyOf } from "../apply/anchor/root-object.ts";
-import { outlives } from "../apply/prepare.ts";
+import type { Anchor, SeenAnchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { type Clock, systemClock } from "../queue/clock.ts";
 import { unlessDenied } from "../uninstall/unless-denied.ts";
@@ -49,7 +49,7 @@ interface Claim extends Pick<Holding, "kind" | "ids"> {
   readonly on: string;
 }
 
-type Made = Pick<Root, "object">;
+type Made = Pick<Anchor, "object">;
 
 // Far longer than a server in the neighbourhood needs to answer.
 const farMs = 40;
@@ -84,14 +84,14 @@ export class Neighbours {
     newcomer: Newcomer,
     all: () => Iterable<Component>,
     signal: AbortSignal,
-  ): Promise<SeenRoot> {
+  ): Promise<SeenAnchor> {
     const { component, target, manifests } = newcomer;
     const [found, identity] = await Promise.all([
       this.#rootsOn(target.client, signal),
       hasRival(component, all()) ? this.#identityOf(target, signal) : undefined,
     ]);
     const roots = found ?? [];
-    const ownId = identityOf(rootKeyOf({ component, target }));
+    const ownId = identityOf(anchorKey({ component, target }));
     const own = roots.find((root) => identityOf(keyOf(root)) === ownId);
     // Whose it is, is judged by the install.
     if (own !== undefined) return own;
@@ -144,7 +144,7 @@ export class Neighbours {
   ): Promise<ReadonlyMap<string, string> | undefined> {
     const roots = await this.#rootsOn(target.client, signal);
     if (roots === undefined) return undefined;
-    const ownId = identityOf(rootKeyOf({ component, target }));
+    const ownId = identityOf(anchorKey({ component, target }));
     const own = roots.find((root) => identityOf(keyOf(root)) === ownId);
     const known = [...all()];
     const theirs = new Map<string, string>();

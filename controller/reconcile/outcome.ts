@@ -3,15 +3,15 @@ import { readyOf, withCondition } from "../../api/conditions.ts";
 import type { FleetError } from "../../api/errors.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import {
+  type ConditionType,
   conditionTypes,
   contestedCondition,
   protectedCondition,
-  reasons,
-  type ConditionType,
   type Reason,
+  reasons,
 } from "../../api/reasons.ts";
 import { type ChangeSet, type Progress, waitingFor } from "../apply/change-set.ts";
-import { contestMessage } from "../apply/filters/contests.ts";
+import { conflictMessage } from "../apply/filters/conflicts.ts";
 import { type Protection, protectionCondition } from "../guard/protection.ts";
 import type { VisibleReadiness } from "../observe/visible-readiness.ts";
 import { clusterNameOf } from "./cluster-name.ts";
@@ -21,8 +21,8 @@ import {
   beginningOf,
   isUnderway,
   progressMessage,
-  type Removing,
   removalMessage,
+  type Removing,
   troublesMessage,
   waitingMessage,
 } from "./progress.ts";
@@ -59,14 +59,14 @@ type Progression =
       readonly version: string;
       readonly paths: readonly string[];
       readonly changes: Pick<ChangeSet, "applied" | "unchanged" | "parked" | "failed"> &
-        Partial<Pick<ChangeSet, "contested" | "lingering">>;
+        Partial<Pick<ChangeSet, "conflicts" | "lingering">>;
       readonly readiness: Pick<VisibleReadiness, "available" | "message"> &
         Partial<Pick<VisibleReadiness, "stuck" | "unseen">>;
       /** A sentence for each Job that failed, sorted. */
       readonly failedJobs?: readonly string[];
       /** Of some Jobs it could not be found out whether they failed; nothing but another look tells. */
       readonly hasUnsureJobs?: boolean;
-      /** Milliseconds until it can be said whether contests that the status tells of are over; default 0. */
+      /** Milliseconds until it can be said whether conflicts that the status tells of are over; default 0. */
       readonly unsureMs?: number;
     }
   | {
@@ -115,14 +115,14 @@ function saysNothingNew({ conditions = [] }: ComponentStatus, outcome: Outcome):
 /** A contest has a condition of its own, on which `Ready` does not depend, and which goes when it is over. */
 function withContest(
   conditions: readonly Condition[],
-  { changes: { contested = [] }, unsureMs = 0 }: Extract<Outcome, { kind: "applied" }>,
+  { changes: { conflicts = [] }, unsureMs = 0 }: Extract<Outcome, { kind: "applied" }>,
   now: Date,
 ): readonly Condition[] {
   const others = conditions.filter(({ type }) => type !== contestedCondition);
   const isTold = others.length < conditions.length;
   if (isTold && unsureMs > 0) return conditions;
-  if (contested.length === 0) return others;
-  const message = contestMessage(contested);
+  if (conflicts.length === 0) return others;
+  const message = conflictMessage(conflicts);
   const reason = contestedCondition;
   return withCondition(conditions, { type: reason, status: "True", reason, message }, now);
 }

@@ -4,15 +4,15 @@ import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { contestedCondition } from "../../api/reasons.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
+import { isUnwanted } from "../../installation/strays.ts";
 import { assertKubernetesVersion } from "../../render/release/kubernetes-version.ts";
 import { render, type Rendered } from "../../render/render.ts";
-import type { SeenRoot } from "../apply/anchor/anchor.ts";
+import type { SeenAnchor } from "../apply/anchor/anchor.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
-import { isUnwanted } from "../apply/filters/strays.ts";
 import type { InstallDeps } from "../apply/install-work.ts";
 import { install } from "../apply/install.ts";
 import type { Target } from "../apply/target.ts";
-import { gateOf } from "../guard/gate-of.ts";
+import { gateOf } from "../guard/guards.ts";
 import { lastingLogFieldsOf, logFieldsOf } from "../log-fields.ts";
 import type { Log } from "../log.ts";
 import { type JobFindings, type JobQuestion, newsOf } from "../observe/failed-jobs.ts";
@@ -121,7 +121,7 @@ interface Prepared {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
   /** Resolves when the component is held by its finalizer, and says where it is installed. Rejects for a cluster that is too old, or has no room, and with `NotHeld`. */
-  readonly suited: Promise<SeenRoot>;
+  readonly suited: Promise<SeenAnchor>;
 }
 
 /**
@@ -172,7 +172,7 @@ async function suitability(
   { component, installation }: Subject,
   { manifests, resolved: { target, connection }, deps }: Question,
   signal: AbortSignal,
-): Promise<SeenRoot> {
+): Promise<SeenAnchor> {
   const either = AbortSignal.any([signal, connection.signal]);
   const isNew = component.status?.version === undefined && !installation.wasInstalled;
   const newcomer = { component, target, manifests };
@@ -248,7 +248,7 @@ async function apply(
   const telling = { tell, toldJobs: installation.toldJobs };
   const asking = { ...view, client, clock: deps.clock, log, said, ...telling };
   const found = await wellBeingOf(manifests.filter(isOurs).map(keyOf), asking, signal);
-  const unsureMs = view.memory.contests.untilSureMs(deps.clock.now());
+  const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
   return { kind: "applied", version, paths, changes, ...found, unsureMs };
 }
 

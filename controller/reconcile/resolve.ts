@@ -1,14 +1,14 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { reasons } from "../../api/reasons.ts";
+import { strangenessOf } from "../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
 import {
   anchoredNamespaces,
   installationNamespace,
   possibleNamespaces,
 } from "../../installation/installation-namespace.ts";
-import { rootRefOf } from "../apply/anchor/anchor.ts";
-import { strangenessOf } from "../apply/anchor/root-object.ts";
+import { anchorRef } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { delay } from "../queue/clock.ts";
 import { unlessDenied } from "../uninstall/unless-denied.ts";
@@ -77,7 +77,7 @@ export async function foundNamespaces(
   if (namespaces.length === 1) return [];
   const anchors = await Promise.all(
     namespaces.map(async (namespace) => {
-      const ref = rootRefOf({ component, target: { namespace, hubId: "" } });
+      const ref = anchorRef({ component, target: { namespace, hubId: "" } });
       const anchor = await unlessDenied(client.get(ref, { metadataOnly: true }, signal));
       if (anchor === undefined) return [];
       const { annotations = {} } = anchor.metadata;

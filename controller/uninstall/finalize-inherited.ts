@@ -3,7 +3,7 @@ import type { KubeObject } from "../../api/kubernetes.ts";
 import { anchorKindOf, componentUidLabel } from "../../installation/anchor.ts";
 import { isOfLibrary } from "../apply/adoption/take-over.ts";
 import { mayBeUpstreams, upstreamMarks } from "../apply/adoption/upstream-objects.ts";
-import type { Root } from "../apply/anchor/anchor.ts";
+import type { Anchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { labelledRoots } from "../reconcile/earlier-roots.ts";
 
@@ -24,7 +24,7 @@ interface Place {
  */
 export async function inheritedBy(
   { component, target }: Place,
-  root: Root | undefined,
+  root: Anchor | undefined,
   signal: AbortSignal,
 ): Promise<Inherited | undefined> {
   if (!mayBeUpstreams({ component, target }, root)) return undefined;

@@ -2,61 +2,16 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
-import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
-import {
-  guessFinder,
-  knownResource,
-  tableResource,
-  type ResourceType,
-} from "../../api/resources.ts";
+import type { ObjectKey } from "../../api/kubernetes.ts";
+import { type ResourceType, tableResource } from "../../api/resources.ts";
+import { outlives } from "../../installation/desired.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
-import { kindIdOf } from "../observe/sighting.ts";
-
-/** Kinds of Kubernetes itself that a Knative release contains. */
-export const builtInReleaseKinds: readonly ResourceType[] = [
-  knownResource("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
-  knownResource("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
-  knownResource("rbac.authorization.k8s.io/v1", "ClusterRole"),
-  knownResource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-  knownResource("rbac.authorization.k8s.io/v1", "Role"),
-  knownResource("rbac.authorization.k8s.io/v1", "RoleBinding"),
-  knownResource("v1", "ConfigMap"),
-  knownResource("v1", "Secret"),
-  knownResource("v1", "Service"),
-  knownResource("v1", "ServiceAccount"),
-  knownResource("apps/v1", "Deployment"),
-  knownResource("apps/v1", "StatefulSet"),
-  knownResource("apps/v1", "DaemonSet"),
-  knownResource("batch/v1", "Job"),
-  knownResource("batch/v1", "CronJob"),
-  knownResource("autoscaling/v2", "HorizontalPodAutoscaler"),
-  knownResource("policy/v1", "PodDisruptionBudget"),
-];
-
-/** Kinds of CRDs of which a Knative release contains instances; a cluster need not have them, nor the controller a right to them. */
-export const customReleaseKinds: readonly ResourceType[] = [
-  customKind("caching.internal.knative.dev/v1alpha1", "Image", "images"),
-  customKind("networking.internal.knative.dev/v1alpha1", "Certificate", "certificates"),
-  customKind("cert-manager.io/v1", "Certificate", "certificates"),
-  customKind("networking.istio.io/v1beta1", "Gateway", "gateways"),
-  customKind("security.istio.io/v1beta1", "PeerAuthentication", "peerauthentications"),
-  customKind("projectcontour.io/v1", "TLSCertificateDelegation", "tlscertificatedelegations"),
-];
+import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 
 // All are far above what a cluster serves; one that names more and more must neither be asked without end nor fill our memory. Security: T-54.
 const maxVersions = 2_000;
 const maxKinds = 10_000;
 const longestName = 63;
-
-/** Namespaces and CRDs stay: others' objects and instances depend on them. Spec: knative-operator.md 5.2. */
-export function staysBehind({ kind }: Pick<ObjectKey, "kind">): boolean {
-  return kind === "Namespace" || kind === "CustomResourceDefinition";
-}
-
-/** `apiVersion kind`, for maps. */
-export function kindKeyOf({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">): string {
-  return `${apiVersion} ${kind}`;
-}
 
 /**
  * Resources of the kinds of some objects, by `kindKeyOf`, without those that stay behind. Kinds that are not built in are
@@ -68,9 +23,7 @@ export async function servedKinds(
   keys: readonly (ObjectKey & Pick<InventoryEntry, "fingerprint">)[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ResourceType>> {
-  const wanted = new Map(
-    keys.filter((key) => !staysBehind(key)).map((key) => [kindKeyOf(key), key]),
-  );
+  const wanted = new Map(keys.filter((key) => !outlives(key)).map((key) => [kindKeyOf(key), key]));
   const foreign = [...wanted.values()].filter(
     ({ apiVersion, kind }) => tableResource(apiVersion, kind) === undefined,
   );
@@ -119,7 +72,7 @@ export async function deletableKinds(
     }
   };
   const served = await lookedUp(versions, lookUp, signal);
-  return onceEach(served.filter((kind) => !staysBehind(kind)));
+  return onceEach(served.filter((kind) => !outlives(kind)));
 }
 
 /**
@@ -215,22 +168,6 @@ async function answerTo(
     if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
   }
-}
-
-/**
- * Tells of kinds whether only a cluster knows where it serves them: Kubernetes does not define them, no Knative release brings objects of them, and nothing in
- * a set of manifests defines them.
- */
-export function foreignKindFinder(
-  manifests: readonly Manifest[],
-): (object: Pick<ObjectKey, "apiVersion" | "kind">) => boolean {
-  const isGuess = guessFinder(manifests);
-  const released = new Set(customReleaseKinds.map(kindIdOf));
-  return (object) => isGuess(object) && !released.has(kindIdOf(object));
-}
-
-function customKind(apiVersion: string, kind: string, plural: string): ResourceType {
-  return { apiVersion, kind, plural, namespaced: true };
 }
 
 function resourceOf(

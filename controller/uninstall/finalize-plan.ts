@@ -8,7 +8,7 @@ import {
 } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
-import type { Root } from "../apply/anchor/anchor.ts";
+import type { Anchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 
 /** A collection to delete in or to look into. */
@@ -43,7 +43,7 @@ export interface Belonging {
 
 /** What marks the objects of one installation. */
 export function belongingOf(
-  { owner }: Root,
+  { owner }: Anchor,
   {
     component,
     target: { fieldManager, namespace },

@@ -3,8 +3,8 @@ import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
-import { readRoot, type Root, rootRefOf } from "../apply/anchor/anchor.ts";
-import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/apply-error.ts";
+import { readAnchor, type Anchor, anchorRef } from "../apply/anchor/anchor.ts";
+import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import type { Patience } from "./finalize-patience.ts";
 import { leftMessage } from "./finalize-plan.ts";
@@ -17,7 +17,7 @@ interface Removal {
 
 /** Writes on the root that its installation is being removed, once. A root that went meanwhile is no error. */
 export async function markFinalizing(
-  root: Root,
+  root: Anchor,
   owner: Pick<Removal, "component" | "target">,
   signal: AbortSignal,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function markFinalizing(
   const patch = { metadata: { uid: root.uid, annotations } };
   const options = { fieldManager: target.fieldManager, metadataOnly: true };
   try {
-    await target.client.patch(rootRefOf(owner), patch, options, signal);
+    await target.client.patch(anchorRef(owner), patch, options, signal);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 404) return;
@@ -41,11 +41,15 @@ export async function markFinalizing(
  * Deletes the root and returns when it is gone. A root that was made anew is looked at again: `AnchorConflict` when it is
  * another's. `ClusterBusy` when it is held by a finalizer until patience ends.
  */
-export async function removeRoot(root: Root, removal: Removal, signal: AbortSignal): Promise<void> {
+export async function removeRoot(
+  root: Anchor,
+  removal: Removal,
+  signal: AbortSignal,
+): Promise<void> {
   const { component, target, patience } = removal;
   let current = root;
   while (!(await removeOnce(current, removal, signal))) {
-    const left = await readRoot(component, target, signal);
+    const left = await readAnchor(component, target, signal);
     if (left === undefined) return;
     current = left;
     const { finalizers = [] } = left.object.metadata;
@@ -57,14 +61,14 @@ export async function removeRoot(root: Root, removal: Removal, signal: AbortSign
 
 /** Asks for the deletion, once; true when the answer says that nothing is left. */
 async function removeOnce(
-  root: Root,
+  root: Anchor,
   owner: Pick<Removal, "component" | "target">,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (root.object.metadata.deletionTimestamp !== undefined) return false;
   const options = { propagationPolicy: "Background", uid: root.uid } as const;
   try {
-    const removal = await owner.target.client.remove(rootRefOf(owner), options, signal);
+    const removal = await owner.target.client.remove(anchorRef(owner), options, signal);
     return removal === "gone" || removal === "absent";
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

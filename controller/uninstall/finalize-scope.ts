@@ -1,21 +1,19 @@
 import type { Component } from "../../api/component.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
+import { outlives } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
-import type { Root } from "../apply/anchor/anchor.ts";
-import type { Target } from "../apply/target.ts";
-import type { Observation } from "../observe/observation.ts";
-import { kindIdOf } from "../observe/sighting.ts";
-import { componentSelector } from "./component-selector.ts";
-import { inheritedBy } from "./finalize-inherited.ts";
 import {
   builtInReleaseKinds,
   customReleaseKinds,
-  deletableKinds,
+  kindIdOf,
   kindKeyOf,
-  onceEach,
-  servedKinds,
-  staysBehind,
-} from "./finalize-kinds.ts";
+} from "../../installation/kinds.ts";
+import type { Anchor } from "../apply/anchor/anchor.ts";
+import type { Target } from "../apply/target.ts";
+import type { Observation } from "../observe/observation.ts";
+import { componentSelector } from "./component-selector.ts";
+import { inheritedBy } from "./finalize-inherited.ts";
+import { deletableKinds, onceEach, servedKinds } from "./finalize-kinds.ts";
 import { belongingOf } from "./finalize-plan.ts";
 import type { SweepScope } from "./finalize-sweep.ts";
 
@@ -42,7 +40,7 @@ export interface Installed {
  * took over.
  */
 export async function sweepScopeOf(
-  root: Root | undefined,
+  root: Anchor | undefined,
   installed: Installed,
   signal: AbortSignal,
 ): Promise<SweepScope> {
@@ -55,7 +53,7 @@ export async function sweepScopeOf(
 }
 
 async function ownScope(
-  root: Root | undefined,
+  root: Anchor | undefined,
   installed: Installed,
   signal: AbortSignal,
 ): Promise<SweepScope> {
@@ -66,7 +64,7 @@ async function ownScope(
     return { labelSelector, ...scope, inventory: [], belonging: undefined };
   }
   const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
-  const inventory = root.inventory.entries.filter((entry) => !staysBehind(entry));
+  const inventory = root.inventory.entries.filter((entry) => !outlives(entry));
   const belonging = belongingOf(root, { component, target });
   const seen = seenKinds(inventory, observation);
   if (seen !== undefined) {
@@ -100,7 +98,7 @@ async function recalledScope(
   );
   const known = [...builtInReleaseKinds, ...served.values(), ...watched, ...customReleaseKinds];
   const likely = new Set(known.map(kindIdOf));
-  const all = [...known, ...others].filter((kind) => !staysBehind(kind));
+  const all = [...known, ...others].filter((kind) => !outlives(kind));
   // One that is served in two versions is one.
   const kinds = onceEach(all);
   for (const kind of builtInReleaseKinds) proven.add(kindIdOf(kind));
@@ -117,7 +115,7 @@ function seenKinds(
   observation: Observation | undefined,
 ): SweepScope["resources"] | undefined {
   if (observation === undefined) return undefined;
-  const removable = observation.live().filter((resource) => !staysBehind(resource));
+  const removable = observation.live().filter((resource) => !outlives(resource));
   const live = new Map(removable.map((resource) => [kindIdOf(resource), resource]));
   if (live.size === 0 || !inventory.every((entry) => live.has(kindIdOf(entry)))) return undefined;
   const named = inventory.flatMap((entry) => {

@@ -3,23 +3,22 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/apply-error.ts";
+import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
+import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
-import { kindIdOf } from "../observe/sighting.ts";
 import type { Inherited } from "./finalize-inherited.ts";
-import { kindKeyOf } from "./finalize-kinds.ts";
 import {
+  type Belonging,
   isOurs,
   isWebhookConfiguration,
-  partsOf,
-  placesOf,
-  remnantOf,
-  type Belonging,
   type Kinded,
   type PartOfPlace,
+  partsOf,
   type Place,
+  placesOf,
   type Remnant,
+  remnantOf,
 } from "./finalize-plan.ts";
 
 /** What is to be removed from a cluster. */

@@ -1,14 +1,14 @@
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe } from "../../api/kubernetes.ts";
-import { readRoot, type Root } from "../apply/anchor/anchor.ts";
-import { assertTakenUp, rootKeyOf } from "../apply/anchor/root-object.ts";
+import { assertTakenUp, anchorKey } from "../../installation/anchor-object.ts";
+import { readAnchor, type Anchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
-import { systemClock, type Clock } from "../queue/clock.ts";
+import { type Clock, systemClock } from "../queue/clock.ts";
 import type { Remaining } from "../reconcile/progress.ts";
-import { patienceOf, type Patience } from "./finalize-patience.ts";
+import { type Patience, patienceOf } from "./finalize-patience.ts";
 import { leftMessage, type Remnant } from "./finalize-plan.ts";
 import { markFinalizing, removeRoot } from "./finalize-root.ts";
 import { type Recollection, sweepScopeOf } from "./finalize-scope.ts";
@@ -61,7 +61,7 @@ export async function finalize(
   const { log, clock = systemClock, patienceMs = usualPatienceMs } = deps;
   const { component, target } = installed;
   const root = await ownRoot(installed, log, signal);
-  if (root === "foreign") return { removed: 0, left: describe(rootKeyOf({ component, target })) };
+  if (root === "foreign") return { removed: 0, left: describe(anchorKey({ component, target })) };
   const [scope] = await Promise.all([
     sweepScopeOf(root, installed, signal),
     root === undefined ? undefined : markFinalizing(root, { component, target }, signal),
@@ -87,9 +87,9 @@ async function ownRoot(
   { component, target, recall }: FinalizeRequest,
   log: Log,
   signal: AbortSignal,
-): Promise<Root | "foreign" | undefined> {
+): Promise<Anchor | "foreign" | undefined> {
   try {
-    const root = await readRoot(component, target, signal);
+    const root = await readAnchor(component, target, signal);
     if (root !== undefined) assertTakenUp(root.object, { component, target });
     return root;
   } catch (error) {

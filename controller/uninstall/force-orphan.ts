@@ -2,8 +2,8 @@ import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import { reasons } from "../../api/reasons.ts";
+import { anchorKey } from "../../installation/anchor-object.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
-import { rootKeyOf } from "../apply/anchor/root-object.ts";
 import { logFieldsOf } from "../log-fields.ts";
 import { clusterNameOf } from "../reconcile/cluster-name.ts";
 import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
@@ -97,7 +97,7 @@ function anchorOf(
 ): ObjectKey {
   const { clusterProfileRef } = component.spec ?? {};
   const profile = clusterProfileRef === undefined ? {} : { profile: clusterProfileRef };
-  return rootKeyOf({ component, target: { ...place, ...profile } });
+  return anchorKey({ component, target: { ...place, ...profile } });
 }
 
 /** `12 ClusterRole, 3 Deployment`, the most frequent first. */

@@ -6,7 +6,7 @@ import { recordAt } from "../../api/fields.ts";
 import { groupOf, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
-import { readRoot } from "../apply/anchor/anchor.ts";
+import { readAnchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { kindsOfGroup } from "./finalize-kinds.ts";
 import type { Recollection } from "./finalize-scope.ts";
@@ -70,7 +70,7 @@ async function recollectionOf(
   signal: AbortSignal,
 ): Promise<Recollection | undefined> {
   try {
-    const root = await readRoot(component, target, signal);
+    const root = await readAnchor(component, target, signal);
     return root?.inventory && { entries: root.inventory.entries, isAll: true };
   } catch (error) {
     if (!(error instanceof FleetError) || error.reason !== "AnchorConflict") throw error;

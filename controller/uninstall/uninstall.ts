@@ -1,9 +1,9 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
-import { withObstacle } from "../apply/apply-error.ts";
+import { withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
 import type { ClusterGuard } from "../guard/cluster-guard.ts";
-import { releaseNamespaces } from "../guard/namespace-label.ts";
+import { releaseNamespaces } from "../guard/guarded-objects.ts";
 import { logFieldsOf } from "../log-fields.ts";
 import type { Next } from "../queue/queue.ts";
 import { clusterNameOf } from "../reconcile/cluster-name.ts";

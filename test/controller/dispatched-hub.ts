@@ -1,6 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
-import { Preparations } from "../../controller/apply/prepare.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { WatchSharing } from "../../controller/observe/shared-watches.ts";
 import { keyTextOf } from "../../controller/queue/component-key.ts";
@@ -9,6 +8,7 @@ import { ClusterVersions } from "../../controller/reconcile/cluster-versions.ts"
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
 import { asComponent } from "../../controller/reconcile/stored-component.ts";
 import type { Happening } from "../../controller/reconcile/transitions.ts";
+import { Preparations } from "../../installation/desired.ts";
 import { BoundedCache } from "../../render/release/bounded-cache.ts";
 import type { Rendered } from "../../render/rendered.ts";
 import { serving } from "../support/component.ts";

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { HubConnection } from "../../access/hub/hub.ts";
 import type { Component } from "../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
-import { rootKeyOf } from "../../controller/apply/anchor/root-object.ts";
 import type { Target } from "../../controller/apply/target.ts";
 import { finalize } from "../../controller/uninstall/finalize.ts";
+import { anchorKey } from "../../installation/anchor-object.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -77,7 +77,7 @@ async function inherited(
   for (const other of others) await admin.create(other);
   return {
     component: { ...owner, status: installed },
-    root: rootKeyOf({ component, target: remoteTarget(spoke.client, word) }),
+    root: anchorKey({ component, target: remoteTarget(spoke.client, word) }),
     outside: outside.map(keyOf),
     inside: inside.map(keyOf),
     others: others.map(keyOf),

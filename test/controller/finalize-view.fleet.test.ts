@@ -4,15 +4,12 @@ import type { HubConnection } from "../../access/hub/hub.ts";
 import { keyOf } from "../../api/kubernetes.ts";
 import type { Observation } from "../../controller/observe/observation.ts";
 import { observe } from "../../controller/observe/observe.ts";
-import {
-  builtInReleaseKinds,
-  customReleaseKinds,
-} from "../../controller/uninstall/finalize-kinds.ts";
 import { sweepScopeOf } from "../../controller/uninstall/finalize-scope.ts";
 import { Sweep } from "../../controller/uninstall/finalize-sweep.ts";
 import { finalize, type FinalizeDeps } from "../../controller/uninstall/finalize.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { encodeInventory } from "../../installation/inventory.ts";
+import { builtInReleaseKinds, customReleaseKinds } from "../../installation/kinds.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
 import { useSpokes } from "../fleet/use-fleet.ts";
@@ -23,10 +20,10 @@ import {
   eventing,
   existing,
   imageDefinition,
+  type Installation,
   installByHand,
   remoteTarget,
   userAgent,
-  type Installation,
 } from "./hand-made-installation.ts";
 
 const fleet = useSpokes([{ kwok: false, admissionWebhooks: true }]);

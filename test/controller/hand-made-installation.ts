@@ -1,7 +1,7 @@
 import { connectHub, type HubConnection } from "../../access/hub/hub.ts";
 import { componentKinds, operatorApiVersion, type KnativeEventing } from "../../api/component.ts";
 import { keyOf, type Manifest, type ObjectKey, type OwnerReference } from "../../api/kubernetes.ts";
-import { writeRoot, type Root } from "../../controller/apply/anchor/anchor.ts";
+import { writeAnchor, type Anchor } from "../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../controller/apply/target.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import type { AdminClient } from "../fleet/admin-client.ts";
@@ -50,7 +50,7 @@ export interface Installation {
   readonly component: KnativeEventing;
   readonly target: Target;
   readonly admin: AdminClient;
-  readonly root: Root;
+  readonly root: Anchor;
   /** Everything but the root, the namespace and the CRD. */
   readonly keys: readonly ObjectKey[];
 }
@@ -75,7 +75,7 @@ export async function installByHand(installing: Installing): Promise<Installatio
     fingerprint: "fingerprint",
   }));
   const inventory = { version: "1.23.0", complete: true, entries };
-  const root = await writeRoot({ component, target, before: undefined }, inventory, signal);
+  const root = await writeAnchor({ component, target, before: undefined }, inventory, signal);
   for (const manifest of manifests) {
     const ours = belonging(manifest, component.metadata.uid, root.owner);
     const { fieldManager } = target;

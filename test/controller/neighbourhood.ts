@@ -2,8 +2,8 @@ import type { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component, ComponentKind } from "../../api/component.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
-import { rootManifest } from "../../controller/apply/anchor/root-object.ts";
 import type { Target } from "../../controller/apply/target.ts";
+import { anchorManifest } from "../../installation/anchor-object.ts";
 import { encodeInventory } from "../../installation/inventory.ts";
 import { eventing, serving } from "./apply/installer.ts";
 
@@ -81,7 +81,7 @@ export function rootOf(
     ...(namespace === undefined ? {} : { namespace }),
   }));
   const text = entries && encodeInventory({ version: "1.23.0", complete: true, entries });
-  const manifest = rootManifest({ component: of, target }, text ?? "");
+  const manifest = anchorManifest({ component: of, target }, text ?? "");
   const { name = "" } = manifest.metadata;
   return {
     ...manifest,

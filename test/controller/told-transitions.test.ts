@@ -76,7 +76,7 @@ const outcomes: readonly Outcome[] = [
   applied({ parked: trouble }, down),
   applied({ lingering: trouble }),
   applied({ failed: trouble }),
-  applied({ contested: [{ key, contestants: [], dueMs: 5_000 }] }),
+  applied({ conflicts: [{ key, managers: [], dueMs: 5_000 }] }),
   { ...complete, protection: "off" },
   { ...complete, protection: beginning },
   ...everyProtection.map((reason): Outcome => {

@@ -7,7 +7,7 @@ import {
   type NamespacedName,
   type ObjectKey,
 } from "../../api/kubernetes.ts";
-import { readRoot } from "../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../controller/apply/anchor/anchor.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { manifestOf } from "../controller/apply/prepared.ts";
 import { renderedOf } from "../controller/apply/small-set.ts";
@@ -220,7 +220,7 @@ describe("D-32: of two hubs that come to one cluster while neither can see the o
     expect(await writers()).toEqual(["knfleet-one-in-turn"]);
     expect(await holder()).toBe(one.installer.component.metadata.uid);
     const { component, target } = other.installer;
-    expect(await readRoot(component, target, limit())).toBeUndefined();
+    expect(await readAnchor(component, target, limit())).toBeUndefined();
   });
 
   test("exactly one is installed when both come at the same moment", async () => {
@@ -242,10 +242,10 @@ describe("D-32: of two hubs that come to one cluster while neither can see the o
     const died = new Error("It died");
     await one.install(() => expect(other.install(() => Promise.reject(died))).rejects.toBe(died));
     const { component, target } = other.installer;
-    expect(await readRoot(component, target, limit())).toBeDefined();
+    expect(await readAnchor(component, target, limit())).toBeDefined();
     await other.installer.restart();
     await expect(other.install()).rejects.toMatchObject(refused);
-    expect(await readRoot(component, target, limit())).toBeUndefined();
+    expect(await readAnchor(component, target, limit())).toBeUndefined();
     expect(await holder()).toBe(one.installer.component.metadata.uid);
     expect((await one.install()).applied).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import type { Root } from "../../controller/apply/anchor/anchor.ts";
+import type { Anchor } from "../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet } from "../../controller/apply/change-set.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
 import type { Rendered } from "../../render/rendered.ts";
@@ -30,7 +30,7 @@ export class LoneHub implements AsyncDisposable {
   async install(meanwhile: () => Promise<unknown> = async () => undefined): Promise<ChangeSet> {
     const { component, target } = this.installer;
     const { manifests } = this.#rendered;
-    const assertFirst = async (making: Promise<Root>, signal: AbortSignal): Promise<void> => {
+    const assertFirst = async (making: Promise<Anchor>, signal: AbortSignal): Promise<void> => {
       await making;
       await meanwhile();
       const newcomer = { component, target, manifests };

@@ -1,6 +1,6 @@
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
-import { outlives } from "../../controller/apply/prepare.ts";
 import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
+import { outlives } from "../../installation/desired.ts";
 import { decodeInventory } from "../../installation/inventory.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";

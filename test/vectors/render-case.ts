@@ -6,11 +6,11 @@ import { InputError } from "../../cmd/kubectl/commands/render/input-error.ts";
 import { environmentOf, objectsOf } from "../../cmd/kubectl/commands/render/input-files.ts";
 import { manifestFolder } from "../../cmd/kubectl/commands/render/manifest-folder.ts";
 import {
-  type RenderedComponent,
   renderComponent,
+  type RenderedComponent,
 } from "../../cmd/kubectl/commands/render/render-component.ts";
 import { yamlDocuments } from "../../cmd/kubectl/commands/render/yaml-documents.ts";
-import { Preparations } from "../../controller/apply/prepare.ts";
+import { Preparations } from "../../installation/desired.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import { caseFile, type RenderCase } from "./render-cases.ts";
 

@@ -1,7 +1,7 @@
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import type { Desired } from "../../../controller/apply/prepare.ts";
+import type { Desired } from "../../../installation/desired.ts";
 import { render } from "../../../render/render.ts";
 import type { RenderSettings } from "../commands/render/render-component.ts";
 import { mapLimited } from "../concurrency.ts";

@@ -12,16 +12,17 @@ import {
   wantedNamespaces,
 } from "../../../controller/apply/anchor/ensure-namespaces.ts";
 import { InventoryKinds, type Whereabouts } from "../../../controller/apply/inventory-kinds.ts";
-import { type ApplyPlan, planApply } from "../../../controller/apply/plan.ts";
-import { type Desired, outlives, type Prepared } from "../../../controller/apply/prepare.ts";
-import { kindIdOf, sightingOf } from "../../../controller/observe/sighting.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
+import { type Desired, outlives, type Prepared } from "../../../installation/desired.ts";
+import { kindIdOf } from "../../../installation/kinds.ts";
+import { sightingOf } from "../../../installation/observed-object.ts";
+import { type ApplyPlan, planApply } from "../../../installation/plan.ts";
 import { scaledAmong } from "../../../installation/stripped.ts";
 import { mapLimited } from "../concurrency.ts";
 import { numberAt } from "../selection/fields.ts";
 import { dryRun, type DryRunDeps } from "./dry-run.ts";
-import { masked, neat, withoutMarks, type Sides } from "./neat.ts";
-import { observedObjects, type Observed, type Wanted } from "./observed.ts";
+import { masked, neat, type Sides, withoutMarks } from "./neat.ts";
+import { type Observed, observedObjects, type Wanted } from "./observed.ts";
 import type { Place } from "./place.ts";
 import { projected } from "./projected.ts";
 
@@ -210,9 +211,9 @@ async function extras(
 }
 
 /** What a controller of the cluster made of an object of ours may carry its labels, too. */
-function isOwnedBy({ component, root, twin }: Place, { metadata }: KubeObject): boolean {
-  if (metadata.uid === twin?.uid) return false;
-  const owners = [component.metadata.uid, root?.uid, twin?.uid];
+function isOwnedBy({ component, root, secondOwner }: Place, { metadata }: KubeObject): boolean {
+  if (metadata.uid === secondOwner?.uid) return false;
+  const owners = [component.metadata.uid, root?.uid, secondOwner?.uid];
   return (metadata.ownerReferences ?? []).every(({ uid }) => owners.includes(uid));
 }
 

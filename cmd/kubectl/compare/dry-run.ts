@@ -3,14 +3,14 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import { collectionPath } from "../../../access/kube/kube-path.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { describe, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import { isReplaceable } from "../../../controller/apply/refusals.ts";
+import { guardLabels } from "../../../installation/anchor.ts";
 import {
   bodyOf,
   type Installation,
   outlives,
   type Prepared,
-} from "../../../controller/apply/prepare.ts";
-import { isReplaceable } from "../../../controller/apply/replaceable.ts";
-import { guardLabels } from "../../../installation/anchor.ts";
+} from "../../../installation/desired.ts";
 import {
   isHandedOver,
   pathsToRelease,
@@ -95,7 +95,7 @@ function sentBody(
 
 /** Undefined while there is no root that could own anything. */
 function installationOf(
-  { component, target, root, twin }: Place,
+  { component, target, root, secondOwner }: Place,
   guardsCrd: boolean,
 ): Installation | undefined {
   if (root === undefined) return undefined;
@@ -103,7 +103,7 @@ function installationOf(
     owner: root.owner,
     namespace: target.namespace,
     componentUid: component.metadata.uid,
-    ...(twin === undefined ? {} : { twin }),
+    ...(secondOwner === undefined ? {} : { secondOwner }),
     ...(guardsCrd ? { crdGuard: target.hubId } : {}),
   };
 }

@@ -2,9 +2,9 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
-import { outlives } from "../../../controller/apply/prepare.ts";
-import { kindIdOf } from "../../../controller/observe/sighting.ts";
 import { componentUidLabel, definitionLabel } from "../../../installation/anchor.ts";
+import { outlives } from "../../../installation/desired.ts";
+import { kindIdOf } from "../../../installation/kinds.ts";
 import { mapLimited } from "../concurrency.ts";
 
 /** What a cluster has of some objects, as metadata. */

@@ -2,12 +2,15 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import type { OwnerReference } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { readRoot, type Root } from "../../../controller/apply/anchor/anchor.ts";
-import { rootKeyOf } from "../../../controller/apply/anchor/root-object.ts";
+import { type Anchor, readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../../controller/apply/target.ts";
-import { twinKeyOf } from "../../../controller/guard/twin.ts";
 import { fieldManagerOf, foundNamespaces } from "../../../controller/reconcile/resolve.ts";
-import { anchorAnnotations, componentUidLabel } from "../../../installation/anchor.ts";
+import { anchorKey } from "../../../installation/anchor-object.ts";
+import {
+  anchorAnnotations,
+  componentUidLabel,
+  secondOwnerKey,
+} from "../../../installation/anchor.ts";
 import { ifDenied } from "../if-denied.ts";
 import type { NamespaceOf } from "../spokes/spoke-namespace.ts";
 
@@ -16,11 +19,11 @@ export interface Place {
   readonly component: Component;
   readonly target: Target;
   /** Undefined: nothing was installed. */
-  readonly root: Root | undefined;
+  readonly root: Anchor | undefined;
   /** Whether knfleet installed it; false for what the upstream operator did. */
   readonly isOurs: boolean;
   /** The second owner, where there is one. */
-  readonly twin: OwnerReference | undefined;
+  readonly secondOwner: OwnerReference | undefined;
 }
 
 /** A cluster and whose it is. */
@@ -51,13 +54,19 @@ export async function readPlace(
     fieldManager: fieldManagerOf(id),
     ...(profile === undefined ? {} : { profile }),
   };
-  const [root, twin] = await Promise.all([
-    readRoot(component, target, signal),
+  const [root, secondOwner] = await Promise.all([
+    readAnchor(component, target, signal),
     twinOf(component, client, signal),
   ]);
   const annotations = root?.object.metadata.annotations ?? {};
   const isMarked = annotations[anchorAnnotations.hubId] !== undefined;
-  return { component, target, root, isOurs: isMarked || root?.inventory !== undefined, twin };
+  return {
+    component,
+    target,
+    root,
+    isOurs: isMarked || root?.inventory !== undefined,
+    secondOwner,
+  };
 }
 
 async function hubIdOfAnchor(
@@ -65,7 +74,7 @@ async function hubIdOfAnchor(
   { client, namespace }: Pick<Target, "client" | "namespace">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { name } = rootKeyOf({ component, target: { namespace, hubId: "" } });
+  const { name } = anchorKey({ component, target: { namespace, hubId: "" } });
   const ref = { resource: knownResource("v1", "ConfigMap"), namespace, name };
   const anchor = await client.get(ref, { metadataOnly: true }, signal);
   return anchor?.metadata.annotations?.[anchorAnnotations.hubId];
@@ -77,7 +86,7 @@ async function twinOf(
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<OwnerReference | undefined> {
-  const { apiVersion, kind, name } = twinKeyOf(component);
+  const { apiVersion, kind, name } = secondOwnerKey(component);
   const ref = { resource: knownResource(apiVersion, kind), name };
   const found = await client.get(ref, { metadataOnly: true }, signal).catch(ifDenied);
   const uid = found?.metadata.labels?.[componentUidLabel];

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../api/kubernetes.ts";
-import { inventoryTextOf } from "../../../controller/apply/anchor/root-object.ts";
+import { inventoryTextOf } from "../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../installation/anchor.ts";
 import { decodeInventory } from "../../../installation/inventory.ts";
 

@@ -3,11 +3,11 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { objectRefOf } from "../../../access/kube/object-ref.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
+import { type Desired, outlives } from "../../../installation/desired.ts";
 import type { InventoryEntry } from "../../../installation/inventory.ts";
-import { type Refused, refusedOf } from "../apply-error.ts";
 import type { EngineRequests } from "../apply-requests.ts";
 import type { Trouble } from "../change-set.ts";
-import { type Desired, outlives } from "../prepare.ts";
+import { type Refused, refusedOf } from "../refusals.ts";
 import { adoptionPatch, keptAnnotations, preconditions } from "./take-over.ts";
 
 export interface AdoptDeps {

@@ -1,19 +1,19 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { type Root, rootRefOf } from "../anchor/anchor.ts";
+import { type Anchor, anchorRef } from "../anchor/anchor.ts";
 import type { Work } from "../install-work.ts";
 
 interface Rooted {
-  /** What there was of the root when the attempt began. */
-  readonly before: Root | undefined;
+  /** What there was of the anchor when the attempt began. */
+  readonly before: Anchor | undefined;
   readonly work: Work;
-  /** Makes the root, or returns what there was. */
-  readonly make: () => Promise<Root>;
+  /** Makes the anchor, or returns what there was. */
+  readonly make: () => Promise<Anchor>;
 }
 
-/** A root that was made, and whether it was the first one. */
+/** An anchor that was made, and whether it was the first one. */
 interface Attempt {
-  readonly root: Root;
+  readonly anchor: Anchor;
   /** Awaited by whoever is about to write; rejects otherwise. */
   readonly first: Promise<void>;
   /** Nothing was ever accepted under it. */
@@ -21,7 +21,7 @@ interface Attempt {
 }
 
 /**
- * Works under a root and asks meanwhile whether it was the first one, where nothing was ever accepted under it. A root that was second is removed again, so that
+ * Works under an anchor and asks meanwhile whether it was the first one, where nothing was ever accepted under it. An anchor that was second is removed again, so that
  * it is in nobody's way, and the FleetError that the question was answered with is thrown.
  */
 export async function unlessSecond<T>(
@@ -35,17 +35,17 @@ export async function unlessSecond<T>(
   const first = (isNewcomer ? deps.assertFirst?.(making, signal) : undefined) ?? Promise.resolve();
   let refusal: unknown;
   first.catch((reason: unknown) => (refusal = reason));
-  const root = await making;
+  const anchor = await making;
   try {
-    return await carryOut({ root, first, isNewcomer });
+    return await carryOut({ anchor, first, isNewcomer });
   } catch (error) {
-    if (error === refusal && isOfNeighbour(error)) await withdraw(root, work, signal);
+    if (error === refusal && isOfNeighbour(error)) await withdraw(anchor, work, signal);
     throw error;
   }
 }
 
 /** The attempt that made it ended before anything was accepted, and perhaps before it had asked. */
-function isUntouched({ inventory }: Root): boolean {
+function isUntouched({ inventory }: Anchor): boolean {
   return inventory?.entries.every(({ fingerprint }) => fingerprint === undefined) === true;
 }
 
@@ -56,16 +56,16 @@ function isOfNeighbour(error: unknown): boolean {
 
 /** Nothing is owned by it yet. One that stays is asked about again. */
 async function withdraw(
-  { uid }: Root,
+  { uid }: Anchor,
   { component, target, memory, deps }: Work,
   signal: AbortSignal,
 ): Promise<void> {
-  const ref = rootRefOf({ component, target });
+  const ref = anchorRef({ component, target });
   try {
     await target.client.remove(ref, { propagationPolicy: "Background", uid }, signal);
     memory.withdrawn();
   } catch (err) {
     if (!(err instanceof ApiError)) throw err;
-    deps.log.debug({ err }, "The root that was second could not be removed");
+    deps.log.debug({ err }, "The anchor that was second could not be removed");
   }
 }

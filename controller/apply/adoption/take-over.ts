@@ -103,15 +103,15 @@ export function takeOverPatch(
   let taken: FieldSet = {};
   const others = entries.map((entry) => {
     if (isOwnEntry(entry, manager) || !isWhole(entry) || !isOfVersion(entry, live)) return entry;
-    const contested = causes
+    const fields = causes
       .map((cause) =>
         isOfController(cause)
           ? controllersIn(live, fieldsOf(entry))
           : contestedBy(cause, fieldsOf(entry), ours),
       )
       .reduce(unionOfFields, {});
-    taken = unionOfFields(taken, contested);
-    return withFields(entry, withoutFields(fieldsOf(entry), contested));
+    taken = unionOfFields(taken, fields);
+    return withFields(entry, withoutFields(fieldsOf(entry), fields));
   });
   if (isEmpty(taken)) return undefined;
   const value = withOurs(others.filter(hasFields), taken, { live, manager });

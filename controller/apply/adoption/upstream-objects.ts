@@ -1,9 +1,12 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
+import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../../api/component.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import type { ResourceType } from "../../../api/resources.ts";
 import { anchorAnnotations, componentUidLabel } from "../../../installation/anchor.ts";
-import type { Root } from "../anchor/anchor.ts";
-import type { Desired } from "../prepare.ts";
-import { selectedObjects } from "../selected-objects.ts";
+import type { Desired } from "../../../installation/desired.ts";
+import { builtInReleaseKinds, customReleaseKinds, kindIdOf } from "../../../installation/kinds.ts";
+import type { Anchor } from "../anchor/anchor.ts";
 import type { Target } from "../target.ts";
 import { isOfLibrary, ownNotes } from "./take-over.ts";
 
@@ -15,12 +18,12 @@ interface Place {
 
 /**
  * Whether upstream's operator may have installed the component, so that its objects have to be looked for: on another cluster it left an anchor
- * without our markers, on the hub itself it wrote a status and we have no root
+ * without our markers, on the hub itself it wrote a status and we have no anchor
  * with our markers. Also when an adoption was not finished.
  */
 export function mayBeUpstreams(
   { component, target }: Pick<Place, "component" | "target">,
-  before: Root | undefined,
+  before: Anchor | undefined,
 ): boolean {
   if (before?.inventory?.adopting === true) return true;
   const isMarked = before?.object.metadata.annotations?.[anchorAnnotations.hubId] !== undefined;
@@ -36,11 +39,11 @@ export function mayBeUpstreams(
 /** By what upstream's objects of a component are known: their label, and the uid of what controls those in a namespace. */
 export function upstreamMarks(
   { component: { kind, metadata }, target }: Pick<Place, "component" | "target">,
-  root: Root | undefined,
+  anchor: Anchor | undefined,
 ): { readonly labelSelector: string; readonly owner: string | undefined } {
   return {
     labelSelector: `app.kubernetes.io/name=${componentKinds[kind].label}`,
-    owner: target.profile === undefined ? metadata.uid : root?.uid,
+    owner: target.profile === undefined ? metadata.uid : anchor?.uid,
   };
 }
 
@@ -51,7 +54,7 @@ export function upstreamMarks(
  */
 export async function upstreamObjects(
   { component, target, desired }: Place,
-  before: Root | undefined,
+  before: Anchor | undefined,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const { labelSelector, owner } = upstreamMarks({ component, target }, before);
@@ -65,4 +68,41 @@ export async function upstreamObjects(
       ownerReferences.every((reference) => reference.controller !== true || reference.uid === owner)
     );
   });
+}
+
+/**
+ * Everything on a cluster that a label selects, as metadata, with one list a kind: of the kinds of what is desired, and of those of which an
+ * older release or another choice of parts may have left something.
+ */
+export async function selectedObjects(
+  labelSelector: string,
+  { target, desired }: { readonly target: Target; readonly desired: Desired },
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const lists = kindsOf(desired).map((resource) =>
+    listed({ resource, labelSelector }, target, signal),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+async function listed(
+  ref: CollectionRef,
+  { client }: Target,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  try {
+    const { items } = await client.list(ref, { metadataOnly: true }, signal);
+    const { apiVersion, kind } = ref.resource;
+    return items.map((item) => ({ ...item, apiVersion, kind }));
+  } catch (error) {
+    // A kind that is not served has no objects, and what may not be read cannot have been written with these rights either.
+    if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return [];
+    throw error;
+  }
+}
+
+function kindsOf({ objects }: Desired): readonly ResourceType[] {
+  const wanted = objects.map(({ resource }) => resource);
+  const all = [...customReleaseKinds, ...builtInReleaseKinds, ...wanted];
+  return [...new Map(all.map((resource) => [kindIdOf(resource), resource])).values()];
 }

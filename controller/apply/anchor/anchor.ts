@@ -10,26 +10,26 @@ import {
 } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import {
-  decodeInventory,
-  encodeInventory,
-  type Inventory,
-} from "../../../installation/inventory.ts";
-import { obstacleIn } from "../apply-error.ts";
-import type { Target } from "../target.ts";
-import {
   assertOurs,
   inventoryTextOf,
   isHeld,
   isMarked,
   ownerOf,
-  type RootOwner,
-  rootKeyOf,
-  rootManifest,
-  rootOver,
-} from "./root-object.ts";
+  anchorKey,
+  anchorManifest,
+  anchorManifestOver,
+  type AnchorOwner,
+} from "../../../installation/anchor-object.ts";
+import {
+  decodeInventory,
+  encodeInventory,
+  type Inventory,
+} from "../../../installation/inventory.ts";
+import { obstacleIn } from "../refusals.ts";
+import type { Target } from "../target.ts";
 
-/** The root of an installation as it was last seen on its cluster. */
-export interface Root {
+/** The anchor of an installation as it was last seen on its cluster. */
+export interface Anchor {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly resourceVersion: string;
@@ -42,72 +42,72 @@ export interface Root {
   readonly isMarked: boolean;
 }
 
-/** A root that somebody has just seen, whosever it may be; undefined when there is none. */
-export type SeenRoot = KubeObject | "unknown" | undefined;
+/** An anchor that somebody has just seen, whosever it may be; undefined when there is none. */
+export type SeenAnchor = KubeObject | "unknown" | undefined;
 
-/** Whose root it is, and where. */
-export interface RootOwnership {
+/** Whose anchor it is, and where. */
+export interface AnchorOwnership {
   readonly component: Component;
   readonly target: Target;
 }
 
 const resource = knownResource("v1", "ConfigMap");
 
-/** Where the root of an installation is. Throws `ManifestInvalid` for a name that is too long. */
-export function rootRefOf(owner: RootOwner): ObjectRef & { readonly namespace: string } {
-  const { namespace, name } = rootKeyOf(owner);
+/** Where the anchor of an installation is. Throws `ManifestInvalid` for a name that is too long. */
+export function anchorRef(owner: AnchorOwner): ObjectRef & { readonly namespace: string } {
+  const { namespace, name } = anchorKey(owner);
   return { resource, namespace, name };
 }
 
 /**
- * Reads the root of an installation; undefined when there is none. Throws FleetError `AnchorConflict` when it belongs to another hub
+ * Reads the anchor of an installation; undefined when there is none. Throws FleetError `AnchorConflict` when it belongs to another hub
  * or component.
  */
-export async function readRoot(
+export async function readAnchor(
   component: Component,
   target: Target,
   signal: AbortSignal,
-): Promise<Root | undefined> {
+): Promise<Anchor | undefined> {
   const owner = { component, target };
-  const object = await target.client.get(rootRefOf(owner), {}, signal);
-  return rootIn(object, owner);
+  const object = await target.client.get(anchorRef(owner), {}, signal);
+  return checkedAnchor(object, owner);
 }
 
 /** The same of what somebody has just seen under its name; read only where that is not known. */
-export async function seenRoot(
-  seen: SeenRoot,
-  { component, target }: RootOwnership,
+export async function anchorSeen(
+  seen: SeenAnchor,
+  { component, target }: AnchorOwnership,
   signal: AbortSignal,
-): Promise<Root | undefined> {
-  if (seen === "unknown") return readRoot(component, target, signal);
-  return rootIn(seen, { component, target });
+): Promise<Anchor | undefined> {
+  if (seen === "unknown") return readAnchor(component, target, signal);
+  return checkedAnchor(seen, { component, target });
 }
 
-function rootIn(object: KubeObject | undefined, owner: RootOwnership): Root | undefined {
+function checkedAnchor(object: KubeObject | undefined, owner: AnchorOwnership): Anchor | undefined {
   if (object === undefined) return undefined;
   assertOurs(object, owner);
   return rootOf(object, owner);
 }
 
 /**
- * Writes the root with an inventory in one request, or creates it. `before` is what was read; when the root was changed meanwhile it is read
+ * Writes the anchor with an inventory in one request, or creates it. `before` is what was read; when the anchor was changed meanwhile it is read
  * again and written only if the change was not about the inventory.
  *
- * Throws FleetError `AnchorConflict`, or `ClusterBusy` when the root is being deleted, is not the one that was read any more, or somebody else writes it
+ * Throws FleetError `AnchorConflict`, or `ClusterBusy` when the anchor is being deleted, is not the one that was read any more, or somebody else writes it
  * too.
  */
-export async function writeRoot(
-  { before, ...owner }: RootOwnership & { readonly before: Root | undefined },
+export async function writeAnchor(
+  { before, ...owner }: AnchorOwnership & { readonly before: Anchor | undefined },
   inventory: Inventory,
   signal: AbortSignal,
-): Promise<Root> {
+): Promise<Anchor> {
   const { component, target } = owner;
   const text = encodeInventory(inventory);
   let current = before;
   for (let attempt = 1; attempt <= 3; attempt += 1) {
-    const root = await unlessOutdated(current, { ...owner, text }, signal);
-    if (root !== undefined) return root;
-    const live = await readRoot(component, target, signal);
+    const anchor = await unlessOutdated(current, { ...owner, text }, signal);
+    if (anchor !== undefined) return anchor;
+    const live = await readAnchor(component, target, signal);
     if (before !== undefined && live?.uid !== before.uid) throw replaced(before);
     // Written by this very request, which was sent again because its answer was lost.
     if (live !== undefined && says(live, text)) return live;
@@ -117,12 +117,12 @@ export async function writeRoot(
   throw busy(owner, "is being written by somebody else");
 }
 
-/** Undefined when the root is not what it was read as any more. */
+/** Undefined when the anchor is not what it was read as any more. */
 async function unlessOutdated(
-  current: Root | undefined,
-  { text, ...owner }: RootOwnership & { readonly text: string },
+  current: Anchor | undefined,
+  { text, ...owner }: AnchorOwnership & { readonly text: string },
   signal: AbortSignal,
-): Promise<Root | undefined> {
+): Promise<Anchor | undefined> {
   if (current?.object.metadata.deletionTimestamp !== undefined) {
     throw busy(owner, "is being deleted");
   }
@@ -135,18 +135,18 @@ async function unlessOutdated(
 }
 
 async function written(
-  current: Root | undefined,
-  { text, ...owner }: RootOwnership & { readonly text: string },
+  current: Anchor | undefined,
+  { text, ...owner }: AnchorOwnership & { readonly text: string },
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { client, fieldManager } = owner.target;
-  const ref = rootRefOf(owner);
-  // Not by apply: that would silently take a root over that another hub created since.
+  const ref = anchorRef(owner);
+  // Not by apply: that would silently take an anchor over that another hub created since.
   if (current === undefined) {
-    const body = rootManifest(owner, text);
+    const body = anchorManifest(owner, text);
     return client.create(ref, body, { fieldManager }, signal);
   }
-  const manifest = rootOver(current.object, owner, text);
+  const manifest = anchorManifestOver(current.object, owner, text);
   const resourceVersion = isHeld(current.object, owner)
     ? (await released(current, owner, signal)).metadata.resourceVersion
     : current.resourceVersion;
@@ -156,8 +156,8 @@ async function written(
 }
 
 function released(
-  { object, resourceVersion }: Root,
-  owner: RootOwnership,
+  { object, resourceVersion }: Anchor,
+  owner: AnchorOwnership,
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { client, fieldManager } = owner.target;
@@ -167,13 +167,13 @@ function released(
       .filter((field) => object.metadata[field] !== undefined)
       .map((field) => ({ op: "remove", path: `/metadata/${field}` })),
   ];
-  return client.patch(rootRefOf(owner), patch, { fieldManager, metadataOnly: true }, signal);
+  return client.patch(anchorRef(owner), patch, { fieldManager, metadataOnly: true }, signal);
 }
 
-function rootOf(object: KubeObject, owner: RootOwnership): Root {
+function rootOf(object: KubeObject, owner: AnchorOwnership): Anchor {
   const { uid, resourceVersion } = object.metadata;
   return {
-    key: rootKeyOf(owner),
+    key: anchorKey(owner),
     uid,
     resourceVersion,
     inventory: decodeInventory(inventoryTextOf(object)),
@@ -184,7 +184,7 @@ function rootOf(object: KubeObject, owner: RootOwnership): Root {
 }
 
 // 409: created or changed meanwhile, or gone (uid given). 404: gone; of one that is to be created it is the namespace that is missing.
-function isOutdated(error: unknown, current: Root | undefined): boolean {
+function isOutdated(error: unknown, current: Anchor | undefined): boolean {
   if (!(error instanceof ApiError)) return false;
   const { status, message, causes } = error;
   // Webhooks and policies refuse with a status of their own choice: 422 unless a policy says otherwise.
@@ -196,21 +196,21 @@ function isOutdated(error: unknown, current: Root | undefined): boolean {
   return status === 404 || (status === 422 && isChanged);
 }
 
-/** A root that stands, is ours and has just this inventory. */
-function says(root: Root, text: string): boolean {
-  const stands = root.object.metadata.deletionTimestamp === undefined;
-  return stands && root.isMarked && inventoryTextOf(root.object) === text;
+/** An anchor that stands, is ours and has just this inventory. */
+function says(anchor: Anchor, text: string): boolean {
+  const stands = anchor.object.metadata.deletionTimestamp === undefined;
+  return stands && anchor.isMarked && inventoryTextOf(anchor.object) === text;
 }
 
-/** What stops the work under a root that is gone: whatever names its uid as owner is collected. Spec: anchor-guard.md 7.1. */
-export function replaced({ key }: Pick<Root, "key">): FleetError {
+/** What stops the work under an anchor that is gone: whatever names its uid as owner is collected. Spec: anchor-guard.md 7.1. */
+export function replaced({ key }: Pick<Anchor, "key">): FleetError {
   return new FleetError("ClusterBusy", `${describe(key)} was deleted in the middle of the work`);
 }
 
-function textOf(root: Root | undefined): string {
-  return root === undefined ? "" : inventoryTextOf(root.object);
+function textOf(anchor: Anchor | undefined): string {
+  return anchor === undefined ? "" : inventoryTextOf(anchor.object);
 }
 
-function busy(owner: RootOwnership, problem: string): FleetError {
-  return new FleetError("ClusterBusy", `${describe(rootKeyOf(owner))} ${problem}`);
+function busy(owner: AnchorOwnership, problem: string): FleetError {
+  return new FleetError("ClusterBusy", `${describe(anchorKey(owner))} ${problem}`);
 }

@@ -7,11 +7,16 @@ import {
   type Manifest,
   type ObjectKey,
 } from "../../../api/kubernetes.ts";
-import { type Refused, refusedOf, unlessRefused } from "../apply-error.ts";
+import {
+  inventoryTextOf,
+  isEndangered,
+  anchorManifestOver,
+} from "../../../installation/anchor-object.ts";
 import { type ChangeSet, sorted, type Trouble } from "../change-set.ts";
-import { type Contestant, contestantsOf } from "../filters/contestants.ts";
+import { type ConflictingManager, findConflictingManagers } from "../filters/conflicts.ts";
 import type { Work } from "../install-work.ts";
-import { type Root, rootRefOf } from "./anchor.ts";
+import { type Refused, refusedOf, unlessRefused } from "../refusals.ts";
+import { type Anchor, anchorRef } from "./anchor.ts";
 import {
   changeNamespace,
   createMissing,
@@ -20,21 +25,20 @@ import {
   type OutdatedNamespace,
   wantedNamespaces,
 } from "./ensure-namespaces.ts";
-import { inventoryTextOf, isEndangered, rootOver } from "./root-object.ts";
 
 /** Namespaces as an attempt is to leave them. */
 export interface Housing extends Namespaces {
   /** The outdated ones are so because somebody changed them since we saw or made them right. */
   readonly isDrift: boolean;
-  /** The root when somebody took marks off it since we saw or made them. */
-  readonly stripped: Root | undefined;
+  /** The anchor when somebody took marks off it since we saw or made them. */
+  readonly stripped: Anchor | undefined;
   /** That happens again and again; the contest is told of, and not each repair. */
-  readonly isRootContested: boolean;
+  readonly isAnchorInConflict: boolean;
   /** The same, and it is left alone for a while: it is written only where it is to say something else. */
-  readonly isRootHeld: boolean;
+  readonly isAnchorHeld: boolean;
 }
 
-/** What became of root and namespaces. */
+/** What became of anchor and namespaces. */
 export interface Housed {
   readonly repaired: readonly ObjectKey[];
   readonly parked: readonly Trouble[];
@@ -46,8 +50,8 @@ export function textOf({ component, target, desired }: Work): string {
   return JSON.stringify(wantedNamespaces({ component, target }, desired.namespaces));
 }
 
-/** The root if it lost marks since this process saw them or made them. */
-export function strippedRoot(before: Root | undefined, { memory }: Work): Root | undefined {
+/** The anchor if it lost marks since this process saw them or made them. */
+export function strippedAnchor(before: Anchor | undefined, { memory }: Work): Anchor | undefined {
   return before?.isMarked === false && memory.wasMarked(before) ? before : undefined;
 }
 
@@ -59,14 +63,14 @@ export function unheld(
   const { memory, deps } = work;
   const isDrift = memory.namespaces === textOf(work);
   const wrong = isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : [];
-  const root = stripped === undefined ? [] : [idOf(stripped.object)];
-  const held = memory.groundContests.heldAmong(new Set([...wrong, ...root]), deps.clock.now());
+  const anchor = stripped === undefined ? [] : [idOf(stripped.object)];
+  const held = memory.groundConflicts.heldAmong(new Set([...wrong, ...anchor]), deps.clock.now());
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
-  const isRootContested = root.some((id) => held.has(id));
-  // What endangers everything under the root does not wait.
+  const isAnchorInConflict = anchor.some((id) => held.has(id));
+  // What endangers everything under the anchor does not wait.
   const mayWait = stripped !== undefined && !isEndangered(stripped.object, work);
-  const isRootHeld = isRootContested && mayWait;
-  return { ...namespaces, outdated, isDrift, stripped, isRootContested, isRootHeld };
+  const isAnchorHeld = isAnchorInConflict && mayWait;
+  return { ...namespaces, outdated, isDrift, stripped, isAnchorInConflict, isAnchorHeld };
 }
 
 /**
@@ -75,7 +79,7 @@ export function unheld(
  */
 export async function settled(work: Work, housing: Housing, signal: AbortSignal): Promise<Housed> {
   const { target, memory, observation, deps } = work;
-  const { stripped, isRootContested } = housing;
+  const { stripped, isAnchorInConflict } = housing;
   const [created, changes] = await Promise.all([
     createMissing(target, housing.missing, signal),
     Promise.all(housing.outdated.map((one) => changed(one, { work, housing }, signal))),
@@ -91,7 +95,7 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
     refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
   return {
     repaired: [
-      ...(stripped === undefined || isRootContested ? [] : [keyOf(stripped.object)]),
+      ...(stripped === undefined || isAnchorInConflict ? [] : [keyOf(stripped.object)]),
       ...(housing.isDrift ? written.map(keyOf) : []),
     ],
     parked: having(false),
@@ -99,17 +103,17 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
   };
 }
 
-/** Writes the root; one that was stripped is repaired thereby, which counts unless it is held. */
-export function rerooted(
-  write: () => Promise<Root>,
+/** Writes the anchor; one that was stripped is repaired thereby, which counts unless it is held. */
+export function rewriteAnchor(
+  write: () => Promise<Anchor>,
   { housing, work }: { readonly housing: Housing; readonly work: Work },
   signal: AbortSignal,
-): Promise<Root> {
-  const { stripped, isRootHeld } = housing;
-  if (stripped === undefined || isRootHeld) return write();
+): Promise<Anchor> {
+  const { stripped, isAnchorHeld } = housing;
+  if (stripped === undefined || isAnchorHeld) return write();
   const live = stripped.object;
-  const manifest = rootOver(live, work, inventoryTextOf(live));
-  return reckoned(write, { drift: { ref: rootRefOf(work), live, manifest }, work }, signal);
+  const manifest = anchorManifestOver(live, work, inventoryTextOf(live));
+  return reckoned(write, { drift: { ref: anchorRef(work), live, manifest }, work }, signal);
 }
 
 /** A change set that also tells of the namespaces. */
@@ -154,25 +158,25 @@ interface Drift {
   readonly manifest: Manifest;
 }
 
-/** Makes a repair and counts it, and asks who makes it necessary where that is contested. */
+/** Makes a repair and counts it, and asks for the other managers where there is a conflict. */
 async function reckoned<T>(
   repair: () => Promise<T>,
   { drift, work }: { readonly drift: Drift; readonly work: Work },
   signal: AbortSignal,
 ): Promise<T> {
-  const { groundContests } = work.memory;
+  const { groundConflicts } = work.memory;
   const { ref, live, manifest } = drift;
   const key = keyOf(live);
-  if (groundContests.repairing(key, work.deps.clock.now())) {
+  if (groundConflicts.repairing(key, work.deps.clock.now())) {
     const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
-    const ask = (): Promise<readonly Contestant[]> =>
-      contestantsOf({ ref, body }, work.target, signal);
-    groundContests.named(key, await unlessRefused(ask, []));
+    const ask = (): Promise<readonly ConflictingManager[]> =>
+      findConflictingManagers({ ref, body }, work.target, signal);
+    groundConflicts.named(key, await unlessRefused(ask, []));
   }
   try {
     return await repair();
   } catch (error) {
-    groundContests.notRepaired(key);
+    groundConflicts.notRepaired(key);
     throw error;
   }
 }

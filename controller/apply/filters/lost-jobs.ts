@@ -2,12 +2,12 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import type { Component } from "../../../api/component.ts";
 import { describe, type KubeObject } from "../../../api/kubernetes.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
+import type { Prepared } from "../../../installation/desired.ts";
 import { isJob } from "../../../installation/job.ts";
+import type { ApplyPlan } from "../../../installation/plan.ts";
 import type { Log } from "../../log.ts";
 import type { Observation } from "../../observe/observation.ts";
 import type { InstallationMemory } from "../installation-memory.ts";
-import type { ApplyPlan } from "../plan.ts";
-import type { Prepared } from "../prepare.ts";
 import type { Target } from "../target.ts";
 
 interface Installed {
@@ -51,7 +51,7 @@ export async function withLostJobs(
   };
 }
 
-/** Whether a Job that our root owns still runs, or is kept, without the label of any component. */
+/** Whether a Job that our anchor owns still runs, or is kept, without the label of any component. */
 async function isThere(
   { key: { namespace = "", name }, resource }: Prepared,
   { target: { client }, memory, component }: Installed,
@@ -66,7 +66,7 @@ async function isThere(
   return deletionTimestamp === undefined && !isLabelled && isOwned(found);
 
   function isOwned({ metadata: { ownerReferences = [] } }: KubeObject): boolean {
-    const owners = [memory.rootUid, component.metadata.uid];
+    const owners = [memory.anchorUid, component.metadata.uid];
     return ownerReferences.some(({ uid }) => owners.includes(uid));
   }
 }

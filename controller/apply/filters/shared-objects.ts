@@ -1,8 +1,8 @@
 import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
-import { sorted, type ChangeSet, type Trouble } from "../change-set.ts";
+import { outlives, type Prepared } from "../../../installation/desired.ts";
+import type { ApplyPlan } from "../../../installation/plan.ts";
+import { type ChangeSet, sorted, type Trouble } from "../change-set.ts";
 import type { Begun, Work } from "../install-work.ts";
-import type { ApplyPlan } from "../plan.ts";
-import { outlives, type Prepared } from "../prepare.ts";
 
 /** A part of some work, and what is left to others. */
 interface Own<W> {
@@ -11,8 +11,8 @@ interface Own<W> {
 }
 
 /**
- * Work without what was left to others the last time, as far as it is still theirs; where the root is lost nobody knows what that was, and it is without all that others have.
- * Asks only where something was left or the root is lost.
+ * Work without what was left to others the last time, as far as it is still theirs; where the anchor is lost nobody knows what that was, and it is without all that others have.
+ * Asks only where something was left or the anchor is lost.
  */
 export async function withoutOthers(
   work: Work,
@@ -37,7 +37,7 @@ export interface OwnPlan extends Own<Begun> {
 }
 
 /**
- * A plan without what another component has. To be asked when the root names all of it: of two that come to want an object at the same time at least one
+ * A plan without what another component has. To be asked when the anchor names all of it: of two that come to want an object at the same time at least one
  * sees the other then, and whoever does leaves it. What both have had for long stays with the one that was installed first.
  */
 export async function ownPlan(
@@ -62,7 +62,7 @@ export async function ownPlan(
   const theirs = answer ?? new Map<string, string>();
   sharing.free = idsOf(unproven.filter(({ id }) => !theirs.has(id)));
   sharing.left = new Map([...sharing.left, ...theirs]);
-  for (const { id, key } of mine) if (theirs.has(id)) memory.contests.notRepaired(key);
+  for (const { id, key } of mine) if (theirs.has(id)) memory.conflicts.notRepaired(key);
   const apply = plan.apply.filter(({ id }) => !theirs.has(id));
   return { plan: { ...plan, apply }, ...ownOf(work, theirs) };
 }

@@ -1,15 +1,15 @@
 import {
-  componentKinds,
-  operatorApiVersion,
   type Component,
+  componentKinds,
   type ComponentStatus,
+  operatorApiVersion,
 } from "../../../api/component.ts";
 import type { Condition, KubeObject } from "../../../api/kubernetes.ts";
 import { anchorFactOf } from "../../../cmd/kubectl/hub/anchor-fact.ts";
 import { deploymentFactOf } from "../../../cmd/kubectl/spokes/deployment-fact.ts";
 import type { SpokeFacts } from "../../../cmd/kubectl/spokes/spoke-facts.ts";
 import type { SpokeReading } from "../../../cmd/kubectl/spokes/spoke-reading.ts";
-import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
+import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import { encodeInventory } from "../../../installation/inventory.ts";
 
@@ -146,7 +146,7 @@ export function ownAnchorOf(owner: Component, deployments: readonly string[]): K
     entries: deployments.map((name) => ({ ...key, name, hash: "x", fingerprint: "y" })),
   });
   const target = { namespace, hubId: "hub", profile: { namespace: "fleet", name: "spoke-1" } };
-  const manifest = rootManifest({ component: owner, target }, inventory);
+  const manifest = anchorManifest({ component: owner, target }, inventory);
   const { metadata } = anchorOf(owner);
   return { ...manifest, metadata: { ...metadata, ...manifest.metadata, name: metadata.name } };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { keyOf } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import type { Rendered } from "../../../render/render.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
@@ -47,7 +47,7 @@ describe("an install that is stopped half-way", { tags: ["release-files"] }, () 
         onProgress: ({ done }) => done >= stopAt && crash.abort(reason),
       });
       await expect(half).rejects.toBe(reason);
-      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+      const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
       expect(root?.inventory?.complete).toBe(false);
       const named = new Set(root?.inventory?.entries.map(({ kind, name }) => `${kind} ${name}`));
       const lists = [
@@ -64,7 +64,7 @@ describe("an install that is stopped half-way", { tags: ["release-files"] }, () 
     const changes = await installer.install();
     expect(changes).toMatchObject({ parked: [], failed: [] });
     expect(await liveObjects(spoke, rendered)).toHaveLength(rendered.manifests.length);
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory).toMatchObject({ version, complete: true });
     const since = new Date();
     await installer.restart();
@@ -162,7 +162,7 @@ describe("the anchor", () => {
     const component = eventing({ version }, { namespace });
     await using opened = await openInstaller(spoke, { component });
     expect(await opened.installer.install()).toMatchObject({ parked: [], failed: [] });
-    const root = await readRoot(component, opened.installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, opened.installer.target, AbortSignal.timeout(60_000));
     expect(root).toMatchObject({ uid: anchor.metadata.uid, isMarked: true });
     expect(root?.object.metadata.finalizers).toBeUndefined();
   });
@@ -175,7 +175,7 @@ describe("the anchor of a large installation", { tags: ["release-files"] }, () =
     await using opened = await openInstaller(spoke, { component });
     const { client, target } = opened.installer;
     const interrupted = interruptedClient(client, 20, async () => {
-      const old = await readRoot(component, target, AbortSignal.timeout(60_000));
+      const old = await readAnchor(component, target, AbortSignal.timeout(60_000));
       await replaceAnchor(spoke, old);
       const isLost = async () => old !== undefined && installer.observation.isLost(old);
       await waitFor("the loss to be seen", isLost);
@@ -188,7 +188,7 @@ describe("the anchor of a large installation", { tags: ["release-files"] }, () =
     expect(interrupted.applies()).toBeLessThanOrEqual(20 + 64);
     const rendered = await installer.rendered();
     await ownedByNewAnchor(installer, rendered, async () => {
-      return (await readRoot(component, target, AbortSignal.timeout(60_000)))?.uid;
+      return (await readAnchor(component, target, AbortSignal.timeout(60_000)))?.uid;
     });
   });
 
@@ -200,12 +200,12 @@ describe("the anchor of a large installation", { tags: ["release-files"] }, () =
     const { installer } = opened;
     await installer.install();
     await installer.observation.synced(AbortSignal.timeout(60_000));
-    const before = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const before = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     if (before === undefined) throw new Error("There is no root");
     const rendered = await installer.rendered();
     await spoke.admin.remove(before.key);
     await ownedByNewAnchor(installer, rendered, async () => {
-      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+      const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
       return root?.uid === before.uid ? undefined : root?.uid;
     });
     // Where an object's status changed under its hands, the collector tries again with the uid alone: it may still take a Deployment that has its new owner.
@@ -298,7 +298,7 @@ describe("a component without a profile", { tags: ["release-files"] }, () => {
     const { installer } = opened;
     expect(await installer.install()).toMatchObject({ parked: [], failed: [] });
     const objects = await liveObjects(hub, await installer.rendered());
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory?.complete).toBe(true);
     const inside = [...objects, ...(root === undefined ? [] : [root.object])].filter(
       (object) => object.metadata.namespace === namespace,

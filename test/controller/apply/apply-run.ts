@@ -1,6 +1,6 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { apply, type Applied, type ApplyDeps } from "../../../controller/apply/apply.ts";
-import { gated } from "../../../controller/apply/gates.ts";
+import { type Applied, apply, type ApplyDeps } from "../../../controller/apply/apply.ts";
+import { gated } from "../../../installation/gates.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { manifestOf, preparedOf } from "./prepared.ts";
 import type { Server } from "./scripted-server.ts";

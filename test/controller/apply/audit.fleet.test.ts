@@ -19,7 +19,7 @@ const binding = { ...policy, kind: "ValidatingAdmissionPolicyBinding" };
 const twinGate: AnchorGate = {
   underWay: () => Promise.resolve(),
   ready: () => Promise.resolve(),
-  needsTwin: () => Promise.resolve(true),
+  needsSecondOwner: () => Promise.resolve(true),
   saw: () => undefined,
 };
 

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { planned, type Work } from "../../../controller/apply/install-work.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import { prepare } from "../../../controller/apply/prepare.ts";
-import type { ObservedObject } from "../../../controller/observe/observation.ts";
-import { kindIdOf } from "../../../controller/observe/sighting.ts";
+import { prepare } from "../../../installation/desired.ts";
+import { kindIdOf } from "../../../installation/kinds.ts";
+import type { ObservedObject } from "../../../installation/observed-object.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { definitionOf, manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";
-import { rootWith } from "./stored-root.ts";
+import { rootWith } from "./stored-anchor.ts";
 
 const config = manifestOf("v1 ConfigMap knative/config");
 const secret = manifestOf("v1 Secret knative/secret");

@@ -3,17 +3,17 @@ import { describe, expect, test } from "vitest";
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { mayBeUpstreams } from "../../../controller/apply/adoption/upstream-objects.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
-import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import { patienceOf } from "../../../controller/uninstall/finalize-patience.ts";
 import { removeRoot } from "../../../controller/uninstall/finalize-root.ts";
+import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../installation/anchor.ts";
 import {
   type ApiStub,
+  startApiStub,
   type StubAnswer,
   type StubRequest,
-  startApiStub,
 } from "../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
 import { serving } from "../../support/component.ts";
@@ -27,8 +27,8 @@ const ours = { namespace, hubId: "hub-a", fieldManager: "knfleet-hub-a", profile
 const theirs = { ...component, metadata: { ...component.metadata, uid: "other-uid" } };
 
 /** A root as a spoke stores it. */
-function stored(uid: string, owner: Parameters<typeof rootManifest>[0]): Manifest {
-  const manifest = rootManifest(owner, "{}");
+function stored(uid: string, owner: Parameters<typeof anchorManifest>[0]): Manifest {
+  const manifest = anchorManifest(owner, "{}");
   return { ...manifest, metadata: { ...manifest.metadata, uid, resourceVersion: "7" } };
 }
 
@@ -47,7 +47,7 @@ function json(body: object, status = 200): StubAnswer {
 }
 
 describe("T-52: an anchor that is there already", () => {
-  const plain = rootManifest({ component, target: ours }, "{}");
+  const plain = anchorManifest({ component, target: ours }, "{}");
   const upstreams = { ...plain.metadata, annotations: {}, uid: "u", resourceVersion: "7" };
   const elsewhere = { [anchorAnnotations.hubId]: "hub-b" };
   const nobody = { ...plain.metadata, annotations: {}, labels: {}, uid: "u", resourceVersion: "7" };
@@ -67,7 +67,7 @@ describe("T-52: an anchor that is there already", () => {
     },
   ])("$name is a conflict, and nothing is written", async ({ root }) => {
     const { target, api } = await sceneOf(() => json(root));
-    await expect(readRoot(component, target, signal)).rejects.toMatchObject({
+    await expect(readAnchor(component, target, signal)).rejects.toMatchObject({
       reason: "AnchorConflict",
     });
     expect(api.requests.map(({ method }) => method)).toEqual(["GET"]);
@@ -75,7 +75,7 @@ describe("T-52: an anchor that is there already", () => {
 
   test("and is upstream's is taken over, without a word in the component", async () => {
     const { target } = await sceneOf(() => json({ ...plain, metadata: upstreams }));
-    const root = await readRoot(component, target, signal);
+    const root = await readAnchor(component, target, signal);
     expect(root).toMatchObject({ uid: "u", isMarked: false });
     expect(mayBeUpstreams({ component, target }, root)).toBe(true);
   });
@@ -92,7 +92,7 @@ describe("T-53: the deletion of an anchor", () => {
       const status = { kind: "Status", code: 409, reason: "Conflict", message: "uid differs" };
       return json(status, 409);
     });
-    const root = await readRoot(component, target, signal);
+    const root = await readAnchor(component, target, signal);
     if (root === undefined) throw new Error("There is a root");
     const patience = patienceOf(new FakeClock(), 60_000);
     const removing = removeRoot(root, { component, target, patience }, signal);
@@ -106,7 +106,7 @@ describe("T-53: the deletion of an anchor", () => {
   test("is not even tried when it belongs to another component", async () => {
     const foreign = stored("foreign", { component: theirs, target: ours });
     const { target, api } = await sceneOf(() => json(foreign));
-    await expect(readRoot(component, target, signal)).rejects.toThrow("another component");
+    await expect(readAnchor(component, target, signal)).rejects.toThrow("another component");
     expect(api.requests.filter(({ method }) => method === "DELETE")).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -54,7 +54,7 @@ async function opened({ kind, scope }: Opened) {
 }
 
 async function entriesOf({ component, target }: Installer) {
-  const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return root?.inventory?.entries.map(({ apiVersion, kind, namespace, name }) => ({
     apiVersion,
     kind,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, type Installer, openInstaller, userAgent } from "./installer.ts";
@@ -58,7 +58,7 @@ function installed(component: Component): Component {
 }
 
 async function withoutRoot({ component, target }: Installer, admin: Admin): Promise<void> {
-  const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
   if (root === undefined) throw new Error("There is no root");
   await admin.remove(root.key);
 }

@@ -70,6 +70,6 @@ test("hand-overs are no rounds of a contest", async () => {
   const { attempt } = await installerOver({ seen: rest, ...old });
   for (let round = 1; round <= 4; round += 1) {
     const changes = await attempt({ rendered });
-    expect(changes).toMatchObject({ applied: [{ name }], repaired: [], contested: [] });
+    expect(changes).toMatchObject({ applied: [{ name }], repaired: [], conflicts: [] });
   }
 });

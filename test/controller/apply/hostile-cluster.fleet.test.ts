@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { rootKeyOf } from "../../../controller/apply/anchor/root-object.ts";
 import { Awaiting } from "../../../controller/queue/awaiting.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/uninstall/in-use.ts";
+import { anchorKey } from "../../../installation/anchor-object.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
@@ -107,10 +107,10 @@ describe("what a policy of the cluster changes in our objects", () => {
     const since = new Date();
     await installer.observation.synced(AbortSignal.timeout(60_000));
     for (let round = 0; round < 3; round += 1) {
-      expect(await installer.install({ rendered })).toMatchObject({ applied: [], contested: [] });
+      expect(await installer.install({ rendered })).toMatchObject({ applied: [], conflicts: [] });
     }
     await installer.restart();
-    expect(await installer.install({ rendered })).toMatchObject({ applied: [], contested: [] });
+    expect(await installer.install({ rendered })).toMatchObject({ applied: [], conflicts: [] });
     expect(await writtenTo(spoke, since)).toEqual([]);
 
     const changed = renderedOf(
@@ -245,7 +245,7 @@ test("D-60: a component that asks for it is kept while a user has an object of i
   await expect(assertUnused(ofHub, signal)).rejects.toThrow(
     /needs the verb list on gadgets\.gadgets\.example, which the controller lacks/,
   );
-  await admin.remove(rootKeyOf({ component, target }));
+  await admin.remove(anchorKey({ component, target }));
   await expect(asked()).rejects.toThrow(/^Still used by 1 Gadget \(used\/theirs\); delete them/);
   await admin.remove(keyOf(theirs));
   await asked();

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { applyRequests } from "../../../controller/apply/apply-requests.ts";
-import { prepare } from "../../../controller/apply/prepare.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
+import { prepare } from "../../../installation/desired.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -175,7 +175,7 @@ test("an anchor that somebody made immutable holds nothing up: what it names cha
   const service = serviceOf(namespace);
   const binding = bindingTo(namespace, "view");
   await installer.install({ rendered: renderedOf(service) });
-  const readIt = () => readRoot(component, target, AbortSignal.timeout(60_000));
+  const readIt = () => readAnchor(component, target, AbortSignal.timeout(60_000));
   const before = await readIt();
   if (before === undefined) throw new Error("There is no root");
   await spoke.admin.patch(before.key, { immutable: true });
@@ -286,7 +286,7 @@ describe("a contested object", () => {
       isScaled: () => false,
     });
     const signal = AbortSignal.timeout(60_000);
-    expect(await requests.contestants(object, signal)).toEqual([
+    expect(await requests.conflictingManagers(object, signal)).toEqual([
       { manager: "knfleet-test-admin (scale)", fields: ["spec.replicas"] },
       {
         manager: "their-tool",
@@ -295,6 +295,6 @@ describe("a contested object", () => {
     ]);
     expect(wishesOf(await spoke.admin.get(key))).toEqual(before);
     await requests.send(object, signal);
-    expect(await requests.contestants(object, signal)).toEqual([]);
+    expect(await requests.conflictingManagers(object, signal)).toEqual([]);
   });
 });

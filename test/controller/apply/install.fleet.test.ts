@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
-import { inventoryTextOf } from "../../../controller/apply/anchor/root-object.ts";
-import { ensureTwin, twinKeyOf } from "../../../controller/guard/twin.ts";
-import { componentUidLabel } from "../../../installation/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
+import { ensureSecondOwner } from "../../../controller/guard/second-owner.ts";
+import { inventoryTextOf } from "../../../installation/anchor-object.ts";
+import { componentUidLabel, secondOwnerKey } from "../../../installation/anchor.ts";
 import type { Rendered } from "../../../render/render.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -73,7 +73,7 @@ describe.each([
 
     const objects = await liveObjects(spoke, rendered);
     expect(objects).toHaveLength(rendered.manifests.length);
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory).toMatchObject({ version, complete: true });
     expect(root?.inventory?.entries).toHaveLength(changes.applied.length);
     expect(root?.object.metadata.ownerReferences).toBeUndefined();
@@ -117,7 +117,7 @@ describe.each([
       rendered: changed(rendered, "config-features", { data: { "new-trigger-filters": "off" } }),
     });
     expect(changes.applied).toMatchObject([{ kind: "ConfigMap", name: "config-features" }]);
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     const ofRoot = `patch configmaps ${root?.key.name}`;
     const written = await writtenTo(spoke, since);
     expect(written).toEqual([ofRoot, "patch configmaps config-features", ofRoot]);
@@ -152,7 +152,7 @@ describe("an installed component", () => {
         rendered: { ...rendered, manifests: [], hash: "none" },
       });
       expect(none).toMatchObject({ applied: [], pruned: [] });
-      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+      const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
       expect(root?.inventory?.entries.length).toBeGreaterThan(100);
       expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
       await installer.install({ rendered });
@@ -170,11 +170,11 @@ describe("an installed component", () => {
     const { installer } = opened;
     const rendered = await installer.rendered();
     await installer.install();
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     if (root === undefined) throw new Error("There is no root");
     const { admin } = spoke;
     const { hubId } = installer.target;
-    await ensureTwin({ ...installer.target, component, hubId }, AbortSignal.timeout(60_000));
+    await ensureSecondOwner({ ...installer.target, component, hubId }, AbortSignal.timeout(60_000));
     await admin.patch(root.key, { data: { inventory: damaged(inventoryTextOf(root.object)) } });
     await installer.restart();
     const less = without(rendered, isOfChannel);
@@ -184,8 +184,8 @@ describe("an installed component", () => {
     expect(changes.pruned).toHaveLength(gone.filter((object) => !outlives(object)).length);
     expect((await liveObjects(spoke, { ...rendered, manifests: gone })).every(outlives)).toBe(true);
     expect(await liveObjects(spoke, less)).toHaveLength(less.manifests.length);
-    expect(await admin.get(twinKeyOf(component))).toBeDefined();
-    const after = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    expect(await admin.get(secondOwnerKey(component))).toBeDefined();
+    const after = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     expect(after?.uid).toBe(root.uid);
     expect(after?.inventory).toMatchObject({ complete: true });
     expect((await installer.install({ rendered: less })).applied).toEqual([]);

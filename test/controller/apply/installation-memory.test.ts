@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import { identityOf } from "../../../api/kubernetes.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import { prepare } from "../../../controller/apply/prepare.ts";
+import { prepare } from "../../../installation/desired.ts";
 import type { Inventory } from "../../../installation/inventory.ts";
 import { manifestOf } from "./prepared.ts";
-import { rootWith } from "./stored-root.ts";
+import { rootWith } from "./stored-anchor.ts";
 
 const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };
 const manifests = [manifestOf("v1 ConfigMap knative/a")];
@@ -74,12 +74,12 @@ describe("what is known of an installation", () => {
     const memory = remembering();
     memory.recall(undefined);
     memory.recall(undefined);
-    expect(memory).toMatchObject({ isRooted: false, wasRooted: true });
+    expect(memory).toMatchObject({ hasAnchor: false, hadAnchor: true });
     memory.stored(rootWith(before, "other-uid"));
-    expect(memory).toMatchObject({ isRooted: true, wasRooted: true });
+    expect(memory).toMatchObject({ hasAnchor: true, hadAnchor: true });
     memory.withdrawn();
     memory.recall(undefined);
-    expect(memory).toMatchObject({ isRooted: false, wasRooted: false });
+    expect(memory).toMatchObject({ hasAnchor: false, hadAnchor: false });
   });
 
   test("tells no hash of what is to be replaced, but that something was accepted", () => {

@@ -5,13 +5,11 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Component, KnativeEventing, KnativeServing } from "../../../api/component.ts";
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
-import type { Root } from "../../../controller/apply/anchor/anchor.ts";
+import type { Anchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
-import { isUnwanted } from "../../../controller/apply/filters/strays.ts";
 import type { AnchorGate, InstallDeps } from "../../../controller/apply/install-work.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import { Preparations } from "../../../controller/apply/prepare.ts";
 import type { Target } from "../../../controller/apply/target.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
@@ -19,6 +17,8 @@ import { observe } from "../../../controller/observe/observe.ts";
 import type { Awaiting } from "../../../controller/queue/awaiting.ts";
 import { type Clock, systemClock } from "../../../controller/queue/clock.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
+import { Preparations } from "../../../installation/desired.ts";
+import { isUnwanted } from "../../../installation/strays.ts";
 import type { Releases } from "../../../render/release/releases.ts";
 import { render, type Rendered } from "../../../render/render.ts";
 import { anyReleaseDir } from "../../e2e/release-dir.ts";
@@ -193,7 +193,7 @@ export interface InstallOptions {
   /** Absent: anchors are not protected. */
   readonly gate?: AnchorGate;
   readonly awaiting?: Awaiting;
-  readonly assertFirst?: (making: Promise<Root>, signal: AbortSignal) => Promise<void>;
+  readonly assertFirst?: (making: Promise<Anchor>, signal: AbortSignal) => Promise<void>;
   readonly isNew?: boolean;
   /** All components of the hub, which share no objects with this one then. */
   readonly all?: readonly Component[];

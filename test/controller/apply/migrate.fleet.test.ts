@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { isUpstreams } from "../../../controller/apply/adoption/take-over.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Rendered } from "../../../render/render.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
@@ -50,7 +50,7 @@ describe("an older release that upstream installed", () => {
         (await liveObjects(spoke, { ...before, manifests: dropped })).every(outlives),
       );
       expect(await liveObjects(spoke, after)).toHaveLength(after.manifests.length);
-      const root = await readRoot(newer, installer.target, AbortSignal.timeout(60_000));
+      const root = await readAnchor(newer, installer.target, AbortSignal.timeout(60_000));
       expect(root?.inventory).toMatchObject({ version: "1.23.0", complete: true });
     },
   );
@@ -107,7 +107,7 @@ describe("a Job that upstream rendered otherwise", () => {
     const after = await spoke.admin.get(keyOf(migration(namespace)));
     expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
     expect(valueAt(after, "spec", "template", "metadata", "annotations")).toBeUndefined();
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     expect(root?.inventory).toMatchObject({ complete: true });
   });
 });
@@ -150,7 +150,7 @@ describe("what somebody applied beside it", () => {
     expect(live.map((object) => object?.metadata.labels)).toEqual(
       others.map((other) => other.metadata.labels),
     );
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     const names = root?.inventory?.entries.map(({ name }) => name);
     expect(names).not.toContain("kafka-controller");
   });
@@ -202,7 +202,7 @@ describe("an adoption whose process dies", { timeout: 600_000 }, () => {
         return left.length === 0;
       });
       const live = await liveObjects(spoke, rendered);
-      const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+      const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
       const again = await installer.install({ rendered });
       expect([namespace, again.applied]).toEqual([namespace, []]);
       const { complete, adopting = false, entries = [] } = root?.inventory ?? {};

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Component, KnativeEventing } from "../../../api/component.ts";
-import { releaseNamespaces } from "../../../controller/guard/namespace-label.ts";
+import { releaseNamespaces } from "../../../controller/guard/guarded-objects.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

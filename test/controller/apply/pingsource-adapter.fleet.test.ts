@@ -48,9 +48,9 @@ test.each(["newest", "older"])(
       await spoke.admin.patch(key, { spec: { replicas: 1, template: { spec: { containers } } } });
       // Later values are no longer ours, so that their change is no news.
       if (round === 1) await waitFor("the hand-over to be seen", isSeen);
-      const { applied, repaired, contested } = await installer.install();
+      const { applied, repaired, conflicts } = await installer.install();
       const sent = round === 1 ? [{ name: key.name }] : [];
-      expect([applied, repaired, contested]).toMatchObject([sent, [], []]);
+      expect([applied, repaired, conflicts]).toMatchObject([sent, [], []]);
       const after = await spoke.admin.get(key);
       expect(valueAt(after, "metadata", "generation")).toBe(generation + 1);
       expect(valueAt(after, "spec", "replicas")).toBe(1);

@@ -1,5 +1,5 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { prepare, type Prepared } from "../../../controller/apply/prepare.ts";
+import { prepare, type Prepared } from "../../../installation/desired.ts";
 
 /** A manifest in few words: `apps/v1 Deployment ns/name`, or without a namespace. */
 export function manifestOf(text: string, fields: object = {}): Manifest {

@@ -4,8 +4,8 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { prune, type PruneDeps } from "../../../controller/apply/prune.ts";
-import type { ObservedObject } from "../../../controller/observe/observation.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
+import type { ObservedObject } from "../../../installation/observed-object.ts";
 
 const belonging = {
   componentUid: "component",

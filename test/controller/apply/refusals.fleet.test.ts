@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { keyOf } from "../../../api/kubernetes.ts";
-import { rootKeyOf } from "../../../controller/apply/anchor/root-object.ts";
 import { fleetErrorOf } from "../../../controller/reconcile/failure.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
+import { anchorKey } from "../../../installation/anchor-object.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -24,7 +24,7 @@ test("a policy that denies the anchor is named, with the reason Invalid that pol
   const component = eventing({}, { namespace: "policed" });
   await using opened = await openInstaller(spoke, { component });
   const { installer } = opened;
-  const { name } = rootKeyOf({ component, target: installer.target });
+  const { name } = anchorKey({ component, target: installer.target });
   const group = "admissionregistration.k8s.io/v1";
   const policy = { apiVersion: group, kind: "ValidatingAdmissionPolicy", name: "only-ci" };
   const binding = { ...policy, kind: `${policy.kind}Binding` };

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import type { Root } from "../../../controller/apply/anchor/anchor.ts";
+import type { Anchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 
 /** A client of which the n-th apply, and each one after it, waits for what somebody else does meanwhile. */
@@ -24,7 +24,7 @@ export function interruptedClient(
 }
 
 /** Deletes an anchor and makes another one that looks the same. */
-export async function replaceAnchor({ admin }: Cluster, root: Root | undefined): Promise<void> {
+export async function replaceAnchor({ admin }: Cluster, root: Anchor | undefined): Promise<void> {
   if (root === undefined) throw new Error("There is no root");
   const { key, object } = root;
   const { namespace, name, labels, annotations } = object.metadata;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Rendered } from "../../../render/rendered.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
@@ -66,7 +66,7 @@ function withExtra({ manifests }: Rendered, namespace: string): Rendered {
 
 async function isRecorded(installer: Installer): Promise<boolean | undefined> {
   const { component, target } = installer;
-  const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return root?.inventory?.complete;
 }
 
@@ -106,7 +106,7 @@ describe("a change that is taken back before it was finished", () => {
     expect(changes).toMatchObject({ applied: [{ name: "logging" }], repaired: [] });
     expect(await level()).toBe("info");
     const { component, target } = installer;
-    const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
     expect(await writtenTo(spoke, since)).toEqual([
       "patch configmaps logging",
       `patch configmaps ${root?.key.name}`,

@@ -1,6 +1,6 @@
 import { ApiError, type ApiErrorFacts } from "../../../access/kube/api-error.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
-import type { Prepared } from "../../../controller/apply/prepare.ts";
+import type { Prepared } from "../../../installation/desired.ts";
 import { settled } from "../../support/fake-clock.ts";
 
 /** What a request meets. */

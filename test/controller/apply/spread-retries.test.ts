@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { apply } from "../../../controller/apply/apply.ts";
-import { gated } from "../../../controller/apply/gates.ts";
+import { gated } from "../../../installation/gates.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { manifestOf, preparedOf } from "./prepared.ts";
 import { type Answer, Server } from "./scripted-server.ts";

@@ -1,5 +1,5 @@
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
+import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { fingerprintOf } from "../../../installation/fingerprint.ts";
 import { encodeInventory, type InventoryEntry } from "../../../installation/inventory.ts";
@@ -59,7 +59,7 @@ interface Standing {
 export function standingInstaller({ entries, objects, answer }: Standing) {
   const inventory = encodeInventory({ version: "1.23.0", complete: true, entries });
   const target = { namespace, hubId: "hub-a", profile };
-  const manifest = rootManifest({ component, target }, inventory);
+  const manifest = anchorManifest({ component, target }, inventory);
   const { name = "" } = manifest.metadata;
   const metadata = { ...manifest.metadata, name, uid: "uid-of-root", resourceVersion: "5" };
   return bareInstaller((request) => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { apply } from "../../../controller/apply/apply.ts";
 import type { Progress } from "../../../controller/apply/change-set.ts";
-import { gated } from "../../../controller/apply/gates.ts";
+import { gated } from "../../../installation/gates.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { manifestOf, preparedOf } from "./prepared.ts";
 import { Server } from "./scripted-server.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { readRoot } from "../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import { systemClock } from "../../../controller/queue/clock.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
@@ -228,7 +228,7 @@ describe("Serving whose webhook has rules but no pods (engine-facts 1)", () => {
       })),
     ]);
     expect(counts).toEqual([rendered.manifests.length - 1]);
-    const rootNow = () => readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const rootNow = () => readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     expect((await rootNow())?.inventory).toMatchObject({ complete: false, adopting: true });
     await installer.install({ ...options, clock: ahead(3 * 60_000 + 1_000) });
     expect([unblocked.length, counts.length]).toEqual([1, 1]);

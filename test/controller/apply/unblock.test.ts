@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { prepare } from "../../../controller/apply/prepare.ts";
 import { Blockades, unblock } from "../../../controller/apply/unblock.ts";
+import { prepare } from "../../../installation/desired.ts";
 import { manifestOf } from "./prepared.ts";
 
 const configMap = manifestOf("v1 ConfigMap ns/a");

@@ -4,12 +4,10 @@ import type { Component } from "../../../api/component.ts";
 import { keyOf, type KubeObject, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import { isUpstreams } from "../../../controller/apply/adoption/take-over.ts";
 import type { ChangeSet } from "../../../controller/apply/change-set.ts";
-import { gateOf } from "../../../controller/guard/gate-of.ts";
-import { Guards } from "../../../controller/guard/guards.ts";
+import { gateOf, Guards } from "../../../controller/guard/guards.ts";
 import type { Protection } from "../../../controller/guard/protection.ts";
-import { twinKeyOf } from "../../../controller/guard/twin.ts";
 import { systemClock } from "../../../controller/queue/clock.ts";
-import { anchorNameOf, componentUidLabel } from "../../../installation/anchor.ts";
+import { anchorNameOf, componentUidLabel, secondOwnerKey } from "../../../installation/anchor.ts";
 import type { Rendered } from "../../../render/render.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
@@ -149,7 +147,7 @@ async function ownersOf(rendered: Rendered): Promise<readonly (readonly string[]
 }
 
 function twinOf(component: Component): Promise<KubeObject | undefined> {
-  return fleet().spoke(1).admin.get(twinKeyOf(component));
+  return fleet().spoke(1).admin.get(secondOwnerKey(component));
 }
 
 async function uidsOf(rendered: Rendered): Promise<readonly string[]> {
@@ -207,7 +205,7 @@ describe("the way back where a second owner stands in for the policies", () => {
   test("does not end in a conflict where the commands left it there without its label", async () => {
     const spoke = fleet().spoke(1);
     const { component, upstream, rendered } = await adopted("back-with-twin");
-    const twin = await twinOf(component);
+    const secondOwner = await twinOf(component);
     const commands = await commandsFor(component);
     expect(commands).toMatch(deletesTwin);
     await leave(spoke, commands.replace(deletesTwin, ""));
@@ -217,7 +215,7 @@ describe("the way back where a second owner stands in for the policies", () => {
     const { changes } = await installGuarded(spoke, component, rendered);
     expect(changes).toMatchObject({ parked: [], failed: [] });
     const { uid, labels } = (await twinOf(component))?.metadata ?? {};
-    expect(uid).toBe(twin?.metadata.uid);
+    expect(uid).toBe(secondOwner?.metadata.uid);
     expect(labels).toMatchObject({ [componentUidLabel]: component.metadata.uid });
     expect(await ownersOf(rendered)).toEqual(rendered.manifests.map(() => bothOwners));
   });
@@ -228,7 +226,7 @@ describe("the way back where a second owner stands in for the policies", () => {
     const namesake: Manifest = {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRole",
-      metadata: { name: twinKeyOf(component).name },
+      metadata: { name: secondOwnerKey(component).name },
     };
     await forbidPolicies(spoke);
     const { metadata } = await spoke.admin.create(namesake);

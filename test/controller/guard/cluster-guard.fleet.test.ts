@@ -5,9 +5,8 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { recordAt } from "../../../api/fields.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { ClusterGuard, type ClusterGuardOptions } from "../../../controller/guard/cluster-guard.ts";
-import { HubUsers } from "../../../controller/guard/hub-users.ts";
 import { isGuardInstalled } from "../../../controller/guard/policy-objects.ts";
-import { guardPolicyOf, policyNameOf } from "../../../controller/guard/policy.ts";
+import { guardPolicyOf, HubUsers, policyNameOf } from "../../../controller/guard/policy.ts";
 import { type Clock, systemClock } from "../../../controller/queue/clock.ts";
 import { guardAnnotations, guardLabels } from "../../../installation/anchor.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
@@ -111,7 +110,7 @@ test("11.14: a guard is complete, and gone, whatever write of its making or remo
     using heir = guardOf(hubId, { crds: true });
     // A removal that is taken up again asks that before anything else, and has nothing to do after the sixth.
     expect(await isGuardInstalled(spoke.client, hubId, signal)).toBe(lastWrite < 6);
-    await heir.guard.needsTwin(signal);
+    await heir.guard.needsSecondOwner(signal);
     await heir.guard.retire(heir.component, signal);
   });
   await Promise.all(ended);
@@ -188,7 +187,7 @@ test("two hubs guard one spoke, and the end of one leaves the other's guard", as
   const wanted = left.map((guard) => policyNameOf(guard, hubs.b));
   expect((await names("ValidatingAdmissionPolicyBinding")).toSorted()).toEqual(wanted);
   expect((await names("ValidatingAdmissionPolicy")).toSorted()).toEqual(wanted);
-  expect(await second.guard.needsTwin(signal)).toBe(false);
+  expect(await second.guard.needsSecondOwner(signal)).toBe(false);
 });
 
 test("who comes again after the end gets a new guard", async () => {
@@ -320,8 +319,8 @@ test("with a right to nothing, an install goes on with a second owner, or not at
   using auto = guardOf(hubs.a, { client: nobody.client });
   await auto.guard.ready(signal);
   expect(auto.guard.protection.reason).toBe("PolicyForbidden");
-  expect(await auto.guard.needsTwin(signal)).toBe(true);
+  expect(await auto.guard.needsSecondOwner(signal)).toBe(true);
   using strict = guardOf(hubs.a, { client: nobody.client, protection: "Policy" });
   await expect(strict.guard.ready(signal)).rejects.toMatchObject({ reason: "AnchorUnprotected" });
-  expect(await strict.guard.needsTwin(signal)).toBe(false);
+  expect(await strict.guard.needsSecondOwner(signal)).toBe(false);
 });

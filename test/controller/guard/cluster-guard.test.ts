@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { Guards } from "../../../controller/guard/guards.ts";
-import { HubUsers } from "../../../controller/guard/hub-users.ts";
+import { HubUsers } from "../../../controller/guard/policy.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing } from "../hand-made-installation.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
-import { HubUsers } from "../../../controller/guard/hub-users.ts";
+import { HubUsers } from "../../../controller/guard/policy.ts";
 import { systemClock } from "../../../controller/queue/clock.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { portOf } from "../../fleet/ports.ts";

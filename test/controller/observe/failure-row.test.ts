@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { ConnectionError } from "../../../access/kube/api-error.ts";
-import { FailureRow } from "../../../controller/observe/failure-row.ts";
+import { FailureRow } from "../../../controller/observe/single-watch.ts";
 import { apiError } from "./scripted-watches.ts";
 
 const refusal = apiError(403, "forbidden");

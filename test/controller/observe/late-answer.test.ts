@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { sightingOf } from "../../../installation/observed-object.ts";
 import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 let watches: ScriptedWatches;

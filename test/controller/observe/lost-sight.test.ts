@@ -4,7 +4,7 @@ import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
-import { kindIdOf } from "../../../controller/observe/sighting.ts";
+import { kindIdOf } from "../../../installation/kinds.ts";
 import { apiError, beginWith, observeScripted, type ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();

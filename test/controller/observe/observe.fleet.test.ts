@@ -5,7 +5,7 @@ import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import { sightingOf } from "../../../controller/observe/sighting.ts";
+import { sightingOf } from "../../../installation/observed-object.ts";
 import { readinessOf } from "../../../installation/readiness.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
@@ -14,9 +14,9 @@ import {
   connectAs,
   eventing,
   imageDefinition,
+  type Installation,
   installByHand,
   remoteTarget,
-  type Installation,
 } from "../hand-made-installation.ts";
 
 const fleet = useSpokes(1);

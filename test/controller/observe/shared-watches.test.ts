@@ -4,8 +4,8 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { WatchSharing } from "../../../controller/observe/shared-watches.ts";
-import { sightingOf } from "../../../controller/observe/sighting.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
+import { sightingOf } from "../../../installation/observed-object.ts";
 import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();

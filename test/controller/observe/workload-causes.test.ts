@@ -4,7 +4,7 @@ import { abortable } from "../../../access/abortable.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
-import { WorkloadCauses } from "../../../controller/observe/workload-causes.ts";
+import { WorkloadCauses } from "../../../controller/observe/visible-readiness.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 

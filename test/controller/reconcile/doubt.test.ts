@@ -3,13 +3,13 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import { prepare } from "../../../controller/apply/prepare.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { doubtOf } from "../../../controller/reconcile/doubt.ts";
 import { type Outcome, statusOf } from "../../../controller/reconcile/outcome.ts";
+import { prepare } from "../../../installation/desired.ts";
 import { serving } from "../../support/component.ts";
 import { manifestOf } from "../apply/prepared.ts";
-import { rootWith } from "../apply/stored-root.ts";
+import { rootWith } from "../apply/stored-anchor.ts";
 import { beginWith, type ScriptedWatches } from "../observe/scripted-watches.ts";
 
 const deployments = knownResource("apps/v1", "Deployment");

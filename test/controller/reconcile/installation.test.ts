@@ -7,7 +7,7 @@ import { Installation } from "../../../controller/reconcile/installation.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { bareInstaller } from "../apply/bare-spoke.ts";
-import { rootWith } from "../apply/stored-root.ts";
+import { rootWith } from "../apply/stored-anchor.ts";
 import { observeScripted, ScriptedWatches } from "../observe/scripted-watches.ts";
 
 const life = new AbortController();

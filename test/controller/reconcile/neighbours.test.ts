@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { Component } from "../../../api/component.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import type { SeenRoot } from "../../../controller/apply/anchor/anchor.ts";
+import type { SeenAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import { eventing } from "../apply/installer.ts";
 import {
@@ -27,7 +27,10 @@ interface Try extends Cluster {
   readonly neighbours?: Neighbours;
 }
 
-function tried(one: Component, { manifests = [role], all = [], ...rest }: Try): Promise<SeenRoot> {
+function tried(
+  one: Component,
+  { manifests = [role], all = [], ...rest }: Try,
+): Promise<SeenAnchor> {
   const { neighbours = new Neighbours(), ...cluster } = rest;
   const newcomer = { component: one, target: targetOf(one, cluster), manifests };
   return neighbours.assertRoom(newcomer, () => all, signal);

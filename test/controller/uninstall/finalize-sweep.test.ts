@@ -4,8 +4,8 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { kindKeyOf } from "../../../controller/uninstall/finalize-kinds.ts";
 import { Sweep } from "../../../controller/uninstall/finalize-sweep.ts";
+import { kindKeyOf } from "../../../installation/kinds.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const { signal } = new AbortController();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
-import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
 import type { Recollection } from "../../../controller/uninstall/finalize-scope.ts";
 import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/uninstall/in-use.ts";
+import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { encodeInventory } from "../../../installation/inventory.ts";
-import { type StubAnswer, type StubRequest, startApiStub } from "../../access/api-stub.ts";
+import { startApiStub, type StubAnswer, type StubRequest } from "../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
 import { eventing } from "../apply/installer.ts";
 
@@ -77,7 +77,7 @@ async function sceneOf(cluster: Cluster, asks = "true") {
   const ours = { namespace, hubId: "hub-a", fieldManager: "knfleet-hub-a", profile };
   const text = encodeInventory({ version: "1.23.0", complete: true, entries });
   const hubId = anchor === "another's" ? "hub-b" : ours.hubId;
-  const root = rootManifest({ component, target: { ...ours, hubId } }, text);
+  const root = anchorManifest({ component, target: { ...ours, hubId } }, text);
   const answer = ({ path: url }: StubRequest): StubAnswer => {
     const [path = ""] = url.split("?");
     if (path.includes("/configmaps/") && anchor !== "gone") {

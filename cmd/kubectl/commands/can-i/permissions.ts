@@ -1,11 +1,11 @@
 import { groupOf, type Manifest, type ObjectKey } from "../../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../../api/resources.ts";
-import { builtInReleaseKinds } from "../../../../controller/uninstall/finalize-kinds.ts";
+import { builtInReleaseKinds } from "../../../../installation/kinds.ts";
 import {
   allVerbs,
   readVerbs,
-  spokeRights,
   type SpokeRight,
+  spokeRights,
 } from "../diagnose/hops/spoke-rights.ts";
 
 /**

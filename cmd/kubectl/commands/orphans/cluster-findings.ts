@@ -1,11 +1,7 @@
-import {
-  type ClusterProfileRef,
-  type Component,
-  type ComponentKind,
-} from "../../../../api/component.ts";
+import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
 import { describe, identityOf, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
-import { inventoryTextOf } from "../../../../controller/apply/anchor/root-object.ts";
 import { targetIdOf } from "../../../../controller/reconcile/duplicate.ts";
+import { inventoryTextOf } from "../../../../installation/anchor-object.ts";
 import {
   anchorAnnotations,
   anchorLabels,

@@ -1,6 +1,6 @@
 import { identityOf, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
-import { gated } from "../../../../controller/apply/gates.ts";
-import type { Preparations } from "../../../../controller/apply/prepare.ts";
+import type { Preparations } from "../../../../installation/desired.ts";
+import { gated } from "../../../../installation/gates.ts";
 import type { Rendered } from "../../../../render/rendered.ts";
 
 /** What was rendered in the order in which the controller sends it: Namespaces, then by gate, within a gate as in the release files. */

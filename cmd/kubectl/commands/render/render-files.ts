@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 
 import type { Component } from "../../../../api/component.ts";
-import { Preparations } from "../../../../controller/apply/prepare.ts";
+import { Preparations } from "../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../installation/installation-namespace.ts";
 import { openReleases } from "../../../open-releases.ts";
 import { ensureReleases } from "../../../release-files.ts";

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 
 import { createKubeClient } from "../../../../access/kube/create-kube-client.ts";
 import { compare } from "../../../../cmd/kubectl/compare/compare.ts";
-import { readRoot } from "../../../../controller/apply/anchor/anchor.ts";
-import { rootManifest } from "../../../../controller/apply/anchor/root-object.ts";
-import { prepare } from "../../../../controller/apply/prepare.ts";
+import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
+import { anchorManifest } from "../../../../installation/anchor-object.ts";
 import { componentUidLabel } from "../../../../installation/anchor.ts";
+import { prepare } from "../../../../installation/desired.ts";
 import { encodeInventory } from "../../../../installation/inventory.ts";
-import { type StubAnswer, type StubRequest, startApiStub } from "../../../access/api-stub.ts";
+import { startApiStub, type StubAnswer, type StubRequest } from "../../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../../access/loopback.ts";
 import { eventing } from "../../../controller/apply/installer.ts";
 
@@ -33,7 +33,7 @@ async function compared(isThere: boolean) {
     complete: true,
     entries: [{ ...ox, hash: "h", fingerprint: "f" }],
   });
-  const manifest = rootManifest({ component, target: ours }, text);
+  const manifest = anchorManifest({ component, target: ours }, text);
   const answer = ({ path: url }: StubRequest): StubAnswer => {
     const [path = ""] = url.split("?");
     const stored = { ...manifest.metadata, uid: "root", resourceVersion: "1" };
@@ -49,8 +49,8 @@ async function compared(isThere: boolean) {
   };
   const api = untilTheEnd(await startApiStub({ identity: serverIdentity, answer }));
   const target = { ...ours, client: createKubeClient(requesterTo(api)) };
-  const root = await readRoot(component, target, signal);
-  const place = { component, target, root, isOurs: true, twin: undefined };
+  const root = await readAnchor(component, target, signal);
+  const place = { component, target, root, isOurs: true, secondOwner: undefined };
   const desired = prepare({ version, manifests: [], deletions: [], paths: [], hash: "" });
   const { changes } = await compare({ place, desired, manifests: [], asksForNew: true }, signal);
   return changes.filter(({ key }) => key.kind === "Ox").map(({ change, key }) => [change, key]);

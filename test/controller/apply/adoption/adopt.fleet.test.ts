@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Component } from "../../../../api/component.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../../api/kubernetes.ts";
 import { isUpstreams } from "../../../../controller/apply/adoption/take-over.ts";
-import { readRoot } from "../../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
 import { componentUidLabel } from "../../../../installation/anchor.ts";
 import type { Rendered } from "../../../../render/render.ts";
 import type { Cluster } from "../../../fleet/fleet.ts";
@@ -136,7 +136,7 @@ describe.each([
     await installer.install({ onAdopted });
     expect(counts).toEqual([changes.applied.length]);
 
-    const root = await readRoot(component, installer.target, AbortSignal.timeout(60_000));
+    const root = await readAnchor(component, installer.target, AbortSignal.timeout(60_000));
     expect(root).toMatchObject({ uid: anchor?.metadata.uid, isMarked: true });
     expect(root?.inventory).toMatchObject({ version, complete: true });
     expect(root?.inventory).not.toHaveProperty("adopting");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../../../api/kubernetes.ts";
-import { readRoot } from "../../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
 import { AdminError } from "../../../fleet/admin-client.ts";
 import { isRecord, valueAt } from "../../../fleet/json-record.ts";
 import { useSpokes } from "../../../fleet/use-fleet.ts";
@@ -209,6 +209,6 @@ test("the record of an installation that is sent again because its answer was lo
   const rendered = renderedOf(serviceOf(namespace));
   expect(await again.install({ rendered })).toMatchObject({ parked: [], failed: [] });
   expect(repeated).toBeGreaterThan(0);
-  const root = await readRoot(component, again.target, AbortSignal.timeout(60_000));
+  const root = await readAnchor(component, again.target, AbortSignal.timeout(60_000));
   expect(root?.inventory).toMatchObject({ complete: true });
 });

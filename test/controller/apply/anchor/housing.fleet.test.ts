@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { type KubeObject, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
-import { rootKeyOf } from "../../../../controller/apply/anchor/root-object.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../../../api/kubernetes.ts";
 import { systemClock } from "../../../../controller/queue/clock.ts";
+import { anchorKey } from "../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../installation/anchor.ts";
 import { useSpokes } from "../../../fleet/use-fleet.ts";
 import { waitFor } from "../../../fleet/wait-for.ts";
@@ -135,22 +135,22 @@ test("a fight over a label of the namespace is told of by name, slowed down, and
     });
   const contest = {
     key,
-    contestants: [{ manager: "argocd-controller", fields: ["metadata.labels.team"] }],
+    managers: [{ manager: "argocd-controller", fields: ["metadata.labels.team"] }],
   };
-  for (const contested of [[], [], [contest]]) {
-    expect(await round()).toMatchObject({ repaired: [key], contested });
+  for (const conflicts of [[], [], [contest]]) {
+    expect(await round()).toMatchObject({ repaired: [key], conflicts });
     expect(teamOf(await admin.get(key))).toBe("ours");
   }
-  expect(await round()).toMatchObject({ repaired: [], contested: [contest] });
-  expect(await after(5_000)).toMatchObject({ repaired: [], contested: [contest] });
+  expect(await round()).toMatchObject({ repaired: [], conflicts: [contest] });
+  expect(await after(5_000)).toMatchObject({ repaired: [], conflicts: [contest] });
   expect(teamOf(await admin.get(key))).toBe("theirs");
-  expect(await after(11_000)).toMatchObject({ repaired: [key], contested: [contest] });
+  expect(await after(11_000)).toMatchObject({ repaired: [key], conflicts: [contest] });
   expect(teamOf(await admin.get(key))).toBe("ours");
   // The next pause is twice as long.
   expect(await round(25_000)).toMatchObject({ repaired: [] });
   expect(await after(32_000)).toMatchObject({ repaired: [key] });
   const since = new Date();
-  expect(await after(100_000)).toMatchObject({ repaired: [], contested: [] });
+  expect(await after(100_000)).toMatchObject({ repaired: [], conflicts: [] });
   expect(await sentTo(spoke, since)).toEqual([]);
 });
 
@@ -162,7 +162,7 @@ test("a fight over the marks of the anchor is told of by name, and slowed down",
   const { installer } = opened;
   const rendered = renderedOf(manifestOf("v1 ConfigMap anchored/one"));
   await installer.install({ rendered });
-  const key = rootKeyOf(installer);
+  const key = anchorKey(installer);
   const { protected: mark } = anchorAnnotations;
   const isMarked = async () => (await admin.get(key))?.metadata.annotations?.[mark] === "true";
   const round = async () => {
@@ -179,15 +179,15 @@ test("a fight over the marks of the anchor is told of by name, and slowed down",
       clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
     });
   const fields = [`metadata.annotations.${mark}`];
-  const contest = { key, contestants: [{ manager: "cleaner", fields }] };
-  for (const contested of [[], [], [contest]]) {
-    expect(await round()).toMatchObject({ repaired: [key], contested });
+  const contest = { key, managers: [{ manager: "cleaner", fields }] };
+  for (const conflicts of [[], [], [contest]]) {
+    expect(await round()).toMatchObject({ repaired: [key], conflicts });
     expect(await isMarked()).toBe(true);
   }
-  expect(await round()).toMatchObject({ repaired: [], contested: [contest] });
-  expect(await after(5_000)).toMatchObject({ repaired: [], contested: [contest] });
+  expect(await round()).toMatchObject({ repaired: [], conflicts: [contest] });
+  expect(await after(5_000)).toMatchObject({ repaired: [], conflicts: [contest] });
   expect(await isMarked()).toBe(false);
-  expect(await after(11_000)).toMatchObject({ repaired: [key], contested: [contest] });
+  expect(await after(11_000)).toMatchObject({ repaired: [key], conflicts: [contest] });
   expect(await isMarked()).toBe(true);
 
   // What there is to do is done all the same.
@@ -195,7 +195,7 @@ test("a fight over the marks of the anchor is told of by name, and slowed down",
   const next = renderedOf(manifestOf("v1 ConfigMap anchored/two"));
   expect(await after(12_000, next)).toMatchObject({
     applied: [keyOf(manifestOf("v1 ConfigMap anchored/two"))],
-    contested: [contest],
+    conflicts: [contest],
   });
   expect(await isMarked()).toBe(true);
 });

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 
 import { FleetError } from "../../../../api/errors.ts";
 import type { KubeObject, Manifest, ObjectMeta } from "../../../../api/kubernetes.ts";
-import { inventoryTextOf, rootKeyOf } from "../../../../controller/apply/anchor/root-object.ts";
 import { systemClock } from "../../../../controller/queue/clock.ts";
+import { inventoryTextOf, anchorKey } from "../../../../installation/anchor-object.ts";
 import { anchorAnnotations, anchorLabels } from "../../../../installation/anchor.ts";
 import type { StubAnswer, StubRequest } from "../../../access/api-stub.ts";
 import { bareInstaller, component, json, roots } from "../bare-spoke.ts";
@@ -87,7 +87,7 @@ async function opened(whose: "upstream's" | "ours") {
   const { attempt, target } = await bareInstaller(
     (request) => store.answer(request) ?? (whose === "ours" ? undefined : withLeftover(request)),
   );
-  const key = rootKeyOf({ component, target });
+  const key = anchorKey({ component, target });
   const { apiVersion, kind, ...place } = key;
   const labels = { [anchorLabels.componentName]: component.metadata.name };
   if (whose === "upstream's") store.store({ apiVersion, kind, metadata: { ...place, labels } });
@@ -108,23 +108,23 @@ test.each([
       repaired: [],
       failed: failed.map((name) => ({ key: { name } })),
     });
-    for (const contested of [[], [], [{ key }]]) {
+    for (const conflicts of [[], [], [{ key }]]) {
       store.strip();
-      expect(await at(1)).toMatchObject({ repaired: [key], contested });
+      expect(await at(1)).toMatchObject({ repaired: [key], conflicts });
       expect(store.isMarked).toBe(true);
     }
     store.strip();
     const stripped = store.anchor;
     for (const seconds of [1, 5, 10]) {
-      expect(await at(seconds)).toMatchObject({ repaired: [], contested: [{ key }] });
+      expect(await at(seconds)).toMatchObject({ repaired: [], conflicts: [{ key }] });
     }
     expect(store.anchor).toEqual(stripped);
-    expect(await at(11)).toMatchObject({ repaired: [key], contested: [{ key }] });
+    expect(await at(11)).toMatchObject({ repaired: [key], conflicts: [{ key }] });
     expect(store.isMarked).toBe(true);
 
     store.strip();
     const rendered = renderedOf(manifestOf(`v1 ConfigMap ${namespace}/b`));
-    expect(await at(12, { rendered })).toMatchObject({ repaired: [], contested: [{ key }] });
+    expect(await at(12, { rendered })).toMatchObject({ repaired: [], conflicts: [{ key }] });
     expect(inventoryTextOf(store.anchor)).toContain('"b":');
   },
 );
@@ -133,7 +133,7 @@ test("a foreign owner of an anchor goes at once, however often it comes back, wh
   const { store, at, key } = await opened("ours");
   const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "nobody", uid: "nobody" }];
   await at(0);
-  for (const [repaired, contested] of [
+  for (const [repaired, conflicts] of [
     [[key], []],
     [[key], []],
     [[key], [{ key }]],
@@ -141,22 +141,22 @@ test("a foreign owner of an anchor goes at once, however often it comes back, wh
     [[], [{ key }]],
   ]) {
     store.change({ ownerReferences });
-    expect(await at(1)).toMatchObject({ repaired, contested });
+    expect(await at(1)).toMatchObject({ repaired, conflicts });
     expect(store.anchor.metadata.ownerReferences).toBeUndefined();
   }
   store.strip();
-  expect(await at(2)).toMatchObject({ repaired: [], contested: [{ key }] });
+  expect(await at(2)).toMatchObject({ repaired: [], conflicts: [{ key }] });
   store.change({ ownerReferences });
-  expect(await at(3)).toMatchObject({ repaired: [], contested: [{ key }] });
+  expect(await at(3)).toMatchObject({ repaired: [], conflicts: [{ key }] });
   expect(store.isMarked).toBe(true);
 });
 
 test("an anchor that is being deleted is never built upon, however often it was stripped", async () => {
   const { store, at, key } = await opened("ours");
   await at(0);
-  for (const contested of [[], [], [{ key }]]) {
+  for (const conflicts of [[], [], [{ key }]]) {
     store.strip();
-    expect(await at(1)).toMatchObject({ contested });
+    expect(await at(1)).toMatchObject({ conflicts });
   }
   store.change({ deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/hold"] });
   await expect(at(2)).rejects.toMatchObject({ reason: "ClusterBusy" });
@@ -167,7 +167,7 @@ test("upstream's anchor that was not taken over at once was not repaired", async
   const unprotected = new FleetError("AnchorUnprotected", "Nothing would protect the anchor");
   const gate = {
     underWay: () => Promise.resolve(),
-    needsTwin: () => Promise.resolve(false),
+    needsSecondOwner: () => Promise.resolve(false),
     saw: () => undefined,
   };
   const shut = { ...gate, ready: () => Promise.reject(unprotected) };

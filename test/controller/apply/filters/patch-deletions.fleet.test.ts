@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
-import { readRoot } from "../../../../controller/apply/anchor/anchor.ts";
+import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
 import { patched } from "../../../../render/patches/patches.ts";
 import type { ResourcePatch } from "../../../../render/patches/resource-patch.ts";
 import type { Rendered } from "../../../../render/rendered.ts";
@@ -39,7 +39,7 @@ function patchedSet(manifests: readonly Manifest[], patches: readonly ResourcePa
 }
 
 async function inventoryOf({ component, target }: Installer) {
-  const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return {
     complete: root?.inventory?.complete,
     ids: root?.inventory?.entries.map(identityOf) ?? [],

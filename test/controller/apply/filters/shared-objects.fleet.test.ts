@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { keyOf, type KubeObject, type Manifest } from "../../../../api/kubernetes.ts";
-import { readRoot } from "../../../../controller/apply/anchor/anchor.ts";
-import { rootKeyOf } from "../../../../controller/apply/anchor/root-object.ts";
+import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet } from "../../../../controller/apply/change-set.ts";
 import { finalize } from "../../../../controller/uninstall/finalize.ts";
+import { anchorKey } from "../../../../installation/anchor-object.ts";
 import { componentUidLabel } from "../../../../installation/anchor.ts";
 import { useSpokes } from "../../../fleet/use-fleet.ts";
 import { waitFor } from "../../../fleet/wait-for.ts";
@@ -62,7 +62,7 @@ function labelIn(object: KubeObject | undefined): string | undefined {
 }
 
 async function namesIn({ component, target }: Installer): Promise<readonly string[]> {
-  const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return root?.inventory?.entries.map(({ name }) => name) ?? [];
 }
 
@@ -132,7 +132,7 @@ describe("an object that another component of the hub has", () => {
     await expect(whole(second)).rejects.toMatchObject({ reason: "AnchorConflict" });
     await less(second);
     await whole(second);
-    await spoke.admin.remove(rootKeyOf(second));
+    await spoke.admin.remove(anchorKey(second));
     await second.restart();
 
     const component = { ...second.component, status: { version: "1.23.0" } };
@@ -171,7 +171,7 @@ describe("an object that another component of the hub has", () => {
 });
 
 async function rootOf({ component, target }: Installer): Promise<{ readonly timestamp: string }> {
-  const root = await readRoot(component, target, AbortSignal.timeout(60_000));
+  const root = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return { timestamp: root?.object.metadata.creationTimestamp?.slice(0, 19) ?? "" };
 }
 

@@ -4,8 +4,8 @@ import { identityOf, type Manifest } from "../../../../api/kubernetes.ts";
 import { ownPlan, withoutOthers } from "../../../../controller/apply/filters/shared-objects.ts";
 import type { Begun, InstallDeps } from "../../../../controller/apply/install-work.ts";
 import { InstallationMemory } from "../../../../controller/apply/installation-memory.ts";
-import { planApply } from "../../../../controller/apply/plan.ts";
-import { prepare } from "../../../../controller/apply/prepare.ts";
+import { prepare } from "../../../../installation/desired.ts";
+import { planApply } from "../../../../installation/plan.ts";
 import { manifestOf } from "../prepared.ts";
 import { renderedOf } from "../small-set.ts";
 

@@ -8,14 +8,11 @@ import {
   type ObjectKey,
 } from "../../../../../api/kubernetes.ts";
 import { resourceFinder, type ResourceType } from "../../../../../api/resources.ts";
-import {
-  foreignKindFinder,
-  kindKeyOf,
-  servedKinds,
-} from "../../../../../controller/uninstall/finalize-kinds.ts";
+import { servedKinds } from "../../../../../controller/uninstall/finalize-kinds.ts";
 import { componentUidLabel } from "../../../../../installation/anchor.ts";
 import { fingerprintOf } from "../../../../../installation/fingerprint.ts";
 import { type InventoryEntry, mayBeGone } from "../../../../../installation/inventory.ts";
+import { foreignKindFinder, kindKeyOf } from "../../../../../installation/kinds.ts";
 import { mapLimited } from "../../../concurrency.ts";
 
 /** How the objects of an installation differ from its inventory. */

@@ -7,7 +7,7 @@ import { policyNameOf } from "../../../../../controller/guard/policy.ts";
 import { Prober } from "../../../../../controller/guard/prober.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
 import type { SpokeSession } from "../spoke-session.ts";
-import { finding, passed, passedWith, type HopResult } from "./hop.ts";
+import { finding, type HopResult, passed, passedWith } from "./hop.ts";
 
 // Not wanted by policies: chosen, or not to be had there.
 const otherwise = ["TwinOwner", "NotSupported", "PolicyForbidden"];

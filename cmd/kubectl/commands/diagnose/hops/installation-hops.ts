@@ -1,7 +1,7 @@
 import type { Component } from "../../../../../api/component.ts";
 import { describe, type KubeObject } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import { inventoryTextOf } from "../../../../../controller/apply/anchor/root-object.ts";
+import { inventoryTextOf } from "../../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
 import { decodeInventory, type Inventory } from "../../../../../installation/inventory.ts";
 import { assertKubernetesVersion } from "../../../../../render/release/kubernetes-version.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../../hub/own-objects.ts";
 import { readSpokeFacts, type SpokeFacts } from "../../../spokes/spoke-facts.ts";
 import type { SpokeSession } from "../spoke-session.ts";
-import { driftOf, type Drift } from "./drift.ts";
+import { type Drift, driftOf } from "./drift.ts";
 import {
   failed,
   finding,

@@ -4,7 +4,7 @@ import { scrubbed } from "../../../../../access/scrubbed.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { FleetError } from "../../../../../api/errors.ts";
 import { describe } from "../../../../../api/kubernetes.ts";
-import { Preparations } from "../../../../../controller/apply/prepare.ts";
+import { Preparations } from "../../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../../installation/installation-namespace.ts";
 import { scaledAmong } from "../../../../../installation/stripped.ts";
 import { openReleases } from "../../../../open-releases.ts";

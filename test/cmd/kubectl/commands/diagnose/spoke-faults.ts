@@ -4,7 +4,7 @@ import { writeThinRelease } from "../../../../e2e/thin-release.ts";
 import type { Cluster } from "../../../../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../../../../fleet/json-record.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";
-import { writeComponent, writeStatus, type World } from "./diagnose-world.ts";
+import { type World, writeComponent, writeStatus } from "./diagnose-world.ts";
 import { eventing, type Fault } from "./fault.ts";
 
 const spokeOf = ({ fleet }: World): Cluster => fleet.spoke(0);

@@ -4,14 +4,14 @@ import {
   type Manifest,
   type ObjectKey,
   type OwnerReference,
-} from "../../api/kubernetes.ts";
-import { type ResourceType, resourceFinder } from "../../api/resources.ts";
-import { componentUidLabel, definitionLabel, guardLabels } from "../../installation/anchor.ts";
-import { stripped } from "../../installation/stripped.ts";
-import { hashOf } from "../../render/hash.ts";
-import { owned } from "../../render/objects/owner.ts";
-import type { Rendered } from "../../render/rendered.ts";
-import { foreignKindFinder, kindKeyOf } from "../uninstall/finalize-kinds.ts";
+} from "../api/kubernetes.ts";
+import { resourceFinder, type ResourceType } from "../api/resources.ts";
+import { hashOf } from "../render/hash.ts";
+import { owned } from "../render/objects/owner.ts";
+import type { Rendered } from "../render/rendered.ts";
+import { componentUidLabel, definitionLabel, guardLabels } from "./anchor.ts";
+import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
+import { stripped } from "./stripped.ts";
 
 /** An object of the desired set, the same for all clusters that it is installed on. */
 export interface Prepared {
@@ -115,7 +115,7 @@ export class Preparations {
 export interface Installation {
   readonly owner: OwnerReference;
   /** A second owner, where the cluster cannot protect the first. */
-  readonly twin?: OwnerReference;
+  readonly secondOwner?: OwnerReference;
   readonly namespace: string;
   readonly componentUid: string;
   /** Value of the label by which CRDs are guarded; absent: they are not. */
@@ -124,8 +124,8 @@ export interface Installation {
 
 /** The body of a request: the manifest with its owner and the label by which the installation is found. */
 export function bodyOf({ manifest }: Prepared, installation: Installation): Manifest {
-  const { owner, twin, namespace, componentUid, crdGuard } = installation;
-  const result = owned(owner, namespace, twin)(manifest);
+  const { owner, secondOwner, namespace, componentUid, crdGuard } = installation;
+  const result = owned(owner, namespace, secondOwner)(manifest);
   const [label, value] = outlives(manifest)
     ? [definitionLabel, "true"]
     : [componentUidLabel, componentUid];

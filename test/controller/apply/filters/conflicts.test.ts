@@ -1,71 +1,71 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { identityOf } from "../../../../api/kubernetes.ts";
-import { contestMessage, Contests } from "../../../../controller/apply/filters/contests.ts";
+import { conflictMessage, Conflicts } from "../../../../controller/apply/filters/conflicts.ts";
 
 const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
 const id = identityOf(key);
 const wrong = new Set([id]);
 const fine = new Set<string>();
 const argo = { manager: "argocd-controller", fields: ["data.x"] };
-const told = contestMessage([{ key, contestants: [argo], dueMs: 1 }]);
-let contests: Contests;
+const told = conflictMessage([{ key, managers: [argo], dueMs: 1 }]);
+let conflicts: Conflicts;
 
 beforeEach(() => {
-  contests = new Contests();
+  conflicts = new Conflicts();
 });
 
 /** Repairs the object at the given times, in seconds. */
 function repairedAt(...times: readonly number[]): readonly boolean[] {
-  return times.map((at) => contests.repairing(key, at * 1_000));
+  return times.map((at) => conflicts.repairing(key, at * 1_000));
 }
 
 function isHeldAt(seconds: number): boolean {
-  return contests.heldAmong(wrong, seconds * 1_000).has(id);
+  return conflicts.heldAmong(wrong, seconds * 1_000).has(id);
 }
 
 describe("a contest begins", () => {
   test("with the third repair of an object within a minute", () => {
     expect(repairedAt(0, 20, 50)).toEqual([false, false, true]);
-    expect(contests.current(50_000)).toMatchObject([{ key, contestants: [] }]);
+    expect(conflicts.current(50_000)).toMatchObject([{ key, managers: [] }]);
   });
 
   test("not with three repairs in more than a minute", () => {
     expect(repairedAt(0, 30, 61, 95)).toEqual([false, false, false, false]);
-    expect(contests.current(95_000)).toEqual([]);
+    expect(conflicts.current(95_000)).toEqual([]);
   });
 
   test("with the first repair when it was told of before this memory began", () => {
-    contests.begin(`Secret ns/b: Contested by c: d; ${told}`, 0);
-    expect(contests.repairing({ ...key, name: "aa" }, 10_000)).toBe(false);
+    conflicts.begin(`Secret ns/b: Contested by c: d; ${told}`, 0);
+    expect(conflicts.repairing({ ...key, name: "aa" }, 10_000)).toBe(false);
     expect(repairedAt(10)).toEqual([true]);
     expect(isHeldAt(19)).toBe(true);
   });
 
   test("not with the first repair a minute after that", () => {
-    contests.begin(told, 0);
-    contests.begin(told, 30_000);
+    conflicts.begin(told, 0);
+    conflicts.begin(told, 30_000);
     expect(repairedAt(60)).toEqual([false]);
   });
 
   test("not with repairs that were refused", () => {
     for (const at of [0, 1, 2, 3]) {
       expect(repairedAt(at)).toEqual([false]);
-      contests.notRepaired(key);
+      conflicts.notRepaired(key);
     }
-    expect(contests.current(3_000)).toEqual([]);
+    expect(conflicts.current(3_000)).toEqual([]);
     expect(repairedAt(4, 5, 6)).toEqual([false, false, true]);
-    contests.notRepaired(key);
+    conflicts.notRepaired(key);
     expect(isHeldAt(6.1)).toBe(false);
     expect(repairedAt(7)).toEqual([true]);
   });
 
   test("and holds the object from then on, until it is due or right again", () => {
-    expect(contests.isHolding).toBe(false);
+    expect(conflicts.isHolding).toBe(false);
     repairedAt(0, 1, 2);
     const holds = (what: ReadonlySet<string>, seconds: number): boolean => {
-      contests.heldAmong(what, seconds * 1_000);
-      return contests.isHolding;
+      conflicts.heldAmong(what, seconds * 1_000);
+      return conflicts.isHolding;
     };
     expect([holds(wrong, 3), holds(fine, 4), holds(wrong, 5), holds(wrong, 13)]).toEqual([
       true,
@@ -77,7 +77,7 @@ describe("a contest begins", () => {
 
   test("not with repairs of three objects", () => {
     const keys = ["a", "b", "c"].map((name) => ({ ...key, name }));
-    expect(keys.map((one) => contests.repairing(one, 0))).toEqual([false, false, false]);
+    expect(keys.map((one) => conflicts.repairing(one, 0))).toEqual([false, false, false]);
   });
 });
 
@@ -90,7 +90,7 @@ describe("while it goes on", () => {
     let at = 2;
     for (const hold of [10, 20, 40, 80, 160, 300, 300]) {
       expect(isHeldAt(at + 0.1)).toBe(true);
-      expect(contests.current((at + 1) * 1_000)[0]?.dueMs).toBe((hold - 1) * 1_000);
+      expect(conflicts.current((at + 1) * 1_000)[0]?.dueMs).toBe((hold - 1) * 1_000);
       expect(isHeldAt(at + hold - 0.1)).toBe(true);
       at += hold;
       expect(isHeldAt(at)).toBe(false);
@@ -100,13 +100,13 @@ describe("while it goes on", () => {
 
   test("other objects are repaired at once", () => {
     const other = { ...key, name: "b" };
-    expect([...contests.heldAmong(new Set([id, identityOf(other)]), 3_000)]).toEqual([id]);
+    expect([...conflicts.heldAmong(new Set([id, identityOf(other)]), 3_000)]).toEqual([id]);
   });
 
   test("who could be named once stays named", () => {
-    contests.named(key, [argo]);
-    contests.named(key, []);
-    expect(contests.current(3_000)).toMatchObject([{ contestants: [argo] }]);
+    conflicts.named(key, [argo]);
+    conflicts.named(key, []);
+    expect(conflicts.current(3_000)).toMatchObject([{ managers: [argo] }]);
   });
 });
 
@@ -116,32 +116,32 @@ describe("it is over", () => {
   });
 
   test("a minute after the object was last wrong", () => {
-    contests.heldAmong(fine, 3_000);
-    expect(contests.current(3_000)[0]?.dueMs).toBe(59_000);
-    expect(contests.current(61_900)).toHaveLength(1);
-    expect(contests.current(62_000)).toEqual([]);
+    conflicts.heldAmong(fine, 3_000);
+    expect(conflicts.current(3_000)[0]?.dueMs).toBe(59_000);
+    expect(conflicts.current(61_900)).toHaveLength(1);
+    expect(conflicts.current(62_000)).toEqual([]);
     expect(repairedAt(63)).toEqual([false]);
   });
 
   test("not while the object is wrong and left alone", () => {
     repairedAt(12, 32, 72);
     expect(isHeldAt(72.1)).toBe(true);
-    expect(contests.current(140_000)).toHaveLength(1);
+    expect(conflicts.current(140_000)).toHaveLength(1);
   });
 
   test("when the other one put the object right itself", () => {
     expect(isHeldAt(3)).toBe(true);
-    contests.heldAmong(fine, 12_000);
-    expect(contests.current(62_000)).toHaveLength(1);
-    expect(contests.current(63_000)).toEqual([]);
+    conflicts.heldAmong(fine, 12_000);
+    expect(conflicts.current(62_000)).toHaveLength(1);
+    expect(conflicts.current(63_000)).toEqual([]);
   });
 });
 
 test("the message names object, manager and fields, and is short", () => {
-  const contest = { key, contestants: [argo], dueMs: 5 };
-  expect(contestMessage([contest])).toBe("ConfigMap ns/a: Contested by argocd-controller: data.x");
-  const unnamed = { ...contest, contestants: [] };
-  expect(contestMessage([unnamed, contest, contest, contest, contest])).toBe(
+  const contest = { key, managers: [argo], dueMs: 5 };
+  expect(conflictMessage([contest])).toBe("ConfigMap ns/a: Contested by argocd-controller: data.x");
+  const unnamed = { ...contest, managers: [] };
+  expect(conflictMessage([unnamed, contest, contest, contest, contest])).toBe(
     "ConfigMap ns/a: Deleted or changed again and again by somebody who leaves no name; " +
       "ConfigMap ns/a: Contested by argocd-controller: data.x; " +
       "ConfigMap ns/a: Contested by argocd-controller: data.x (and 2 more objects)",
@@ -149,12 +149,12 @@ test("the message names object, manager and fields, and is short", () => {
 });
 
 test("whether a contest of before is over can be said after a minute, and at once where there was none", () => {
-  const without = new Contests();
+  const without = new Conflicts();
   without.begin("", 0);
   without.begin(told, 0);
   expect(without.untilSureMs(0)).toBe(0);
-  contests.begin(told, 1_000);
-  expect([1_000, 31_000, 61_000].map((now) => contests.untilSureMs(now))).toEqual([
+  conflicts.begin(told, 1_000);
+  expect([1_000, 31_000, 61_000].map((now) => conflicts.untilSureMs(now))).toEqual([
     60_000, 30_000, 0,
   ]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { bodyOf, outlives, Preparations, prepare } from "../../../controller/apply/prepare.ts";
-import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
+import { bodyOf, outlives, Preparations, prepare } from "../../installation/desired.ts";
+import { definitionOf, manifestOf, preparedOf } from "../controller/apply/prepared.ts";
 
 const installation = {
   owner: { apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "root-uid" },
@@ -39,12 +39,12 @@ describe("what is sent of a rendered object", () => {
 
   test("has a second owner in its namespace where the cluster cannot protect the first", () => {
     const apiVersion = "rbac.authorization.k8s.io/v1";
-    const twin = { apiVersion, kind: "ClusterRole", name: "twin", uid: "twin-uid" };
+    const secondOwner = { apiVersion, kind: "ClusterRole", name: "twin", uid: "twin-uid" };
     const owners = preparedOf([
       manifestOf("v1 ConfigMap knative/a"),
       manifestOf("v1 ConfigMap elsewhere/a"),
-    ]).map((object) => bodyOf(object, { ...installation, twin }).metadata.ownerReferences);
-    expect(owners).toEqual([[installation.owner, twin], undefined]);
+    ]).map((object) => bodyOf(object, { ...installation, secondOwner }).metadata.ownerReferences);
+    expect(owners).toEqual([[installation.owner, secondOwner], undefined]);
   });
 
   test("has the guard's label on a CRD, and on nothing else, when CRDs are guarded", () => {

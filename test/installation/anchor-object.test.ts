@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 
-import type { KubeObject, ObjectMeta } from "../../../../api/kubernetes.ts";
+import type { KubeObject, ObjectMeta } from "../../api/kubernetes.ts";
 import {
   assertOurs,
   inventoryTextOf,
   isMarked,
   ownerOf,
-  rootKeyOf,
-  rootManifest,
-  rootOver,
-} from "../../../../controller/apply/anchor/root-object.ts";
-import { serving } from "../installer.ts";
+  anchorKey,
+  anchorManifest,
+  anchorManifestOver,
+} from "../../installation/anchor-object.ts";
+import { serving } from "../controller/apply/installer.ts";
 
 const component = serving({}, { uid: "component-uid" });
 const profile = { namespace: "fleet", name: "spoke-1" };
@@ -22,13 +22,13 @@ function live(
   metadata: Partial<ObjectMeta>,
   owner: typeof remote | typeof local = remote,
 ): KubeObject {
-  const manifest = rootManifest(owner, "{}");
+  const manifest = anchorManifest(owner, "{}");
   const stored = { name: "root", uid: "root-uid", resourceVersion: "7" };
   return { ...manifest, metadata: { ...manifest.metadata, ...stored, ...metadata } };
 }
 
 test("an anchor has upstream's name, labels and annotations, and says whose it is", () => {
-  expect(rootManifest(remote, "text")).toMatchObject({
+  expect(anchorManifest(remote, "text")).toMatchObject({
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: {
@@ -47,18 +47,18 @@ test("an anchor has upstream's name, labels and annotations, and says whose it i
     },
     data: { inventory: "text" },
   });
-  expect(rootManifest(remote, "").metadata.ownerReferences).toBeUndefined();
+  expect(anchorManifest(remote, "").metadata.ownerReferences).toBeUndefined();
 });
 
 test("T-60 an anchor keeps a long name whole in an annotation, and is known by what its label holds", () => {
   const long = `a${"b".repeat(99)}`;
   const metadata = { ...component.metadata, name: long };
   const owner = { ...remote, component: { ...component, metadata } };
-  const { labels, annotations, name: anchorName } = rootManifest(owner, "").metadata;
+  const { labels, annotations, name: anchorName } = anchorManifest(owner, "").metadata;
   expect(anchorName).toBe(`knativeserving-${long}-root-owner`);
   expect(labels?.["operator.knative.dev/cr-name"]).toHaveLength(63);
   expect(annotations?.["operator.knative.dev/cr-name"]).toBe(long);
-  expect(rootManifest(remote, "").metadata.annotations).not.toHaveProperty([
+  expect(anchorManifest(remote, "").metadata.annotations).not.toHaveProperty([
     "operator.knative.dev/cr-name",
   ]);
   const stripped = {
@@ -70,7 +70,7 @@ test("T-60 an anchor keeps a long name whole in an annotation, and is known by w
 });
 
 test("the root on the hub itself belongs to the component and is not protected", () => {
-  const { annotations, ownerReferences } = rootManifest(local, "").metadata;
+  const { annotations, ownerReferences } = anchorManifest(local, "").metadata;
   expect(ownerReferences).toMatchObject([{ kind: "KnativeServing", uid: "component-uid" }]);
   expect(annotations).not.toHaveProperty("operator.knative.dev/protected");
 });
@@ -87,7 +87,7 @@ test("the owner of everything is the anchor, or on the hub itself the component"
 
 test("a name that no ConfigMap can have is refused", () => {
   const metadata = { ...component.metadata, name: "x".repeat(230) };
-  expect(() => rootKeyOf({ ...remote, component: { ...component, metadata } })).toThrow(
+  expect(() => anchorKey({ ...remote, component: { ...component, metadata } })).toThrow(
     "exceeds 253",
   );
 });
@@ -97,7 +97,7 @@ test.each([
   { name: "data that is no map", object: { data: [] } },
   { name: "another type", object: { data: { inventory: 3 } } },
 ])("a root with $name has no inventory", ({ object }) => {
-  expect(inventoryTextOf({ ...rootManifest(remote, ""), data: undefined, ...object })).toBe("");
+  expect(inventoryTextOf({ ...anchorManifest(remote, ""), data: undefined, ...object })).toBe("");
 });
 
 const name: Readonly<Record<string, string>> = {
@@ -186,7 +186,7 @@ describe("a root that somebody made immutable", () => {
   const frozen = { ...live({}), immutable: true, data: { inventory: "old" } };
 
   test("has its inventory in an annotation, and keeps the data that cannot be changed", () => {
-    const manifest = rootOver(frozen, remote, "new");
+    const manifest = anchorManifestOver(frozen, remote, "new");
     expect(manifest).toMatchObject({
       metadata: { annotations: { "knfleet.dev/inventory": "new" } },
       data: { inventory: "old" },
@@ -197,7 +197,7 @@ describe("a root that somebody made immutable", () => {
 
   test("that never had an inventory gets no data", () => {
     const { data: _, ...bare } = frozen;
-    const manifest = rootOver(bare, remote, "new");
+    const manifest = anchorManifestOver(bare, remote, "new");
     expect(manifest).not.toHaveProperty("data");
     expect(inventoryTextOf({ ...manifest, immutable: true })).toBe("new");
   });
@@ -205,6 +205,6 @@ describe("a root that somebody made immutable", () => {
   test("is the only one of which the annotation counts", () => {
     const annotations = { "knfleet.dev/inventory": "forged" };
     expect(inventoryTextOf(live({ annotations }))).toBe("{}");
-    expect(rootOver(live({}), remote, "new")).toEqual(rootManifest(remote, "new"));
+    expect(anchorManifestOver(live({}), remote, "new")).toEqual(anchorManifest(remote, "new"));
   });
 });

@@ -1,33 +1,37 @@
-import type { Component } from "../../../api/component.ts";
-import { FleetError } from "../../../api/errors.ts";
-import { isRecord } from "../../../api/fields.ts";
+import type { ClusterProfileRef, Component } from "../api/component.ts";
+import { FleetError } from "../api/errors.ts";
+import { isRecord } from "../api/fields.ts";
 import {
   describe,
   type KubeObject,
   type Manifest,
   type ObjectKey,
   type OwnerReference,
-} from "../../../api/kubernetes.ts";
-import {
-  anchorAnnotations,
-  anchorLabels,
-  anchorNameOf,
-  managedByValue,
-} from "../../../installation/anchor.ts";
-import { nameLabelOf } from "../../../installation/name-label.ts";
-import type { Target } from "../target.ts";
+} from "../api/kubernetes.ts";
+import { anchorAnnotations, anchorLabels, anchorNameOf, managedByValue } from "./anchor.ts";
+import { nameLabelOf } from "./name-label.ts";
 
-/** What a root belongs to. */
-export interface RootOwner {
+/** Where an installation is. */
+export interface InstallationPlace {
+  /** Absent: the hub itself. */
+  readonly profile?: ClusterProfileRef;
+  /** Where the component is installed; see installation-namespace.ts. */
+  readonly namespace: string;
+  /** UID of the hub's kube-system namespace. */
+  readonly hubId: string;
+}
+
+/** The component whose anchor it is, and where that anchor is. */
+export interface AnchorOwner {
   readonly component: Component;
-  readonly target: Pick<Target, "namespace" | "hubId" | "profile">;
+  readonly target: InstallationPlace;
 }
 
 const inventoryField = "inventory";
 const longestName = 253;
 
-/** Key of the ConfigMap that is the root of an installation. Throws `ManifestInvalid` for a name that is too long. */
-export function rootKeyOf({ component, target }: RootOwner): ObjectKey & { namespace: string } {
+/** Key of the ConfigMap that is the anchor of an installation. Throws `ManifestInvalid` for a name that is too long. */
+export function anchorKey({ component, target }: AnchorOwner): ObjectKey & { namespace: string } {
   const name = anchorNameOf({ kind: component.kind, name: component.metadata.name });
   if (name.length > longestName) {
     const message = `The anchor ConfigMap name ${name} exceeds ${longestName} characters; shorten the name of the component`;
@@ -37,12 +41,12 @@ export function rootKeyOf({ component, target }: RootOwner): ObjectKey & { names
 }
 
 /**
- * The root as it should be: the protected anchor that owns a remote installation, or on the hub itself a ConfigMap of the component's own. Spec:
+ * The anchor as it should be: the protected anchor that owns a remote installation, or on the hub itself a ConfigMap of the component's own. Spec:
  * knative-operator.md 5.4, anchor-guard.md 2.
  */
-export function rootManifest(owner: RootOwner, inventory: string): Manifest {
+export function anchorManifest(owner: AnchorOwner, inventory: string): Manifest {
   const { component, target } = owner;
-  const { apiVersion, kind, namespace, name } = rootKeyOf(owner);
+  const { apiVersion, kind, namespace, name } = anchorKey(owner);
   const { uid, name: componentName } = component.metadata;
   const nameLabel = nameLabelOf(componentName);
   const isAnchor = target.profile !== undefined;
@@ -65,11 +69,15 @@ export function rootManifest(owner: RootOwner, inventory: string): Manifest {
 }
 
 /**
- * The root with another inventory, as it is to be applied over what stands there. Data of an immutable ConfigMap can never be written
+ * The anchor with another inventory, as it is to be applied over what stands there. Data of an immutable ConfigMap can never be written
  * again, but its metadata can: the inventory goes into an annotation then. Spec: anchor-guard.md 8.
  */
-export function rootOver(live: Manifest, owner: RootOwner, inventory: string): Manifest {
-  const manifest = rootManifest(owner, inventory);
+export function anchorManifestOver(
+  live: Manifest,
+  owner: AnchorOwner,
+  inventory: string,
+): Manifest {
+  const manifest = anchorManifest(owner, inventory);
   if (live["immutable"] !== true) return manifest;
   const { data: _, ...rest } = manifest;
   const stored = storedTextOf(live);
@@ -84,7 +92,7 @@ export function rootOver(live: Manifest, owner: RootOwner, inventory: string): M
   };
 }
 
-/** Text of the inventory in a root; empty when there is none. */
+/** Text of the inventory in an anchor; empty when there is none. */
 export function inventoryTextOf(object: Manifest): string {
   const noted = object.metadata.annotations?.[anchorAnnotations.inventory];
   const isFrozen = object["immutable"] === true && noted !== undefined;
@@ -96,9 +104,9 @@ function storedTextOf({ data }: Manifest & { readonly data?: unknown }): string 
   return typeof text === "string" ? text : undefined;
 }
 
-/** Whether a root carries all labels and annotations that it should. */
-export function isMarked(object: Manifest, owner: RootOwner): boolean {
-  const { labels, annotations, ownerReferences = [] } = rootManifest(owner, "").metadata;
+/** Whether an anchor carries all labels and annotations that it should. */
+export function isMarked(object: Manifest, owner: AnchorOwner): boolean {
+  const { labels, annotations, ownerReferences = [] } = anchorManifest(owner, "").metadata;
   const { metadata } = object;
   return (
     contains(metadata.labels, labels) &&
@@ -112,33 +120,33 @@ export function isMarked(object: Manifest, owner: RootOwner): boolean {
  * Whether somebody put owners or finalizers on an anchor: the first would let a collector delete it, the second would keep
  * it for ever. Spec: anchor-guard.md 6.1.
  */
-export function isHeld({ metadata }: Manifest, { target }: Pick<RootOwner, "target">): boolean {
+export function isHeld({ metadata }: Manifest, { target }: Pick<AnchorOwner, "target">): boolean {
   const owners = metadata.ownerReferences?.length ?? 0;
   return target.profile !== undefined && owners + (metadata.finalizers?.length ?? 0) > 0;
 }
 
-/** Whether a root is being deleted, or is an anchor that a collector deletes with the owner that somebody gave it. Spec: anchor-guard.md 6.1. */
+/** Whether an anchor is being deleted, or is an anchor that a collector deletes with the owner that somebody gave it. Spec: anchor-guard.md 6.1. */
 export function isEndangered(
   { metadata }: Manifest,
-  { target }: Pick<RootOwner, "target">,
+  { target }: Pick<AnchorOwner, "target">,
 ): boolean {
   const owners = target.profile === undefined ? [] : (metadata.ownerReferences ?? []);
   return metadata.deletionTimestamp !== undefined || owners.length > 0;
 }
 
-type Judge = RootOwner & { readonly target: Pick<Target, "fieldManager"> };
+type Judge = AnchorOwner & { readonly target: { readonly fieldManager: string } };
 
 /**
- * Refuses a root that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
+ * Refuses an anchor that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
  * the name of its component, and one of ours that was stripped of all marks by its fields, which this hub wrote.
  */
 export function assertOurs(object: KubeObject, owner: Judge): void {
   const problem = strangenessOf(object, owner);
   if (problem === undefined) return;
-  throw new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
+  throw new FleetError("AnchorConflict", `${describe(keyOfAnchor(object))} ${problem}`);
 }
 
-/** Why a root is not the component's, as the end of a sentence; undefined where it is. */
+/** Why an anchor is not the component's, as the end of a sentence; undefined where it is. */
 export function strangenessOf(
   object: KubeObject,
   { component, target }: Judge,
@@ -158,7 +166,7 @@ export function strangenessOf(
 }
 
 /**
- * Refuses, with `AnchorConflict`, a root as upstream's operator makes it where nothing says that it installed this component: another hub's operator can have left it
+ * Refuses, with `AnchorConflict`, an anchor as upstream's operator makes it where nothing says that it installed this component: another hub's operator can have left it
  * for a component of the same name. One that we have ever written to is ours.
  */
 export function assertTakenUp(object: KubeObject, { component, target }: Judge): void {
@@ -169,7 +177,7 @@ export function assertTakenUp(object: KubeObject, { component, target }: Judge):
   const isInstalled = (component.status?.manifests ?? []).length > 0;
   if (isClaimed || isInstalled || isWrittenBy(target.fieldManager, object)) return;
   const problem = "was made by another operator, and nothing says that it was for this component";
-  throw new FleetError("AnchorConflict", `${describe(keyOfRoot(object))} ${problem}`);
+  throw new FleetError("AnchorConflict", `${describe(keyOfAnchor(object))} ${problem}`);
 }
 
 function isWrittenBy(wanted: string, { metadata }: KubeObject): boolean {
@@ -177,9 +185,9 @@ function isWrittenBy(wanted: string, { metadata }: KubeObject): boolean {
 }
 
 /** The owner of everything in the installation's namespace. Spec: knative-operator.md 3.13. */
-export function ownerOf(root: KubeObject, { component, target }: RootOwner): OwnerReference {
+export function ownerOf(anchor: KubeObject, { component, target }: AnchorOwner): OwnerReference {
   if (target.profile === undefined) return componentReference(component);
-  const { name, uid } = root.metadata;
+  const { name, uid } = anchor.metadata;
   return { apiVersion: "v1", kind: "ConfigMap", name, uid, ...ownership };
 }
 
@@ -206,7 +214,7 @@ function contains(
   return Object.entries(some).every(([name, value]) => all[name] === value);
 }
 
-function keyOfRoot({ metadata }: KubeObject): { kind: string; namespace?: string; name: string } {
+function keyOfAnchor({ metadata }: KubeObject): { kind: string; namespace?: string; name: string } {
   const { namespace, name } = metadata;
   return { kind: "ConfigMap", ...(namespace === undefined ? {} : { namespace }), name };
 }

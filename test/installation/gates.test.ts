@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { identityOf, keyOf } from "../../../api/kubernetes.ts";
-import { gated } from "../../../controller/apply/gates.ts";
-import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
+import { identityOf, keyOf } from "../../api/kubernetes.ts";
+import { gated } from "../../installation/gates.ts";
+import { definitionOf, manifestOf, preparedOf } from "../controller/apply/prepared.ts";
 
 const webhook = manifestOf("admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration w");
 const used = definitionOf("Used");

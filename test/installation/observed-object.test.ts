@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import type { KubeObject } from "../../../api/kubernetes.ts";
-import type { ObservedObject } from "../../../controller/observe/observation.ts";
-import { isApplied, isDrift, isOlder, sightingOf } from "../../../controller/observe/sighting.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
+import {
+  isApplied,
+  isDrift,
+  isOlder,
+  type ObservedObject,
+  sightingOf,
+} from "../../installation/observed-object.ts";
 
 const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "a", name: "b" };
 

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { readRoot, type Root, writeRoot } from "../../../controller/apply/anchor/anchor.ts";
-import { rootManifest } from "../../../controller/apply/anchor/root-object.ts";
+import { readAnchor, type Anchor, writeAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { fleetErrorOf } from "../../../controller/reconcile/failure.ts";
+import { anchorManifest } from "../../../installation/anchor-object.ts";
 import type { Inventory } from "../../../installation/inventory.ts";
-import { type StubAnswer, startApiStub } from "../../access/api-stub.ts";
+import { startApiStub, type StubAnswer } from "../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
 import { serving } from "../../support/component.ts";
 
@@ -19,7 +19,7 @@ const inventory: Inventory = { version: "1.23.0", complete: false, entries: [] }
 
 /** The root as it stands. */
 function stored(): Manifest {
-  const manifest = rootManifest({ component, target: ours }, "{}");
+  const manifest = anchorManifest({ component, target: ours }, "{}");
   return { ...manifest, metadata: { ...manifest.metadata, uid: "u", resourceVersion: "7" } };
 }
 
@@ -48,8 +48,8 @@ async function refused(
     }),
   );
   const target = { ...ours, client: createKubeClient(requesterTo(api)) };
-  const before: Root | undefined = await readRoot(component, target, signal);
-  const error: unknown = await writeRoot({ component, target, before }, inventory, signal).then(
+  const before: Anchor | undefined = await readAnchor(component, target, signal);
+  const error: unknown = await writeAnchor({ component, target, before }, inventory, signal).then(
     () => undefined,
     (caught: unknown) => fleetErrorOf(caught, "The hub"),
   );

@@ -5,7 +5,6 @@ import {
   describe,
   type KubeObject,
   type Manifest,
-  type ObjectKey,
   type OwnerReference,
 } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
@@ -14,10 +13,10 @@ import {
   anchorLabels,
   componentUidLabel,
   managedByValue,
+  secondOwnerKey,
 } from "../../installation/anchor.ts";
 
-const apiVersion = "rbac.authorization.k8s.io/v1";
-const resource = knownResource(apiVersion, "ClusterRole");
+const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
 
 export interface TwinWork {
   readonly client: Pick<KubeClient, "get" | "apply">;
@@ -26,25 +25,15 @@ export interface TwinWork {
   readonly component: Component;
 }
 
-/** Key of the second owner of an installation: a ClusterRole, because it can own objects in every namespace and grants nothing. */
-export function twinKeyOf({ kind, metadata }: Component): ObjectKey {
-  const { namespace, name } = metadata;
-  return {
-    apiVersion,
-    kind: "ClusterRole",
-    name: `${kind.toLowerCase()}-${namespace}-${name}-root-owner`,
-  };
-}
-
 /**
  * The second owner of an installation, made when it is missing. It carries the label of the installation, by which it goes with it, and gets it back when
  * somebody took it off. Throws FleetError `AnchorConflict` when it is another component's. Spec: anchor-guard.md 9.
  */
-export async function ensureTwin(
+export async function ensureSecondOwner(
   { client, fieldManager, hubId, component }: TwinWork,
   signal: AbortSignal,
 ): Promise<{ readonly owner: OwnerReference; readonly isNew: boolean }> {
-  const key = twinKeyOf(component);
+  const key = secondOwnerKey(component);
   const ref = { resource, name: key.name };
   const live = await client.get(ref, { metadataOnly: true }, signal);
   if (live !== undefined && !isOurs(live, hubId, component)) {
@@ -72,7 +61,7 @@ function isOurs({ metadata }: KubeObject, hubId: string, component: Component): 
 function manifestOf(component: Component, hubId: string): Manifest {
   const { kind, metadata } = component;
   const { uid, namespace, name } = metadata;
-  const key = twinKeyOf(component);
+  const key = secondOwnerKey(component);
   return {
     apiVersion: key.apiVersion,
     kind: key.kind,
@@ -91,5 +80,6 @@ function manifestOf(component: Component, hubId: string): Manifest {
 
 /** Neither controller nor blocking: the anchor is both. */
 function ownerOf({ metadata }: KubeObject): OwnerReference {
-  return { apiVersion, kind: "ClusterRole", name: metadata.name, uid: metadata.uid };
+  const { apiVersion, kind } = resource;
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid };
 }

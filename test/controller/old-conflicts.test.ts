@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Contest } from "../../controller/apply/filters/contests.ts";
+import type { Conflict } from "../../controller/apply/filters/conflicts.ts";
 import { InstallationMemory } from "../../controller/apply/installation-memory.ts";
 import { nextOf } from "../../controller/queue/next-of.ts";
 import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
@@ -12,18 +12,18 @@ const later = new Date("2026-02-03T05:00:00Z");
 const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
 const argo = { manager: "argocd-controller", fields: ["data.x"] };
 
-function applied(contested: readonly Contest[], unsureMs?: number): Outcome {
+function applied(conflicts: readonly Conflict[], unsureMs?: number): Outcome {
   return {
     kind: "applied",
     version: "1.23.0",
     paths: [],
-    changes: { applied: [], unchanged: 150, parked: [], failed: [], contested },
+    changes: { applied: [], unchanged: 150, parked: [], failed: [], conflicts },
     readiness: { available: true, message: "" },
     ...(unsureMs === undefined ? {} : { unsureMs }),
   };
 }
 
-const before = statusOf(serving(), applied([{ key, contestants: [argo], dueMs: 5_000 }]), now);
+const before = statusOf(serving(), applied([{ key, managers: [argo], dueMs: 5_000 }]), now);
 const told = before.conditions?.find(({ type }) => type === "Contested")?.message ?? "";
 
 test("a contest is not called over by a process that has looked for less than a minute", () => {
@@ -35,13 +35,13 @@ test("a contest is not called over by a process that has looked for less than a 
 });
 
 test("a contest that goes on after a restart is no news", () => {
-  const outcome = applied([{ key, contestants: [], dueMs: 5_000 }], 40_000);
+  const outcome = applied([{ key, managers: [], dueMs: 5_000 }], 40_000);
   const after = statusOf(serving({ status: before }), outcome, later);
   expect(happeningsOf(before, after, outcome)).toEqual([]);
 });
 
 test("a contest that begins after a restart is told", () => {
-  const outcome = applied([{ key, contestants: [argo], dueMs: 5_000 }], 40_000);
+  const outcome = applied([{ key, managers: [argo], dueMs: 5_000 }], 40_000);
   const after = statusOf(serving(), outcome, later);
   expect(happeningsOf(undefined, after, outcome).map(({ reason }) => reason)).toContain(
     "Contested",
@@ -56,10 +56,10 @@ test("a contest is over when nobody was seen to go on with it for a minute", () 
   expect(nextOf(outcome, 600_000)).toEqual({ kind: "done" });
 });
 
-test("a memory that begins anew goes on with contests that were told of, also over what the installation stands on", () => {
+test("a memory that begins anew goes on with conflicts that were told of, also over what the installation stands on", () => {
   const memory = new InstallationMemory();
   memory.resume(told, 0);
-  expect(memory.contests.repairing(key, 1)).toBe(true);
-  expect(memory.groundContests.repairing(key, 1)).toBe(true);
-  expect(new InstallationMemory().contests.repairing(key, 1)).toBe(false);
+  expect(memory.conflicts.repairing(key, 1)).toBe(true);
+  expect(memory.groundConflicts.repairing(key, 1)).toBe(true);
+  expect(new InstallationMemory().conflicts.repairing(key, 1)).toBe(false);
 });

@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
 
-import { ApiError } from "../../../../access/kube/api-error.ts";
-import type { KubeObject, OwnerReference } from "../../../../api/kubernetes.ts";
-import { identityOf, keyOf } from "../../../../api/kubernetes.ts";
-import { Dismissed } from "../../../../controller/apply/filters/strays.ts";
-import { twinKeyOf } from "../../../../controller/guard/twin.ts";
-import type { StubAnswer } from "../../../access/api-stub.ts";
-import { component, json, refusal } from "../bare-spoke.ts";
-import { manifestOf } from "../prepared.ts";
-import { renderedOf } from "../small-set.ts";
-import { entryOf, liveOf, type Own, standingInstaller } from "../standing-spoke.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import { identityOf, keyOf, type KubeObject, type OwnerReference } from "../../api/kubernetes.ts";
+import { secondOwnerKey } from "../../installation/anchor.ts";
+import { Dismissed } from "../../installation/strays.ts";
+import type { StubAnswer } from "../access/api-stub.ts";
+import { component, json, refusal } from "../controller/apply/bare-spoke.ts";
+import { manifestOf } from "../controller/apply/prepared.ts";
+import { renderedOf } from "../controller/apply/small-set.ts";
+import {
+  entryOf,
+  liveOf,
+  type Own,
+  standingInstaller,
+} from "../controller/apply/standing-spoke.ts";
 
 const { namespace } = component.metadata;
 const own: Own = { fieldsV1: { "f:data": {} }, time: "2026-01-01T00:00:00Z" };
@@ -135,7 +139,7 @@ test.each([
   },
   {
     what: "is the second owner",
-    stray: liveOf(manifestOf(`${role} ${twinKeyOf(component).name}`), own),
+    stray: liveOf(manifestOf(`${role} ${secondOwnerKey(component).name}`), own),
   },
 ])("an object that $what is left alone, and nothing is asked of it", async ({ stray }) => {
   const { asked, install } = await installerWith({ stray });

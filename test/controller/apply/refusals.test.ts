@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { StatusCause } from "../../../access/kube/api-error.ts";
-import { refusalOf } from "../../../controller/apply/apply-error.ts";
+import { refusalOf } from "../../../controller/apply/refusals.ts";
 
 const config = { apiVersion: "v1", kind: "ConfigMap", namespace: "knative", name: "a" };
 const certificate = {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { isSettled, planApply } from "../../../controller/apply/plan.ts";
-import type { ObservedObject } from "../../../controller/observe/observation.ts";
-import type { Inventory } from "../../../installation/inventory.ts";
-import { definitionOf, manifestOf, preparedOf } from "./prepared.ts";
+import { identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
+import type { Inventory } from "../../installation/inventory.ts";
+import type { ObservedObject } from "../../installation/observed-object.ts";
+import { isSettled, planApply } from "../../installation/plan.ts";
+import { definitionOf, manifestOf, preparedOf } from "../controller/apply/prepared.ts";
 
 const config = manifestOf("v1 ConfigMap knative/a", { data: { x: "1" } });
 const job = manifestOf("batch/v1 Job knative/migrate");

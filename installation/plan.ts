@@ -1,9 +1,9 @@
-import { identityOf } from "../../api/kubernetes.ts";
-import { type Inventory, type InventoryEntry, mayBeGone } from "../../installation/inventory.ts";
-import type { ObservedObject } from "../observe/observation.ts";
-import { kindIdOf } from "../observe/sighting.ts";
+import { identityOf } from "../api/kubernetes.ts";
+import { outlives, type Prepared } from "./desired.ts";
 import { definedKind, kindOf } from "./gates.ts";
-import { outlives, type Prepared } from "./prepare.ts";
+import { type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
+import { kindIdOf } from "./kinds.ts";
+import type { ObservedObject } from "./observed-object.ts";
 
 /** What is known of a cluster before anything is sent. */
 export interface Known {

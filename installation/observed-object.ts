@@ -1,9 +1,29 @@
-import { interned } from "../../api/interned.ts";
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { appliedAtOf, fingerprintOf } from "../../installation/fingerprint.ts";
-import { isFinished, isJob, mayHaveFailed } from "../../installation/job.ts";
-import { isWorkload } from "../../installation/readiness.ts";
-import type { ObservedObject } from "./observation.ts";
+import { interned } from "../api/interned.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
+import { appliedAtOf, fingerprintOf } from "./fingerprint.ts";
+import { isFinished, isJob, mayHaveFailed } from "./job.ts";
+import { isWorkload } from "./readiness.ts";
+
+/** Compact record of one installed object, kept from metadata-only watches. */
+export interface ObservedObject {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** See fingerprint.ts; undefined when our apply owns nothing on it any more. */
+  readonly fingerprint: string | undefined;
+  /** See fingerprint.ts. */
+  readonly appliedAt?: number | undefined;
+  /** A deletion timestamp is set. */
+  readonly deleting: boolean;
+  /** What its deletion waits for; absent while it is not being deleted. */
+  readonly finalizers?: readonly string[];
+  /** Of a workload. Absent for others. */
+  readonly generation?: number;
+  /** Of a Job; see job.ts. Absent for others. */
+  readonly finished?: boolean;
+  /** The same. */
+  readonly mayHaveFailed?: true;
+}
 
 /** The compact record of an object that a watch, a list or an answer to our own write showed; needs its managedFields. */
 export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {
@@ -58,11 +78,6 @@ export function isOlder(event: Versioned, known: Versioned | undefined): boolean
   if (known === undefined) return false;
   const [a, b] = [versionOf(event), versionOf(known)];
   return a !== undefined && b !== undefined && a < b;
-}
-
-/** Collection that a key is of, over all API versions and namespaces. */
-export function kindIdOf(key: Pick<ObjectKey, "apiVersion" | "kind">): string {
-  return identityOf({ apiVersion: key.apiVersion, kind: key.kind, name: "" });
 }
 
 /** Whether one state of an object came after another one; also when the server's versions are no numbers and differ. */

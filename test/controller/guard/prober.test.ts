@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
-import { probeMessages, ProbeRounds, verdictOn } from "../../../controller/guard/probe.ts";
+import { probeMessages, ProbeRounds, verdictOn } from "../../../controller/guard/prober.ts";
 import { guardViewOf } from "../../../installation/guard/guard-request.ts";
 import { guardRules } from "../../../installation/guard/guard-rules.ts";
 

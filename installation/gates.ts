@@ -1,6 +1,6 @@
-import { isRecord } from "../../api/fields.ts";
-import { groupOf, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
-import type { Prepared } from "./prepare.ts";
+import { isRecord } from "../api/fields.ts";
+import { groupOf, identityOf, type ObjectKey } from "../api/kubernetes.ts";
+import type { Prepared } from "./desired.ts";
 
 /** An object with its place in the order of an apply. */
 export interface Gated {

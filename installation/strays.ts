@@ -1,14 +1,14 @@
-import type { Component } from "../../../api/component.ts";
-import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
-import type { Inventory, InventoryEntry } from "../../../installation/inventory.ts";
-import { twinKeyOf } from "../../guard/twin.ts";
-import type { Observation, ObservedObject } from "../../observe/observation.ts";
-import { type Desired, outlives } from "../prepare.ts";
+import type { Component } from "../api/component.ts";
+import { identityOf, type ObjectKey } from "../api/kubernetes.ts";
+import { secondOwnerKey } from "./anchor.ts";
+import { type Desired, outlives } from "./desired.ts";
+import type { Inventory, InventoryEntry } from "./inventory.ts";
+import type { ObservedObject } from "./observed-object.ts";
 
 interface Installed {
   readonly component: Component;
   readonly memory: { readonly dismissed: Pick<Dismissed, "has"> };
-  readonly observation: Pick<Observation, "objects">;
+  readonly observation: { objects(): ReadonlyMap<string, ObservedObject> };
   readonly desired: Desired;
 }
 
@@ -23,7 +23,7 @@ export function strayEntries(
   if (desired.objects.length === 0) return [];
   const named = new Set([...desired.objects.map(({ id }) => id), ...entries.map(identityOf)]);
   // A second owner is no part of what it owns.
-  named.add(identityOf(twinKeyOf(component)));
+  named.add(identityOf(secondOwnerKey(component)));
   return [...observation.objects()].flatMap(([id, record]) => {
     const { key, fingerprint, deleting } = record;
     if (fingerprint === undefined || deleting || outlives(key)) return [];
@@ -38,7 +38,9 @@ export function isUnwanted(
 ): boolean {
   if (wanted === undefined || outlives(key)) return false;
   const id = identityOf(key);
-  return id !== identityOf(twinKeyOf(component)) && wanted.objects.every((one) => one.id !== id);
+  return (
+    id !== identityOf(secondOwnerKey(component)) && wanted.objects.every((one) => one.id !== id)
+  );
 }
 
 type Records = ReadonlyMap<string, Pick<ObservedObject, "uid">>;

@@ -27,14 +27,14 @@ test("who replaces a whole object by one without our label is named, too", async
     return installer.install({ rendered });
   };
   for (const rounds of [1, 2]) {
-    const { repaired, contested } = await round();
-    expect([rounds, repaired.length, contested]).toEqual([rounds, 1, []]);
+    const { repaired, conflicts } = await round();
+    expect([rounds, repaired.length, conflicts]).toEqual([rounds, 1, []]);
   }
-  const { contested } = await round();
-  expect(contested).toMatchObject([
+  const { conflicts } = await round();
+  expect(conflicts).toMatchObject([
     {
       key: keyOf(config),
-      contestants: [{ manager: "argocd-controller", fields: expect.arrayContaining(["data.a"]) }],
+      managers: [{ manager: "argocd-controller", fields: expect.arrayContaining(["data.a"]) }],
     },
   ]);
   const labels = (await spoke.admin.get(keyOf(config)))?.metadata.labels;

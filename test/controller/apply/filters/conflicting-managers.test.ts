@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import {
-  contestantsIn,
-  describeContest,
-} from "../../../../controller/apply/filters/contestants.ts";
+  conflictingManagersIn,
+  describeManagers,
+} from "../../../../controller/apply/filters/conflicts.ts";
 
 function cause(message: string, field = ".spec.replicas") {
   return { reason: "FieldManagerConflict", field, message };
@@ -25,7 +25,9 @@ describe("the managers that a refused apply names", () => {
     ],
     ["a name that hides", 'conflict with "a\u202eb" using v1', "a?b"],
   ])("are read from %s", (_what, message, manager) => {
-    expect(contestantsIn([cause(message)])).toEqual([{ manager, fields: ["spec.replicas"] }]);
+    expect(conflictingManagersIn([cause(message)])).toEqual([
+      { manager, fields: ["spec.replicas"] },
+    ]);
   });
 
   test("come sorted, each once and with all its fields", () => {
@@ -34,22 +36,24 @@ describe("the managers that a refused apply names", () => {
       cause('conflict with "a" using v1', ".data.y"),
       cause('conflict with "b" using v1', ".data.x"),
     ];
-    const contestants = [
+    const managers = [
       { manager: "a", fields: ["data.y"] },
       { manager: "b", fields: ["data.x", "data.z"] },
     ];
-    expect(contestantsIn(causes)).toEqual(contestants);
-    expect(contestantsIn(causes.toReversed())).toEqual(contestants);
-    expect(describeContest(contestants)).toBe("Contested by a: data.y; b: data.x, data.z");
+    expect(conflictingManagersIn(causes)).toEqual(managers);
+    expect(conflictingManagersIn(causes.toReversed())).toEqual(managers);
+    expect(describeManagers(managers)).toBe("Contested by a: data.y; b: data.x, data.z");
   });
 
   test("are none in a conflict of another sort", () => {
-    expect(contestantsIn([])).toEqual([]);
-    expect(contestantsIn([{ reason: "UnexpectedServerResponse", message: "unknown" }])).toEqual([]);
+    expect(conflictingManagersIn([])).toEqual([]);
+    expect(
+      conflictingManagersIn([{ reason: "UnexpectedServerResponse", message: "unknown" }]),
+    ).toEqual([]);
   });
 
   test("are shown with three fields and the number of the others", () => {
     const fields = ["a", "b", "c", "d", "e"];
-    expect(describeContest([{ manager: "m", fields }])).toBe("Contested by m: a, b, c and 2 more");
+    expect(describeManagers([{ manager: "m", fields }])).toBe("Contested by m: a, b, c and 2 more");
   });
 });

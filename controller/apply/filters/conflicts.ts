@@ -1,0 +1,228 @@
+import { ApiError, type StatusCause } from "../../../access/kube/api-error.ts";
+import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
+import { describe, identityOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
+
+/** An object that somebody else changes or deletes as often as we repair it. */
+export interface Conflict {
+  readonly key: ObjectKey;
+  /** Who held other values when it was last repaired; empty when nobody did, as after a deletion. */
+  readonly managers: readonly ConflictingManager[];
+  /** Milliseconds until it is to be looked at again: to be repaired once more, or because the contest may be over. */
+  readonly dueMs: number;
+}
+
+interface Repairs {
+  readonly key: ObjectKey;
+  /** Times of the repairs of the last minute. */
+  times: readonly number[];
+  /** Repairs since the contest began; 0: there is none. */
+  rounds: number;
+  /** The object is wrong and left alone. */
+  isWrong: boolean;
+  /** When it was last wrong. */
+  wrongAt: number;
+  heldUntil: number;
+  managers: readonly ConflictingManager[];
+}
+
+const windowMs = 60_000;
+const repairsOfContest = 3;
+const firstHoldMs = 10_000;
+const longestHoldMs = 300_000;
+const shownObjects = 3;
+
+/**
+ * Remembers how often objects were repaired. The third repair within a minute begins a contest: from then on there are 10 s, 20 s and
+ * so on up to 5 minutes between two repairs, until nobody has touched the object for a minute. A contest that was told of when the memory began goes on with the first repair. Times are in ms of any
+ * clock that only goes on. Spec: engine.md, Guards.
+ */
+export class Conflicts {
+  readonly #repairs = new Map<string, Repairs>();
+  #begunAt: number | undefined;
+  #told = "";
+
+  /** Goes on from what was last said of conflicts, by a memory that is lost; empty: nothing. Called again it does nothing. */
+  begin(told: string, now: number): void {
+    if (this.#begunAt !== undefined) return;
+    this.#begunAt = now;
+    this.#told = told;
+  }
+
+  /** Milliseconds until it can be said whether what was told of before is over; 0: now. */
+  untilSureMs(now: number): number {
+    if (this.#begunAt === undefined || this.#told === "") return 0;
+    return Math.max(0, this.#begunAt + windowMs - now);
+  }
+
+  /** Of all objects that are wrong now, by identity, those that are to be left alone for a while. */
+  heldAmong(wrong: ReadonlySet<string>, now: number): ReadonlySet<string> {
+    const held = new Set<string>();
+    for (const [id, repairs] of this.#repairs) {
+      repairs.isWrong = wrong.has(id) && repairs.rounds > 0 && now < repairs.heldUntil;
+      if (wrong.has(id)) repairs.wrongAt = now;
+      if (repairs.isWrong) held.add(id);
+    }
+    return held;
+  }
+
+  /** Something is wrong and left alone for a while. */
+  get isHolding(): boolean {
+    return [...this.#repairs.values()].some(({ isWrong }) => isWrong);
+  }
+
+  /** Counts a repair that is about to be made. True when the object is in conflict, so that the caller asks for the other managers. */
+  repairing(key: ObjectKey, now: number): boolean {
+    this.#forget(now);
+    const id = identityOf(key);
+    const repairs = this.#repairs.get(id) ?? firstOf(key);
+    this.#repairs.set(id, repairs);
+    repairs.times = [...repairs.times.filter((at) => at > now - windowMs), now];
+    repairs.isWrong = false;
+    repairs.wrongAt = now;
+    const isNew = repairs.rounds === 0 && !this.#isOld(key, now);
+    if (isNew && repairs.times.length < repairsOfContest) return false;
+    repairs.heldUntil = now + Math.min(longestHoldMs, firstHoldMs * 2 ** repairs.rounds);
+    repairs.rounds += 1;
+    return true;
+  }
+
+  /** The repair that was just announced did not come about, so that nobody had to undo it. */
+  notRepaired(key: ObjectKey): void {
+    const id = identityOf(key);
+    const repairs = this.#repairs.get(id);
+    if (repairs === undefined) return;
+    repairs.times = repairs.times.slice(0, -1);
+    repairs.rounds = Math.max(0, repairs.rounds - 1);
+    repairs.heldUntil = 0;
+    if (repairs.times.length + repairs.rounds === 0) this.#repairs.delete(id);
+  }
+
+  /** Notes the managers in conflict over an object; an empty list keeps those that were noted before. */
+  named(key: ObjectKey, managers: readonly ConflictingManager[]): void {
+    const repairs = this.#repairs.get(identityOf(key));
+    if (repairs !== undefined && managers.length > 0) repairs.managers = managers;
+  }
+
+  /** The conflicts that are not over, in the order of names. */
+  current(now: number): readonly Conflict[] {
+    this.#forget(now);
+    return [...this.#repairs.values()]
+      .filter(({ rounds }) => rounds > 0)
+      .map(({ key, managers, heldUntil, wrongAt, isWrong }) => {
+        const dueAt = isWrong ? heldUntil : wrongAt + windowMs;
+        return { key, managers, dueMs: Math.max(1, dueAt - now) };
+      })
+      .toSorted((a, b) => (identityOf(a.key) < identityOf(b.key) ? -1 : 1));
+  }
+
+  /** A contest over the object was told of before, and may go on. */
+  #isOld(key: ObjectKey, now: number): boolean {
+    return this.untilSureMs(now) > 0 && this.#told.includes(`${describe(key)}: `);
+  }
+
+  #forget(now: number): void {
+    for (const [id, { isWrong, wrongAt }] of this.#repairs) {
+      if (!isWrong && now >= wrongAt + windowMs) this.#repairs.delete(id);
+    }
+  }
+}
+
+/** `Deployment ns/a: Contested by hpa (scale): spec.replicas (and 2 more objects)`: equal for equal conflicts. */
+export function conflictMessage(conflicts: readonly Conflict[]): string {
+  const texts = conflicts.map(({ key, managers }) => {
+    const by =
+      managers.length === 0
+        ? "Deleted or changed again and again by somebody who leaves no name"
+        : describeManagers(managers);
+    return `${describe(key)}: ${by}`;
+  });
+  const more = texts.length - shownObjects;
+  const shown = texts.slice(0, shownObjects).join("; ");
+  return more > 0 ? `${shown} (and ${more} more objects)` : shown;
+}
+
+function firstOf(key: ObjectKey): Repairs {
+  return {
+    key,
+    times: [],
+    rounds: 0,
+    isWrong: false,
+    wrongAt: 0,
+    heldUntil: 0,
+    managers: [],
+  };
+}
+
+/** Somebody else who holds fields that we want to have otherwise. Both texts come from the cluster but are checked and bounded. */
+export interface ConflictingManager {
+  /** Its field manager, with the subresource that it writes through: `hpa`, `kube-controller-manager (scale)`. */
+  readonly manager: string;
+  /** Paths as the server names them, without the leading dot, sorted: `spec.replicas`. */
+  readonly fields: readonly string[];
+}
+
+export interface ConflictDeps {
+  readonly client: Pick<KubeClient, "apply">;
+  readonly fieldManager: string;
+}
+
+/**
+ * Who holds other values in fields of `body`, by one dry run that forces nothing: empty when nobody does, also when somebody just removed
+ * a field or took it over with the value that we want. To be asked before the repair, which takes every field back.
+ *
+ * Throws what `KubeClient.apply` throws but for the conflict itself. Spec: engine-facts.md 10.
+ */
+export async function findConflictingManagers(
+  { ref, body }: { readonly ref: ObjectRef; readonly body: Manifest },
+  { client, fieldManager }: ConflictDeps,
+  signal: AbortSignal,
+): Promise<readonly ConflictingManager[]> {
+  const options = { fieldManager, force: false, dryRun: true, metadataOnly: true };
+  try {
+    await client.apply(ref, body, options, signal);
+    return [];
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 409)
+      return conflictingManagersIn(error.causes);
+    throw error;
+  }
+}
+
+const conflict =
+  /^conflict with "(?<manager>[^"]{1,128})"(?: with subresource "(?<subresource>[\w-]{1,60})")?/;
+const mostFields = 20;
+
+/** The managers that a refused apply names, sorted, each with its fields; empty for a conflict of another sort. */
+export function conflictingManagersIn(
+  causes: readonly StatusCause[],
+): readonly ConflictingManager[] {
+  const byManager = new Map<string, Set<string>>();
+  for (const { reason, field = "", message = "" } of causes) {
+    const found = conflict.exec(message)?.groups;
+    if (reason !== "FieldManagerConflict" || found === undefined) continue;
+    const { manager = "", subresource } = found;
+    const name = printable(manager) + (subresource === undefined ? "" : ` (${subresource})`);
+    const fields = byManager.get(name) ?? new Set();
+    byManager.set(name, fields.add(printable(field.replace(/^\./, "").slice(0, 160))));
+  }
+  return [...byManager]
+    .map(([manager, fields]) => ({ manager, fields: [...fields].toSorted().slice(0, mostFields) }))
+    .toSorted((a, b) => (a.manager < b.manager ? -1 : 1));
+}
+
+const shownFields = 3;
+
+/** `Contested by hpa (scale): spec.replicas`: short and equal for equal managers. */
+export function describeManagers(managers: readonly ConflictingManager[]): string {
+  const texts = managers.map(({ manager, fields }) => {
+    const more = fields.length - shownFields;
+    const shown = fields.slice(0, shownFields).join(", ");
+    return `${manager}: ${shown}${more > 0 ? ` and ${more} more` : ""}`;
+  });
+  return `Contested by ${texts.join("; ")}`;
+}
+
+// Foreign text ends in a condition that people read in terminals.
+function printable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, "?");
+}
