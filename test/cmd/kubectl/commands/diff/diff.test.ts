@@ -62,6 +62,18 @@ describe("diff", () => {
     },
   );
 
+  test("compares with what the patches of a component make", async () => {
+    const target = { apiVersion: "v1", kind: "ConfigMap", name: "config-thin" };
+    const patch = { type: "merge", content: '{"data": {"size": "3"}}' };
+    const local = component({ kind: "KnativeEventing", cluster: null, wanted: "1.23" });
+    const spec = { ...Object(local["spec"]), patches: [{ target, patch }] };
+    await using patched = await startComparingHub({}, { installed: { ...local, spec } });
+    const { exitCode, stdout } = await runText(argsOf(patched, []), { env: patched.env });
+    expect(stdout).toContain('-  size: "1"\n+  size: "3"\n');
+    expect(stdout.match(/^---/gmu)).toHaveLength(1);
+    expect(exitCode).toBe(1);
+  });
+
   test("shows neither a value of a Secret nor what moves a cursor, in no format", async () => {
     for (const format of ["table", "wide", "json", "yaml", "name", "jsonpath={.items}"]) {
       // oxlint-disable-next-line no-await-in-loop -- one line after another

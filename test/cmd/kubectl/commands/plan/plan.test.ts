@@ -71,6 +71,35 @@ describe("plan", () => {
     },
   );
 
+  const patches = JSON.stringify([
+    {
+      target: { apiVersion: "v1", kind: "ConfigMap", name: "config-thin" },
+      patch: { type: "merge", content: '{"data": {"size": "3"}}' },
+    },
+  ]);
+
+  test("shows what a patch changes on the cluster", async () => {
+    await using same = await startComparingHub({});
+    const spec = `{version: "1.23", patches: ${patches}}`;
+    const { exitCode, stdout } = await planned(file(spec), { on: same, more: ["-o", "json"] });
+    const [item] = JSON.parse(stdout).items;
+    expect(item.changes).toMatchObject([
+      {
+        action: "change",
+        object: { kind: "ConfigMap", name: "config-thin" },
+        fields: [{ path: ".data.size", live: "1", wanted: "3" }],
+      },
+    ]);
+    expect(exitCode).toBe(1);
+  });
+
+  test("says which patch cannot be applied", async () => {
+    const spec = `{version: "1.23", patches: ${patches.replace("config-thin", "config-thick")}}`;
+    const { exitCode, stdout, stderr } = await planned(file(spec));
+    expect(`${stdout}${stderr}`).toContain("patch 0 target v1, Kind=ConfigMap, */config-thick: ");
+    expect(exitCode).not.toBe(0);
+  });
+
   test("of what is installed already is 0", async () => {
     await using same = await startComparingHub({});
     const { exitCode, stdout } = await planned(file('{version: "1.23"}'), { on: same });
