@@ -22,7 +22,8 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
-          maxWorkers: 2,
+          // Many of them wait for a pace or a limit: four files at a time fill two cores.
+          maxWorkers: 4,
         },
       },
       {
@@ -33,8 +34,8 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 60_000 } },
-          // A fleet waits as much as it works: two files at a time fill two cores, after the unit tests.
-          maxWorkers: 2,
+          // A fleet waits as much as it works: three files at a time fill two cores, after the unit tests.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
