@@ -7,15 +7,15 @@ import { startHealthServer } from "../../controller/health.ts";
 import { type AppDeps, createApp } from "../../webhook/app.ts";
 import { ByteBudget } from "../../webhook/byte-budget.ts";
 import { type Certificates, startCertificates } from "../../webhook/certificates/certificates.ts";
+import { startMountedCertificate } from "../../webhook/certificates/mounted-certificate.ts";
+import { createMetrics, type Metrics } from "../../webhook/metrics.ts";
+import { watchEventLoop, ServiceState } from "../../webhook/readiness.ts";
 import {
   followClientAuthorities,
   loadClientAuthorities,
-} from "../../webhook/certificates/client-authorities.ts";
-import { startMountedCertificate } from "../../webhook/certificates/mounted-certificate.ts";
-import { watchEventLoop } from "../../webhook/event-loop-watch.ts";
-import { createMetrics, type Metrics } from "../../webhook/metrics.ts";
-import { startWebhookServer, type WebhookServer } from "../../webhook/server.ts";
-import { ServiceState } from "../../webhook/service-state.ts";
+  startWebhookServer,
+  type WebhookServer,
+} from "../../webhook/server.ts";
 import { Resources } from "../build/resources.ts";
 import { podNamespace } from "./pod-namespace.ts";
 import type { Service } from "./run.ts";

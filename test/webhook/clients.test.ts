@@ -5,11 +5,8 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import {
-  followClientAuthorities,
-  loadClientAuthorities,
-} from "../../webhook/certificates/client-authorities.ts";
 import type { Ruling } from "../../webhook/reviews/review.ts";
+import { followClientAuthorities, loadClientAuthorities } from "../../webhook/server.ts";
 import { createAuthority, createSelfSigned, type KeyPair } from "../fleet/certificates.ts";
 import { exchange } from "../fleet/https-exchange.ts";
 import { silentLog } from "../support/silent-log.ts";

@@ -1,12 +1,11 @@
-import type { ProviderFile } from "../../access/providers/provider-config.ts";
-import { parseProviderFile } from "../../access/providers/provider-config.ts";
+import { type ProviderFile, parseProviderFile } from "../../access/providers/provider-config.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Attempt } from "../../webhook/reviews/access-review.ts";
 import { componentReview } from "../../webhook/reviews/component-review.ts";
 import type { FactSources } from "../../webhook/reviews/gather-facts.ts";
 import type { StoredProviderFile } from "../../webhook/reviews/hub-facts.ts";
 import type { AdmissionRequest, Ruling } from "../../webhook/reviews/review.ts";
-import type { StoredComponent } from "../../webhook/rules/component-facts.ts";
+import type { StoredComponent } from "../../webhook/rules/rule.ts";
 import { requestIn } from "../vectors/recorded-reviews.ts";
 import { reviewOf } from "./serving.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { deadlineMsOf } from "../../webhook/deadline.ts";
+import { deadlineMsOf } from "../../webhook/app.ts";
 
 test.each([
   ["5s", 4_500],

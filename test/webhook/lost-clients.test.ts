@@ -3,7 +3,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 
 import { ByteBudget } from "../../webhook/byte-budget.ts";
-import { ServiceState } from "../../webhook/service-state.ts";
+import { ServiceState } from "../../webhook/readiness.ts";
 import { reviewOf, serve, type Serving } from "./serving.ts";
 
 const bodyBytes = 3 * 1024 * 1024;

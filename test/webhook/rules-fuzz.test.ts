@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { componentReview } from "../../webhook/reviews/component-review.ts";
-import { readingOf } from "../../webhook/reviews/provider-reading.ts";
+import { readingOf } from "../../webhook/reviews/provider-reader.ts";
 import { admissionRequestOf } from "../../webhook/reviews/review.ts";
 import { factsOf } from "./component-stage.ts";
 

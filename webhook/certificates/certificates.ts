@@ -6,20 +6,18 @@ import { Reflector } from "../../access/kube/reflector.ts";
 import type { Log } from "../../access/log.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { serverClock } from "../server-clock.ts";
 import type { ServingCertificate } from "../server.ts";
 import { bundlePatch, isInjected, type ServiceRef, trusts } from "./ca-bundles.ts";
-import { nextLookMs, stepOf } from "./certificate-plan.ts";
+import { nextLookMs, stepOf, certificatesAfter, type StepSettings } from "./certificate-plan.ts";
 import {
   bundleOf,
   isAsWritten,
   secretDataOf,
   type StoredCertificates,
   storedCertificatesOf,
-  type TrustedAuthority,
 } from "./certificate-secret.ts";
-import { certificatesAfter, type StepSettings } from "./certificate-steps.ts";
-import { hearsayMs, isBetter, type SignedLeaf } from "./serving-choice.ts";
+import { ServedCertificate } from "./served-certificate.ts";
+import { serverClock } from "./server-clock.ts";
 
 /** Where the webhook's certificate comes from. */
 export interface Certificates extends AsyncDisposable {
@@ -51,8 +49,6 @@ const configurationKind = "ValidatingWebhookConfiguration";
 const configurations = knownResource("admissionregistration.k8s.io/v1", configurationKind);
 const firstViewMs = 1_500;
 const failedMs = 1_000;
-// A webhook that cannot read the configurations, because they are not its affair, serves all the same.
-const trustPatienceMs = 5_000;
 const conflictMs = 150;
 // The hub is back within seconds as a rule, and what is missing has to be healed within ten.
 const maxBackoffMs = 4_000;
@@ -76,16 +72,11 @@ class CertificateKeeper implements Certificates {
   readonly #secret: Reflector;
   readonly #configurations: readonly (readonly [name: string, view: Reflector])[];
   readonly #clock: ReturnType<typeof serverClock>;
+  readonly #served: ServedCertificate;
   readonly #done: Promise<void>;
   #woken = Promise.withResolvers<void>();
   /** What this process wrote and its watch has not shown yet. */
   #written: KubeObject | undefined;
-  #remembered: readonly TrustedAuthority[] = [];
-  #served: SignedLeaf | undefined;
-  #servedSinceMs = 0;
-  #isEstablished = false;
-  /** Since when each authority has been trusted, by its PEM text; also the next one's, so that it need not wait when it signs. */
-  #trusted: ReadonlyMap<string, number> = new Map();
   #lastComplaint = "";
 
   constructor(deps: CertificatesDeps, settings: SelfManagedSettings, signal: AbortSignal) {
@@ -94,6 +85,13 @@ class CertificateKeeper implements Certificates {
     const end = AbortSignal.any([signal, this.#stop.signal]);
     const { namespace } = settings.service;
     this.#clock = serverClock(deps.client, { namespace, now: deps.now });
+    const { log, use } = deps;
+    this.#served = new ServedCertificate({
+      log,
+      use,
+      isTrusted: this.#isTrusted,
+      now: () => this.#clock.now(),
+    });
     this.#secret = this.#reflect({ resource: secrets, namespace, name: settings.secretName }, end);
     this.#configurations = settings.configurations.map((name) => [
       name,
@@ -102,14 +100,7 @@ class CertificateKeeper implements Certificates {
     this.#done = this.#run(end);
   }
 
-  /** A replica that is asked before its authority is known would fail each call: at a start from nothing nobody trusts it yet. */
-  waitingFor = (): readonly string[] => {
-    if (this.#served === undefined) return ["the serving certificate"];
-    this.#isEstablished ||=
-      this.#isTrusted(this.#served.authorityPem) ||
-      performance.now() - this.#servedSinceMs >= trustPatienceMs;
-    return this.#isEstablished ? [] : ["the caBundle of the webhook configurations"];
-  };
+  waitingFor = (): readonly string[] => this.#served.waitingFor();
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new DOMException("The certificates are no longer needed", "AbortError"));
@@ -160,7 +151,7 @@ class CertificateKeeper implements Certificates {
       if (!signal.aborted) this.#complain(error, "Cannot give webhooks their caBundle");
     });
     const stored = this.#stored();
-    const waitMs = this.#serve(stored);
+    const waitMs = this.#served.offer(stored);
     return Math.min(waitMs, nextLookMs(stored, this.#clock.now(), this.#settings));
   }
 
@@ -182,7 +173,7 @@ class CertificateKeeper implements Certificates {
     if (step === undefined) return true;
     const view = {
       stored: this.#stored(),
-      remembered: this.#remembered,
+      remembered: this.#served.authorities,
       nowMs: this.#clock.now(),
     };
     const object = this.#object();
@@ -266,36 +257,6 @@ class CertificateKeeper implements Certificates {
         },
       );
     }
-  }
-
-  /** Milliseconds until a certificate that waits may be served. */
-  #serve({ authority, next, leaf, previous }: StoredCertificates): number {
-    if (authority === undefined || leaf === undefined) return failedMs;
-    this.#remembered = [authority, ...(next === undefined ? [] : [next]), ...previous].map(
-      ({ certificatePem, notAfterMs }) => ({ certificatePem, notAfterMs }),
-    );
-    const offered = { leaf, authorityPem: authority.certificatePem };
-    this.#noteTrust(this.#remembered);
-    const sinceMs = this.#trusted.get(offered.authorityPem);
-    const trustedForMs = sinceMs === undefined ? 0 : performance.now() - sinceMs;
-    const nowMs = this.#clock.now();
-    const view = { offered, served: this.#served, isTrusted: this.#isTrusted, trustedForMs, nowMs };
-    if (!isBetter(view)) return Math.max(100, hearsayMs - trustedForMs);
-    if (this.#served === undefined) this.#servedSinceMs = performance.now();
-    this.#served = offered;
-    this.#deps.use({ cert: leaf.certificatePem, key: leaf.keyPem }, leaf.notAfterMs);
-    const ends = new Date(leaf.notAfterMs).toISOString();
-    this.#deps.log.info({ ends }, "Serving a new certificate");
-    return Number.POSITIVE_INFINITY;
-  }
-
-  #noteTrust(authorities: readonly TrustedAuthority[]): void {
-    const nowMs = performance.now();
-    this.#trusted = new Map(
-      authorities
-        .filter(({ certificatePem }) => this.#isTrusted(certificatePem))
-        .map(({ certificatePem }) => [certificatePem, this.#trusted.get(certificatePem) ?? nowMs]),
-    );
   }
 
   /** The same complaint is made once, until another one comes. */

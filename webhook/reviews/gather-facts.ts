@@ -1,15 +1,17 @@
+import { constants } from "node:fs";
+import { access, realpath } from "node:fs/promises";
+
 import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import { refusedPlugin } from "../../access/plugins/plugin-policy.ts";
+import type { Provider } from "../../access/providers/provider-config.ts";
 import type { References } from "../../access/providers/references.ts";
 import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import type { ComponentFacts } from "../rules/component-facts.ts";
+import { providerFor } from "../rules/cluster.ts";
 import { needsApplyRight } from "../rules/manifests.ts";
-import type { Subject } from "../rules/rule.ts";
+import type { ComponentFacts, Subject, RenderCheck } from "../rules/rule.ts";
 import type { AccessReviews } from "./access-review.ts";
 import type { HubFacts } from "./hub-facts.ts";
-import { pluginProblemOf } from "./plugin-problem.ts";
-import { providerFor } from "./provider-for.ts";
-import type { RenderCheck } from "./render-check.ts";
 import type { AdmissionRequest } from "./review.ts";
 
 export interface FactSources {
@@ -110,4 +112,22 @@ async function clusterFacts(
       ? undefined
       : await pluginProblemOf(provider, pluginRoots);
   return { profile, providers, pluginProblem };
+}
+
+/** Why the plugin of a provider cannot be run here, by the rules of the controller; undefined when it can. Runs nothing. */
+async function pluginProblemOf(
+  { name, exec }: Provider,
+  roots: readonly string[],
+): Promise<string | undefined> {
+  if (exec === undefined || exec.command.startsWith("builtin:")) return undefined;
+  const plugin = `the plugin of provider ${JSON.stringify(name.slice(0, 64))}`;
+  try {
+    const file = await realpath(exec.command);
+    await access(file, constants.X_OK);
+    // Not its digest: that is looked at when it is run.
+    const refused = await refusedPlugin(file, { roots }, undefined);
+    return refused === undefined ? undefined : `${plugin} cannot be run: ${refused}`;
+  } catch {
+    return `${plugin} is missing, or cannot be executed`;
+  }
 }

@@ -4,13 +4,15 @@ import { FleetError } from "../../api/errors.ts";
 import { isSameJson, recordAt, textAt } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { Review } from "../reply.ts";
-import type { StoredComponent } from "../rules/component-facts.ts";
-import { below, type Fields } from "../rules/rule.ts";
+import { providerFor } from "../rules/cluster.ts";
+import { type StoredComponent, below, type Fields } from "../rules/rule.ts";
 import type { HubFacts } from "./hub-facts.ts";
-import { providerFor } from "./provider-for.ts";
 import { binaryProvidersIn, providerDataOf, providerTextsIn } from "./provider-maps.ts";
-import { createProviderReader, type ProviderReader } from "./provider-reader.ts";
-import type { ProviderReading } from "./provider-reading.ts";
+import {
+  createProviderReader,
+  type ProviderReader,
+  type ProviderReading,
+} from "./provider-reader.ts";
 import type { AdmissionRequest, Violation } from "./review.ts";
 
 export interface ProviderFileReviewDeps {

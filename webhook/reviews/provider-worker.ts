@@ -1,13 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 
-import type { ProviderText } from "./provider-maps.ts";
-import { readingOf } from "./provider-reading.ts";
-
-/** What the worker is started with. */
-export interface ProviderTask {
-  readonly source: ProviderText;
-  readonly roots: readonly string[];
-}
+import { type ProviderTask, readingOf } from "./provider-reader.ts";
 
 const { source, roots }: ProviderTask = workerData;
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin

@@ -1,10 +1,9 @@
+import type { Provider, ProviderFile } from "../../access/providers/provider-config.ts";
 import { distrustedProfile } from "../../access/providers/reference-policy.ts";
-import { isHealthy } from "../../access/providers/select-provider.ts";
+import { isHealthy, selectProvider } from "../../access/providers/select-provider.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
-import { providerFor } from "../reviews/provider-for.ts";
-import type { ComponentFacts } from "./component-facts.ts";
-import type { Check, Subject } from "./rule.ts";
+import type { ComponentFacts, Check, Subject } from "./rule.ts";
 
 const path = "spec.clusterProfileRef";
 
@@ -65,4 +64,14 @@ function profileOf(
 ): ClusterProfile | undefined {
   if (ref === undefined || mayUse !== true) return undefined;
   return typeof profile === "object" ? profile : undefined;
+}
+
+/** The provider of a file that the controller would reach a profile with, or why there is none. */
+export function providerFor(profile: ClusterProfile, file: ProviderFile): Provider | FleetError {
+  try {
+    return selectProvider(profile, file).provider;
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
 }

@@ -1,8 +1,5 @@
 import { pluginThere, profileTrusted, profileUsable, providerThere } from "./cluster.ts";
-import { componentName } from "./component-name.ts";
 import { probes, resources } from "./containers.ts";
-import { deprecated, withoutEffect } from "./deprecated.ts";
-import { configKeys, labels } from "./labels.ts";
 import {
   manifestContent,
   manifestRight,
@@ -10,7 +7,13 @@ import {
   manifestSource,
   manifestUrl,
 } from "./manifests.ts";
-import { namespaceSettings, namespaceTwice } from "./namespace-settings.ts";
+import {
+  componentName,
+  configKeys,
+  labels,
+  namespaceSettings,
+  namespaceTwice,
+} from "./metadata.ts";
 import {
   customCertificates,
   disruptionBudgets,
@@ -33,9 +36,17 @@ import {
   referenceSyntax,
 } from "./reference.ts";
 import { registry, registryOneImage } from "./registry.ts";
-import { newestPatch, patches, rendering, unmatched, version } from "./release.ts";
+import {
+  deprecated,
+  withoutEffect,
+  newestPatch,
+  patches,
+  rendering,
+  unmatched,
+  version,
+} from "./release.ts";
 import type { Check, Rule } from "./rule.ts";
-import { notRendered } from "./size.ts";
+import { notRendered } from "./shape.ts";
 import { variables } from "./variables.ts";
 
 /** What refuses a component, by name; the name is a label of metrics. docs/webhook.md is held to it by a test. */

@@ -2,9 +2,16 @@ import { refusedReference } from "../../access/providers/reference-policy.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { isRecord, isSameJson } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
-import type { ComponentFacts, StoredComponent } from "./component-facts.ts";
 import { isLabelName, isSubdomain } from "./names.ts";
-import { type Check, type Fields, type Problem, shown, type Subject } from "./rule.ts";
+import {
+  type ComponentFacts,
+  type StoredComponent,
+  type Check,
+  type Fields,
+  type Problem,
+  shown,
+  type Subject,
+} from "./rule.ts";
 
 const path = "spec.clusterProfileRef";
 

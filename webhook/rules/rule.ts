@@ -1,7 +1,15 @@
-import type { ClusterProfileRef, Component, ComponentKind } from "../../api/component.ts";
+import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
+import type { ReferencePolicy } from "../../access/providers/reference-policy.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import type {
+  ClusterProfileRef,
+  Component,
+  ComponentKind,
+  ComponentKey,
+} from "../../api/component.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Violation } from "../reviews/review.ts";
-import type { ComponentFacts } from "./component-facts.ts";
 
 /** JSON of unknown shape. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -85,3 +93,66 @@ export function workloadsOf(spec: Fields): readonly (readonly [entry: Fields, pa
 export function recordFields(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
+
+/** A component that the hub holds. */
+export interface StoredComponent extends ComponentKey {
+  /** The cluster that it is for; undefined: the hub itself. */
+  readonly ref: ClusterProfileRef | undefined;
+}
+
+/** What could not be found out; never a yes. */
+export type Unknown = "unknown";
+
+/** Everything that rules go by besides the request. Absent facts were not asked for. */
+export interface ComponentFacts {
+  /** Whether the user may use the ClusterProfile. */
+  readonly mayUse: boolean | Unknown | undefined;
+  /** Whether the user may bring manifests of which nobody knows yet what they hold. */
+  readonly mayApply: boolean | Unknown | undefined;
+  /** The ClusterProfile; "absent" when there is none. */
+  readonly profile: ClusterProfile | "absent" | Unknown | undefined;
+  readonly components: readonly StoredComponent[] | Unknown;
+  /** The provider files on the hub; undefined when there is none that the webhook can see. */
+  readonly providers: readonly ProviderFile[] | undefined;
+  /** Why the plugin of the provider that would be used cannot be run. */
+  readonly pluginProblem: string | undefined;
+  /** What rendering found; undefined: it was not asked. */
+  readonly render: RenderFindings | undefined;
+  /** Who may use which ClusterProfile; undefined: everybody all of them. */
+  readonly references: ReferencePolicy | undefined;
+  /** Where manifests may come from; undefined: not known here. */
+  readonly manifestSources: readonly AllowedSource[] | undefined;
+}
+
+/** What a release, as this component would have it, is made of: names that fields of the spec go by. */
+export interface ReleaseNames {
+  /** Names of Deployments and StatefulSets and generateNames of Jobs, each with its containers. */
+  readonly workloads: ReadonlyMap<string, readonly string[]>;
+  readonly services: ReadonlySet<string>;
+  readonly podDisruptionBudgets: ReadonlySet<string>;
+  readonly configMaps: ReadonlySet<string>;
+}
+
+/** One thing that the controller would stop at, with the field that is the cause. */
+export interface RenderProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What the controller would say about a component, as far as it can be known without the cluster and without fetching anything. */
+export interface RenderFindings {
+  /** About the version and the way to it. */
+  readonly version: readonly RenderProblem[];
+  /** About `spec.patches`. */
+  readonly patches: readonly RenderProblem[];
+  /** About the rest. */
+  readonly others: readonly RenderProblem[];
+  /** The version that would be installed, and the newest patch of its minor; undefined when they are not known. */
+  readonly target: string | undefined;
+  readonly newestPatch: string | undefined;
+  /** Undefined when they are not known, for example because the manifests are the user's own. */
+  readonly names: ReleaseNames | undefined;
+}
+
+/** Renders without a cluster. Never rejects because of the component. */
+export type RenderCheck = (component: Component, signal: AbortSignal) => Promise<RenderFindings>;

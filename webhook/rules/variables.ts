@@ -1,5 +1,5 @@
 import { isRecord } from "../../api/fields.ts";
-import { isSubdomain, keyProblem } from "./names.ts";
+import { isSubdomain, keyProblem, oneOf } from "./names.ts";
 import {
   below,
   type Check,
@@ -10,7 +10,6 @@ import {
   shown,
   workloadsOf,
 } from "./rule.ts";
-import { oneOf } from "./selectors.ts";
 
 /** A variable has a name and one source, which can be one. */
 export const variables: Check = ({ spec }) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { bundlePatch, isInjected, trusts } from "../../../webhook/certificates/ca-bundles.ts";
-import { isBetter } from "../../../webhook/certificates/serving-choice.ts";
+import { isBetter } from "../../../webhook/certificates/served-certificate.ts";
 
 const service = { namespace: "knfleet-system", name: "knfleet-webhook" };
 const base64 = (text: string) => Buffer.from(text).toString("base64");

@@ -2,13 +2,13 @@ import { generateKeyPairSync, X509Certificate } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
+import { certificatesAfter } from "../../../webhook/certificates/certificate-plan.ts";
 import {
   bundleOf,
   isAsWritten,
   secretDataOf,
   storedCertificatesOf,
 } from "../../../webhook/certificates/certificate-secret.ts";
-import { certificatesAfter } from "../../../webhook/certificates/certificate-steps.ts";
 
 const day = 86_400_000;
 const nowMs = Date.now();

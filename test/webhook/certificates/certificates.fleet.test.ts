@@ -3,11 +3,11 @@ import { connect } from "node:tls";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { certificatesAfter } from "../../../webhook/certificates/certificate-plan.ts";
 import {
   secretDataOf,
   storedCertificatesOf,
 } from "../../../webhook/certificates/certificate-secret.ts";
-import { certificatesAfter } from "../../../webhook/certificates/certificate-steps.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";

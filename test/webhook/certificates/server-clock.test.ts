@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { serverClock } from "../../../webhook/server-clock.ts";
+import { serverClock } from "../../../webhook/certificates/server-clock.ts";
 
 const day = 86_400_000;
 const server = Date.UTC(2026, 10, 21, 12);

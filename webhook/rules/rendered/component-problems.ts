@@ -1,6 +1,7 @@
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import type { Manifest } from "../../../api/kubernetes.ts";
+import { listAt, recordAt, textAt } from "../../../api/fields.ts";
+import { type Manifest, groupOf } from "../../../api/kubernetes.ts";
 import {
   installationNamespace,
   type SpokeNamespaceMode,
@@ -17,16 +18,9 @@ import {
 } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
 import type { Rendered } from "../../../render/rendered.ts";
-import type {
-  ReleaseNames,
-  RenderCheck,
-  RenderFindings,
-  RenderProblem,
-} from "../../reviews/render-check.ts";
-import { isHeavy } from "../size.ts";
-import { patchProblems } from "./patch-problems.ts";
-import { releaseNames } from "./release-names.ts";
-import { renderedProblems } from "./rendered-problems.ts";
+import type { ReleaseNames, RenderCheck, RenderFindings, RenderProblem } from "../rule.ts";
+import { isHeavy } from "../shape.ts";
+import { patchProblems, renderedProblems } from "./rendered-problems.ts";
 
 export interface ComponentProblemsOptions {
   /** Absent: the webhook runs beside another operator, and only what the texts of versions say is checked. */
@@ -212,4 +206,36 @@ async function namesOf(
     for (const part of parts) manifests.push(await releases.load(part));
     return releaseNames(manifests.flat());
   });
+}
+
+const workloadKinds = ["apps/Deployment", "apps/StatefulSet", "batch/Job"];
+
+/** The names in a release that the overrides of a spec go by. Spec: knative-operator.md 3.6, 3.9 to 3.11. */
+function releaseNames(manifests: readonly Manifest[]): ReleaseNames {
+  const workloads = new Map<string, readonly string[]>();
+  for (const manifest of manifests) {
+    if (!workloadKinds.includes(kindOf(manifest))) continue;
+    const { name = "", generateName = "" } = manifest.metadata;
+    const called = manifest.kind === "Job" ? generateName : name;
+    workloads.set(called, [...(workloads.get(called) ?? []), ...containersOf(manifest)]);
+  }
+  const named = (kind: string): ReadonlySet<string> =>
+    new Set(manifests.flatMap((one) => (kindOf(one) === kind ? [one.metadata.name ?? ""] : [])));
+  return {
+    workloads,
+    services: named("/Service"),
+    podDisruptionBudgets: named("policy/PodDisruptionBudget"),
+    configMaps: named("/ConfigMap"),
+  };
+}
+
+function kindOf({ apiVersion, kind }: Manifest): string {
+  return `${groupOf(apiVersion)}/${kind}`;
+}
+
+function containersOf(manifest: Manifest): readonly string[] {
+  const pod = recordAt(manifest, "spec", "template", "spec");
+  return listAt(pod, "containers").flatMap(
+    (container) => textAt(recordAt(container), "name") ?? [],
+  );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { slowSince, watchEventLoop } from "../../webhook/event-loop-watch.ts";
+import { slowSince, watchEventLoop } from "../../webhook/readiness.ts";
 
 test.each([
   [undefined, 100, undefined],

@@ -1,5 +1,5 @@
-import type { KubeClient } from "../access/kube/kube-client.ts";
-import { isRecord } from "../api/fields.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { isRecord } from "../../api/fields.ts";
 
 /** Unix time in milliseconds as the API server has it, as far as it was asked. */
 export interface ServerClock {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { quantityOf } from "../../webhook/rules/quantity.ts";
+import { quantityOf } from "../../../webhook/rules/containers.ts";
 
 test.each([
   ["250m", 0.25],

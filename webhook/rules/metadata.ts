@@ -1,6 +1,54 @@
 import { recordAt } from "../../api/fields.ts";
+import { anchorNameOf } from "../../installation/anchor.ts";
 import { annotationProblems, labelProblems, textsOf } from "./names.ts";
-import { below, type Check, type Fields, type Problem, shown } from "./rule.ts";
+import {
+  type Check,
+  below,
+  entriesOf,
+  type Problem,
+  recordFields,
+  shown,
+  type Fields,
+} from "./rule.ts";
+
+const maxName = 253;
+
+/** The name of the anchor holds the name of the component. Security: T-60. */
+export const componentName: Check = ({ kind, name }) => {
+  const room = maxName - anchorNameOf({ kind, name: "" }).length;
+  if (name.length <= room) return [];
+  const message = `must be at most ${room} characters (has ${name.length}), because the name of its anchor is ${anchorNameOf({ kind, name: "NAME" })}`;
+  return [{ path: "metadata.name", message }];
+};
+
+/** Labels, selectors and annotations that the target cluster would refuse. */
+export const labels: Check = ({ spec }) =>
+  ["workloads", "deployments", "services"].flatMap((field) =>
+    entriesOf(spec, field).flatMap(([entry, path]): readonly Problem[] => [
+      ...labelProblems(entry["labels"], below(path, "labels")),
+      ...(field === "services"
+        ? labelProblems(entry["selector"], below(path, "selector"))
+        : labelProblems(entry["nodeSelector"], below(path, "nodeSelector"))),
+      ...annotationProblems(entry["annotations"], below(path, "annotations")),
+    ]),
+  );
+
+const dataKey = /^[-._A-Za-z0-9]+$/;
+
+/** Keys that a ConfigMap cannot have. */
+export const configKeys: Check = ({ spec }) =>
+  Object.entries(recordFields(spec["config"])).flatMap(([name, data]) =>
+    textsOf(data).flatMap(([key]) =>
+      key.length <= 253 && dataKey.test(key) && key !== "." && !key.startsWith("..")
+        ? []
+        : [
+            {
+              path: below("spec", "config", name, key),
+              message: `the key must be at most 253 letters, digits, '-', '_' and '.' (is ${shown(key)})`,
+            },
+          ],
+    ),
+  );
 
 /** The two names of the settings; the first one wins. */
 const fields = ["namespace", "namespaceConfiguration"] as const;
@@ -13,20 +61,23 @@ export const namespaceSettings: Check = ({ spec, before }) =>
   fields.flatMap((field) => {
     const settings = recordAt(spec, field);
     const old = recordAt(before, field);
-    const labels = below("spec", field, "labels");
-    const annotations = below("spec", field, "annotations");
+    const labelsPath = below("spec", field, "labels");
+    const annotationsPath = below("spec", field, "annotations");
     return [
-      ...labelProblems(settings["labels"], labels),
-      ...annotationProblems(settings["annotations"], annotations),
+      ...labelProblems(settings["labels"], labelsPath),
+      ...annotationProblems(settings["annotations"], annotationsPath),
       ...textsOf(settings["labels"]).flatMap(([key, value]) =>
         reserved(key, value, recordAt(old, "labels")).map((message) => ({
-          path: below(labels, key),
+          path: below(labelsPath, key),
           message,
         })),
       ),
       ...textsOf(settings["annotations"])
         .filter(([key]) => isOwn(key))
-        .map(([key]) => ({ path: below(annotations, key), message: "is set by knfleet itself" })),
+        .map(([key]) => ({
+          path: below(annotationsPath, key),
+          message: "is set by knfleet itself",
+        })),
     ];
   });
 
