@@ -1,8 +1,8 @@
-import type { ShapeExcess, ShapeLimits } from "./json-shape.ts";
+import { JsonShape, type ShapeExcess, type ShapeLimits } from "./json.ts";
 import { ConnectionError } from "./kube/api-error.ts";
 
 /** How much one answer may be. */
-export interface AnswerLimits extends ShapeLimits {
+interface AnswerLimits extends ShapeLimits {
   readonly bytes: number;
 }
 
@@ -46,4 +46,146 @@ export function crowdedError(server: string): ConnectionError {
 
 function sizeText(bytes: number): string {
   return bytes < mebibyte ? `${bytes / 1024} KiB` : `${bytes / mebibyte} MiB`;
+}
+
+/** What one answer takes of the budget while it is read. Disposing it gives all of it back. */
+export interface AnswerHold extends Disposable {
+  /** So many bytes more are held. */
+  add(bytes: number): void;
+}
+
+/** The part of the budget of one cluster. */
+export interface ClusterAnswers {
+  /** Begins an answer. `giveUp` is called at most once, when the answer has to go because of all that is held; the caller then drops it. */
+  open(giveUp: () => void): AnswerHold;
+}
+
+interface AnswerBudgetOptions {
+  /** Bytes that all clusters together may hold. */
+  readonly total: number;
+  /** Bytes that one cluster may hold. */
+  readonly each: number;
+}
+
+const usualBudget: AnswerBudgetOptions = { total: 96 * mebibyte, each: 48 * mebibyte };
+
+interface Hold {
+  bytes: number;
+  readonly giveUp: () => void;
+}
+
+/**
+ * The memory that unfinished answers of all clusters take together. When there is too much, the cluster that holds most loses its largest
+ * answer: nobody waits, so that a cluster that answers without end takes nothing from the others.
+ */
+export class AnswerBudget {
+  readonly #options: AnswerBudgetOptions;
+  /** Those that hold something. */
+  readonly #clusters = new Set<Cluster>();
+  #bytes = 0;
+
+  constructor(options: AnswerBudgetOptions = usualBudget) {
+    this.#options = options;
+  }
+
+  /** For one cluster. */
+  cluster(): ClusterAnswers {
+    const { total, each } = this.#options;
+    const cluster: Cluster = new Cluster((bytes) => {
+      this.#bytes += bytes;
+      if (cluster.bytes === 0) this.#clusters.delete(cluster);
+      else this.#clusters.add(cluster);
+      if (bytes <= 0) return;
+      while (cluster.bytes > each) cluster.dropLargest();
+      while (this.#bytes > total) largest(this.#clusters)?.dropLargest();
+    });
+    return cluster;
+  }
+}
+
+class Cluster implements ClusterAnswers {
+  readonly #onChange: (bytes: number) => void;
+  readonly #holds = new Set<Hold>();
+  bytes = 0;
+
+  constructor(onChange: (bytes: number) => void) {
+    this.#onChange = onChange;
+  }
+
+  open(giveUp: () => void): AnswerHold {
+    const hold: Hold = { bytes: 0, giveUp };
+    this.#holds.add(hold);
+    return {
+      add: (bytes) => {
+        if (!this.#holds.has(hold)) return;
+        hold.bytes += bytes;
+        this.#change(bytes);
+      },
+      [Symbol.dispose]: () => this.#end(hold),
+    };
+  }
+
+  dropLargest(): void {
+    const hold = largest(this.#holds);
+    if (hold === undefined) return;
+    this.#end(hold);
+    hold.giveUp();
+  }
+
+  #end(hold: Hold): void {
+    if (this.#holds.delete(hold)) this.#change(-hold.bytes);
+  }
+
+  #change(bytes: number): void {
+    this.bytes += bytes;
+    this.#onChange(bytes);
+  }
+}
+
+function largest<Part extends { readonly bytes: number }>(parts: Iterable<Part>): Part | undefined {
+  return [...parts].toSorted((a, b) => b.bytes - a.bytes)[0];
+}
+
+/** How an answer is read. */
+interface AnswerReading {
+  /** Who answered; for messages. */
+  readonly server: string;
+  /** `VERB path` without a query, for messages. */
+  readonly request: string;
+  readonly limits: AnswerLimits;
+  /** What is not JSON is not parsed, and has no shape. */
+  readonly isJson: boolean;
+  /** What the cluster may hold at the same time; absent: anything. */
+  readonly answers: ClusterAnswers | undefined;
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** A body that can be ended with an error. */
+export interface AnswerBody extends AsyncIterable<Buffer> {
+  destroy(error: Error): unknown;
+}
+
+/**
+ * The whole text of an answer. Throws ConnectionError `tooLarge` or `standIn` as soon as what came is more than the limits allow, and
+ * `tooLarge` when all that is being read at the same time is too much.
+ */
+export async function readAnswer(
+  body: AnswerBody,
+  { server, request, limits, isJson, answers, onBytes }: AnswerReading,
+): Promise<string> {
+  using hold = answers?.open(() => void body.destroy(crowdedError(server)));
+  const answered = `${server} answered ${request}`;
+  const shape = new JsonShape(limits);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    onBytes(chunk.length);
+    if (bytes > limits.bytes) throw excessError(answered, "bytes", limits);
+    const excess = isJson ? shape.take(chunk) : undefined;
+    if (excess !== undefined) throw excessError(answered, excess, limits);
+    chunks.push(chunk);
+    hold?.add(chunk.length);
+  }
+  return Buffer.concat(chunks, bytes).toString("utf8");
 }

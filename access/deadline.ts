@@ -1,4 +1,48 @@
-import { Follower } from "./follower.ts";
+/**
+ * The same result, but waiting ends when the signal aborts, with its reason. The work itself goes on, and what becomes of
+ * it is of no interest then.
+ */
+export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", onAbort))
+      .catch(() => undefined);
+  });
+}
+
+/**
+ * An abort signal that aborts with another one, until it is disposed. For what may listen for as long as the signal lives: Node does so
+ * for each socket that is given one, and the socket is held in memory as long.
+ */
+export class Follower implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #follow: () => void;
+
+  constructor(outer: AbortSignal) {
+    this.#outer = outer;
+    this.#follow = () => this.abort(outer.reason);
+    if (outer.aborted) this.#follow();
+    else outer.addEventListener("abort", this.#follow, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Aborts it alone. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  [Symbol.dispose](): void {
+    this.#outer.removeEventListener("abort", this.#follow);
+  }
+}
 
 /** An abort signal that follows another one and can also run out; dispose it when the work is over. */
 export class Deadline extends Follower {
@@ -19,6 +63,83 @@ export class Deadline extends Follower {
 
   override [Symbol.dispose](): void {
     this.clear();
+    super[Symbol.dispose]();
+  }
+}
+
+/**
+ * When something waits for its turn in this process, such as a plugin for its place among others. That is no time of the spoke's: limits
+ * that begin here do not count it.
+ */
+export class TurnWaits {
+  readonly #outer: TurnWaits | undefined;
+  readonly #limits = new Set<PausedLimit>();
+  #waiting = 0;
+
+  /** What waits here waits in `outer`, too. */
+  constructor(outer?: TurnWaits) {
+    this.#outer = outer;
+  }
+
+  /** Something waits from now on, until the result is disposed. */
+  begin(): Disposable {
+    const outer = this.#outer?.begin();
+    this.#waiting += 1;
+    if (this.#waiting === 1) for (const limit of this.#limits) limit.pause();
+    let over = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (over) return;
+        over = true;
+        this.#waiting -= 1;
+        if (this.#waiting === 0) for (const limit of this.#limits) limit.go();
+        outer?.[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** A signal that follows another one and runs out, with this reason, after so many ms in which nothing waited; dispose it when the work is over. */
+  limit(
+    outer: AbortSignal,
+    { ms, reason }: { readonly ms: number; readonly reason: unknown },
+  ): Follower {
+    const limit = new PausedLimit(outer, { ms, reason, onEnd: () => this.#limits.delete(limit) });
+    this.#limits.add(limit);
+    if (this.#waiting === 0) limit.go();
+    return limit;
+  }
+}
+
+class PausedLimit extends Follower {
+  readonly #reason: unknown;
+  readonly #onEnd: () => void;
+  #leftMs: number;
+  #since = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    outer: AbortSignal,
+    options: { readonly ms: number; readonly reason: unknown; readonly onEnd: () => void },
+  ) {
+    super(outer);
+    this.#leftMs = options.ms;
+    this.#reason = options.reason;
+    this.#onEnd = options.onEnd;
+  }
+
+  go(): void {
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => this.abort(this.#reason), Math.max(0, this.#leftMs));
+  }
+
+  pause(): void {
+    clearTimeout(this.#timer);
+    this.#leftMs -= performance.now() - this.#since;
+  }
+
+  override [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#onEnd();
     super[Symbol.dispose]();
   }
 }

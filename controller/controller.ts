@@ -1,4 +1,4 @@
-import { abortable } from "../access/abortable.ts";
+import { abortable } from "../access/deadline.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { ManifestSource } from "../access/manifests/manifest-source.ts";
 import type { References } from "../access/providers/references.ts";

@@ -1,6 +1,6 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 
-import { abortable } from "../access/abortable.ts";
+import { abortable } from "../access/deadline.ts";
 import type { Log } from "../access/log.ts";
 import { goDurationMs } from "../api/go-duration.ts";
 import type { ByteBudget } from "./byte-budget.ts";

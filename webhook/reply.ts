@@ -1,5 +1,5 @@
-import { abortable } from "../access/abortable.ts";
-import { JsonShape } from "../access/json-shape.ts";
+import { abortable } from "../access/deadline.ts";
+import { JsonShape } from "../access/json.ts";
 import type { Log } from "../access/log.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
 import {

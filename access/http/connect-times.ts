@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 
 import type { buildConnector } from "undici";
 
-import { codeOf } from "./connection-failure.ts";
+import { codeOf } from "../kube/api-error.ts";
 
 /** When something began and ended, in ms of `performance.now()`. */
 export interface Times {

@@ -2,23 +2,16 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 
 import { buildConnector } from "undici";
 
-import { Follower } from "../follower.ts";
-import type { Secret } from "../secret.ts";
+import { Follower } from "../deadline.ts";
+import { codeOf } from "../kube/api-error.ts";
+import type { ClientCertificate } from "../plugins/credential.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { bareCertificates } from "./ca-bundle.ts";
 import { tellOpen } from "./connect-times.ts";
-import { codeOf } from "./connection-failure.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { guarded, openSocket } from "./guarded-socket.ts";
+import { bareCertificates, type Endpoint } from "./endpoint.ts";
 import { defaultSilence, destroyWhenSilent, type Silence } from "./liveness.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
-import { openTunnel } from "./tunnel.ts";
-
-/** A client certificate that a credential brought; both in PEM. */
-export interface ClientCertificate {
-  readonly certificatePem: string;
-  readonly keyPem: Secret;
-}
+import { openSocket, openTunnel } from "./tunnel.ts";
+import { guarded } from "./write-permit.ts";
 
 export interface ConnectorOptions {
   readonly endpoint: Endpoint;

@@ -7,13 +7,11 @@ import {
   type TLSSocket,
 } from "node:tls";
 
-import { abortable } from "../abortable.ts";
+import { abortable } from "../deadline.ts";
+import { codeOf } from "../kube/api-error.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { bareCertificates } from "./ca-bundle.ts";
-import { codeOf } from "./connection-failure.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { openSocket } from "./guarded-socket.ts";
-import { openTunnel } from "./tunnel.ts";
+import { bareCertificates, type Endpoint } from "./endpoint.ts";
+import { openSocket, openTunnel } from "./tunnel.ts";
 
 /** Limits of one step on the way to a server. */
 export interface ProbeLimits {

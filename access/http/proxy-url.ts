@@ -1,4 +1,4 @@
-import { Secret } from "../secret.ts";
+import { Secret } from "../plugins/credential.ts";
 
 /** A forward proxy: connections to the API server go through a tunnel that it makes. */
 export interface EndpointProxy {

@@ -3,8 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { FleetError } from "../../api/errors.ts";
 import { isJson } from "../json.ts";
 import { ConnectionError } from "../kube/api-error.ts";
-import type { Credential, CredentialSource } from "../plugins/credential.ts";
-import type { ClientCertificate } from "./connector.ts";
+import type { ClientCertificate, Credential, CredentialSource } from "../plugins/credential.ts";
 import { recorded, type RequestObserver } from "./request-record.ts";
 import { retryDelayMs } from "./retry.ts";
 import {

@@ -1,16 +1,18 @@
 import type { Dispatcher } from "undici";
 
-import { abortable } from "../abortable.ts";
-import type { ClusterAnswers } from "../answer-budget.ts";
-import { type AnswerKind, answerLimits } from "../answer-limits.ts";
-import { Deadline } from "../deadline.ts";
+import {
+  type AnswerBody,
+  type AnswerKind,
+  answerLimits,
+  type ClusterAnswers,
+  readAnswer,
+} from "../answer-limits.ts";
+import { abortable, Deadline } from "../deadline.ts";
 import { isJson } from "../json.ts";
-import { ConnectionError } from "../kube/api-error.ts";
-import { type AnswerBody, readAnswer } from "../read-answer.ts";
+import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
+import type { ClientCertificate } from "../plugins/credential.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import type { ConnectTimes } from "./connect-times.ts";
-import { connectionErrorOf } from "./connection-failure.ts";
-import type { ClientCertificate } from "./connector.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { Lane, laneSize } from "./lane.ts";
 import type { Silence } from "./liveness.ts";

@@ -1,13 +1,38 @@
-import type { LookupFunction, Socket } from "node:net";
+import { once } from "node:events";
+import { connect, type LookupFunction, type Socket } from "node:net";
 import { rootCertificates, type SecureContextOptions } from "node:tls";
 
-import { ConnectionError } from "../kube/api-error.ts";
+import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { bareCertificates } from "./ca-bundle.ts";
-import { connectionErrorOf } from "./connection-failure.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { bareCertificates, type Endpoint } from "./endpoint.ts";
 import type { EndpointProxy } from "./proxy-url.ts";
 import { openSocksTunnel, SocksError, type TunnelTarget } from "./socks.ts";
+
+export interface OpenOptions {
+  readonly connectTimeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly guard?: { readonly lookup: LookupFunction };
+}
+
+/** Opens a TCP connection; rejects with Node's error. */
+export async function openSocket(
+  place: { readonly host: string; readonly port: number },
+  { connectTimeoutMs, signal, guard }: OpenOptions,
+): Promise<Socket> {
+  const lookup = guard === undefined ? {} : { lookup: guard.lookup };
+  const socket = connect({ ...place, ...lookup, noDelay: true });
+  const tooLate = Object.assign(new Error("Connect timeout"), { code: "UND_ERR_CONNECT_TIMEOUT" });
+  const timer = setTimeout(() => socket.destroy(tooLate), connectTimeoutMs);
+  try {
+    await once(socket, "connect", { signal });
+    return socket.setKeepAlive(true, 30_000);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 interface TunnelLimits {
   readonly connectTimeoutMs: number;

@@ -2,11 +2,9 @@ import { readFile } from "node:fs/promises";
 
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
-import type { Credential } from "../plugins/credential.ts";
-import { execApiVersions } from "../plugins/exec-api-versions.ts";
+import { type Credential, execApiVersions, Secret } from "../plugins/credential.ts";
 import type { ExecPlan } from "../plugins/exec-plan.ts";
 import { runExecPlugin } from "../plugins/exec-plugin.ts";
-import { Secret } from "../secret.ts";
 import type { HubConfig } from "./kubeconfig.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

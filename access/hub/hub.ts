@@ -11,7 +11,7 @@ import { createKubeClient } from "../kube/create-kube-client.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { RenewingCredentials } from "../plugins/credential-source.ts";
 import type { Credential } from "../plugins/credential.ts";
-import { pluginEnvironment } from "../plugins/plugin-environment.ts";
+import { pluginEnvironment } from "../plugins/plugin-policy.ts";
 import { Gate } from "../spokes/gate.ts";
 import { hubCredential, pemOf } from "./hub-credentials.ts";
 import { type HubConfig, type KubeconfigSource, loadKubeconfig } from "./kubeconfig.ts";

@@ -1,11 +1,11 @@
 import { isRecord } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { isServedEverywhere, type ResourceType } from "../../api/resources.ts";
 import { foreignText } from "../foreign-text.ts";
-import { foreignAnswerError } from "../http/connection-failure.ts";
 import { retryAfterMs } from "../http/retry.ts";
 import type { TransportAnswer } from "../http/transport.ts";
 import { isJson, parseJson } from "../json.ts";
-import { ApiError, type StatusCause } from "./api-error.ts";
+import { ApiError, foreignAnswerError, standInError, type StatusCause } from "./api-error.ts";
 
 /** The JSON body of a success, parsed; ApiError for an error, ConnectionError `standIn` for a body that is not JSON. `request` is `VERB path` for messages. */
 export function bodyOf(answer: TransportAnswer, request: string): unknown {
@@ -101,4 +101,94 @@ function causeOf(cause: Readonly<Record<string, unknown>>): StatusCause {
 
 function stringOf(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** One page of a list. */
+export interface ListPage {
+  readonly items: readonly KubeObject[];
+  readonly resourceVersion: string;
+  /** Token of the next page. */
+  readonly next: string | undefined;
+}
+
+/**
+ * An object out of an answer. Items of lists have no apiVersion and kind, metadata-only answers those of the envelope;
+ * both get those of the resource. Throws ConnectionError `standIn` for something that is not an object.
+ */
+export function storedObject(body: unknown, resource: ResourceType): KubeObject {
+  const { apiVersion, kind } = resource;
+  const object: unknown = isRecord(body) ? { ...body, apiVersion, kind } : body;
+  if (!isKubeObject(object)) throw foreignAnswerError(`no ${kind}`);
+  return object;
+}
+
+/**
+ * The object that the answer to a DELETE shows when something still holds it: a finalizer, or the time that it is given to end. Servers also
+ * answer with objects of which nothing is left.
+ */
+export function remainsOf(body: unknown, resource: ResourceType): KubeObject | undefined {
+  const { apiVersion, kind } = resource;
+  const object: unknown = isRecord(body) ? { ...body, apiVersion, kind } : body;
+  if (!isKubeObject(object)) return undefined;
+  const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
+  const isHeld = finalizers.length > 0 || deletionGracePeriodSeconds > 0;
+  return deletionTimestamp !== undefined && isHeld ? object : undefined;
+}
+
+/**
+ * A page out of the answer to a LIST or a collection DELETE; `items: null` is what an empty metadata list says. Throws ConnectionError `standIn`
+ * for something that is not a list.
+ */
+export function listedObjects(body: unknown, resource: ResourceType): ListPage {
+  const items = isRecord(body) && Object.hasOwn(body, "items") ? (body["items"] ?? []) : undefined;
+  if (!isRecord(body) || !Array.isArray(items)) {
+    throw foreignAnswerError(`no list of ${resource.plural}`);
+  }
+  const metadata = isRecord(body["metadata"]) ? body["metadata"] : {};
+  const { resourceVersion, continue: next } = metadata;
+  return {
+    items: items.map((item: unknown) => storedObject(item, resource)),
+    resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
+    next: typeof next === "string" && next !== "" ? next : undefined,
+  };
+}
+
+/** Who was asked, and for what. */
+interface Asked {
+  readonly server: string;
+  readonly resource: ResourceType | undefined;
+}
+
+/**
+ * The error of an answer, or ConnectionError where it says nothing of any object: 404 without a Status is what an API server answers for a kind that it does
+ * not serve. For a kind that all of them serve it comes from something else, such as a load balancer without a way to the server.
+ */
+export function unlessStandIn(error: unknown, { server, resource }: Asked): unknown {
+  if (!(error instanceof ApiError) || error.status !== 404 || error.isStatus) return error;
+  if (resource === undefined || !isServedEverywhere(resource)) return error;
+  return standInError(error, server);
+}
+
+/** What says which part of a list is wanted. */
+export interface PageQuery {
+  readonly limit: number | undefined;
+  readonly continue: string | undefined;
+}
+
+/**
+ * The page of a list behind a token, or the first. Where the server no longer knows the list that was begun (410, after its compaction)
+ * it is the whole list in one answer instead, and `isAnew` tells that the pages before it count no more: what is left of pages could be
+ * too old once more. Throws what `read` throws.
+ */
+export async function nextPage<Page>(
+  read: (query: PageQuery) => Promise<Page>,
+  { limit, continue: token }: PageQuery,
+): Promise<{ readonly page: Page; readonly isAnew: boolean }> {
+  try {
+    return { page: await read({ limit, continue: token }), isAnew: false };
+  } catch (error) {
+    const isTooOld = token !== undefined && error instanceof ApiError && error.status === 410;
+    if (!isTooOld) throw error;
+    return { page: await read({ limit: undefined, continue: undefined }), isAnew: true };
+  }
 }

@@ -79,3 +79,87 @@ export class ConnectionError extends Error {
     this.failure = failure;
   }
 }
+
+const failures: Readonly<Record<string, ConnectionFailure>> = {
+  ECONNREFUSED: "refused",
+  // A route may go while a request is under way; see failureOf.
+  EHOSTUNREACH: "reset",
+  ENETUNREACH: "reset",
+  ENOTFOUND: "dns",
+  EAI_AGAIN: "dns",
+  ETIMEDOUT: "timeout",
+  UND_ERR_CONNECT_TIMEOUT: "timeout",
+  UND_ERR_HEADERS_TIMEOUT: "timeout",
+  UND_ERR_BODY_TIMEOUT: "timeout",
+  ECONNRESET: "reset",
+  EPIPE: "reset",
+  UND_ERR_SOCKET: "reset",
+  // HTTP/2 GOAWAY, a stream that ended early, an idle session that was closed under a new request.
+  UND_ERR_INFO: "reset",
+  ERR_HTTP2_STREAM_ERROR: "reset",
+  ERR_HTTP2_SESSION_ERROR: "reset",
+  UND_ERR_CLOSED: "closed",
+  UND_ERR_DESTROYED: "closed",
+};
+
+const elsewhere = "something else answers in its place";
+
+const sentences: Readonly<Record<ConnectionFailure, string>> = {
+  refused: "refused the connection",
+  timeout: "did not answer in time",
+  reset: "broke the connection",
+  dns: "has a host name that does not resolve",
+  untrusted: "shows a certificate that is not trusted",
+  notAllowed: "is not where connections may go",
+  tooLarge: "answers more than may be read",
+  closed: "cannot be used: the connection was closed",
+  standIn: `answered as no API server does: ${elsewhere}`,
+  other: "cannot be reached",
+};
+
+// OpenSSL's verification results, as Node names them, end or begin like this.
+const untrustedCode =
+  /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|HOSTNAME_MISMATCH|ERR_TLS_CERT_|PATH_LENGTH_|INVALID_PURPOSE|CRL_)/;
+
+/** A transport error as ConnectionError: a message of ours that names the server, and the original as `cause`. */
+export function connectionErrorOf(error: unknown, server: string): ConnectionError {
+  if (error instanceof ConnectionError) return error;
+  const code = codeOf(error);
+  const failure = failureOf(code, error);
+  const suffix = code === "" ? "" : ` (${code})`;
+  return new ConnectionError(failure, `${server} ${sentences[failure]}${suffix}`, { cause: error });
+}
+
+/** The error for a 404 that the server itself cannot have given. */
+export function standInError(cause: unknown, server: string): ConnectionError {
+  const message = `${server} answered 404 as no API server does: ${elsewhere}`;
+  return new ConnectionError("standIn", message, { cause });
+}
+
+/** The error for an answer that is not what an API server says to such a request. `what` was answered, for example `no list of pods`. */
+export function foreignAnswerError(what: string): ConnectionError {
+  return new ConnectionError("standIn", `The server answered ${what}: ${elsewhere}`);
+}
+
+function failureOf(code: string, error: unknown): ConnectionFailure {
+  const isUnroutable = code === "EHOSTUNREACH" || code === "ENETUNREACH";
+  // Without a connection nothing was sent, so that also a create may be repeated.
+  if (isUnroutable && detailOf(error, "syscall") === "connect") return "refused";
+  return failures[code] ?? (untrustedCode.test(code) ? "untrusted" : "other");
+}
+
+/** `code` of an error, of its cause, or of the first error of an AggregateError; the empty string when there is none. */
+export function codeOf(error: unknown): string {
+  return detailOf(error, "code");
+}
+
+function detailOf(error: unknown, field: "code" | "syscall"): string {
+  if (!(error instanceof Error)) return "";
+  const value: unknown = Reflect.get(error, field);
+  if (typeof value === "string") return value;
+  if (field === "code" && error.name === "TimeoutError") return "ETIMEDOUT";
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return detailOf(error.errors[0], field);
+  }
+  return detailOf(error.cause, field);
+}

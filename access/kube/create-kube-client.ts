@@ -2,17 +2,22 @@
 import { isRecord } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import type { ClusterAnswers } from "../answer-budget.ts";
-import { type AnswerKind, crowdedError } from "../answer-limits.ts";
+import { type AnswerKind, type ClusterAnswers, crowdedError } from "../answer-limits.ts";
 import { type Requester, writeTimeoutMs } from "../http/requester.ts";
-import { bodyOf } from "./api-answer.ts";
+import {
+  bodyOf,
+  listedObjects,
+  type ListPage,
+  nextPage,
+  type PageQuery,
+  remainsOf,
+  storedObject,
+  unlessStandIn,
+} from "./api-answer.ts";
 import { ApiError, ConnectionError } from "./api-error.ts";
-import { listedObjects, remainsOf, storedObject, type ListPage } from "./kube-answer.ts";
 import type { CollectionRef, KubeClient, KubeList } from "./kube-client.ts";
 import { collectionPath, objectPath, type Query } from "./kube-path.ts";
 import { logStream } from "./log-stream.ts";
-import { nextPage, type PageQuery } from "./next-page.ts";
-import { unlessStandIn } from "./stand-in.ts";
 import { watchStream } from "./watch-stream.ts";
 
 const pageSize = 500;

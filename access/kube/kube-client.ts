@@ -1,4 +1,4 @@
-import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 
 /** Where one object is. `namespace` is required for namespaced resources and ignored for others. */
@@ -16,7 +16,7 @@ export interface CollectionRef {
   readonly fieldSelector?: string;
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   readonly fieldManager: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
@@ -25,7 +25,7 @@ export interface ApplyOptions {
   readonly subresource?: "status";
 }
 
-export interface RemoveOptions {
+interface RemoveOptions {
   readonly propagationPolicy?: "Background" | "Foreground" | "Orphan";
   /** Preconditions; a mismatch is an ApiError 409. */
   readonly uid?: string;
@@ -33,7 +33,7 @@ export interface RemoveOptions {
 }
 
 /** What a DELETE found and left: no such object, nothing of it any more, or the object while its deletion goes on. */
-export type Removal = "absent" | "gone" | KubeObject;
+type Removal = "absent" | "gone" | KubeObject;
 
 export interface KubeList {
   readonly items: readonly KubeObject[];
@@ -157,4 +157,13 @@ export interface KubeClient {
   ): Promise<unknown>;
   /** Lines of a container's log, each with its time (RFC 3339) and a space in front; absent: there are none. */
   logs?(ref: LogRef, signal: AbortSignal): AsyncIterable<string>;
+}
+
+/** An object of a kind: with a namespace if its key has one and without if not, whatever scope the kind is thought to have. */
+export function objectRefOf(
+  { namespace, name }: Pick<ObjectKey, "namespace" | "name">,
+  kind: ResourceType,
+): ObjectRef {
+  const resource = { ...kind, namespaced: namespace !== undefined };
+  return namespace === undefined ? { resource, name } : { resource, namespace, name };
 }

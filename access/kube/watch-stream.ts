@@ -1,16 +1,12 @@
 import { isRecord } from "../../api/fields.ts";
-import type { AnswerHold } from "../answer-budget.ts";
-import { answerLimits, crowdedError, excessError } from "../answer-limits.ts";
+import { type AnswerHold, answerLimits, crowdedError, excessError } from "../answer-limits.ts";
 import type { Requester } from "../http/requester.ts";
 import type { TransportStream } from "../http/transport.ts";
-import { JsonShape } from "../json-shape.ts";
-import { parseJson } from "../json.ts";
-import { apiErrorOf, emptyError, statusError } from "./api-answer.ts";
+import { JsonShape, parseJson } from "../json.ts";
+import { apiErrorOf, emptyError, statusError, storedObject, unlessStandIn } from "./api-answer.ts";
 import { ApiError, type ConnectionError } from "./api-error.ts";
-import { storedObject } from "./kube-answer.ts";
 import type { CollectionRef, WatchEvent, WatchOptions } from "./kube-client.ts";
 import { collectionPath } from "./kube-path.ts";
-import { unlessStandIn } from "./stand-in.ts";
 
 export interface WatchRequest extends WatchOptions {
   readonly ref: CollectionRef;

@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
-import { type LookupAddress, lookup as systemLookup } from "node:dns";
+import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 
 import { Agent } from "undici";
 
 import { FleetError } from "../../api/errors.ts";
 import { Deadline } from "../deadline.ts";
-import { codeOf, connectionErrorOf } from "../http/connection-failure.ts";
-import { isForbiddenAddress } from "../http/forbidden-address.ts";
-import { type AllowedSource, allowedManifestUrl, notPinned } from "./manifest-url.ts";
-import { type CachedText, TextCache } from "./text-cache.ts";
+import { isForbiddenAddress } from "../http/address-guard.ts";
+import { codeOf, connectionErrorOf } from "../kube/api-error.ts";
+import { allowedManifestUrl, type AllowedSource, notPinned } from "./manifest-url.ts";
 
 export interface ManifestSourceOptions {
   /** Empty: nothing is ever fetched. */
@@ -241,4 +240,46 @@ function unavailable(url: URL, problem: string, cause?: unknown): FleetError {
 /** Without query, which may hold a signature. */
 function nameOf(url: URL): string {
   return `Manifest ${url.origin}${url.pathname}`;
+}
+
+/** A remembered text and until when nobody has to ask whether it is still true. */
+interface CachedText {
+  readonly text: string;
+  readonly freshUntil: number;
+}
+
+/** Remembers texts by key up to a number of characters altogether; the one that was not used for the longest time goes first. */
+export class TextCache {
+  readonly #limit: number;
+  readonly #entries = new Map<string, CachedText>();
+  #size = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get(key: string): CachedText | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  set(key: string, entry: CachedText): void {
+    this.delete(key);
+    this.#entries.set(key, entry);
+    this.#size += entry.text.length;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#size <= this.#limit) return;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#size -= entry.text.length;
+  }
 }

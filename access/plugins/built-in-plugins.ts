@@ -1,18 +1,20 @@
+import { readFile } from "node:fs/promises";
+
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Code } from "../../api/reasons.ts";
 import { knownResource } from "../../api/resources.ts";
+import { loadKubeconfig } from "../hub/kubeconfig.ts";
 import { ApiError } from "../kube/api-error.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import { foldedKey } from "../providers/folded-key.ts";
-import { secretNamespace } from "../providers/secret-namespace.ts";
+import { foldedKey } from "../providers/provider-schema.ts";
 import type { Credential } from "./credential.ts";
 import { parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 import type { PluginSurroundings } from "./exec-plugin.ts";
 import { kubeconfigUser, KubeconfigUserError } from "./kubeconfig-user.ts";
 
-export interface BuiltInSurroundings extends PluginSurroundings {
+interface BuiltInSurroundings extends PluginSurroundings {
   /** The cluster whose Secrets are read, as the process's own identity. */
   readonly hub: Pick<KubeClient, "get"> | undefined;
 }
@@ -171,4 +173,32 @@ function isName(text: string): boolean {
 function failed(plan: ExecPlan, code: Code, what: string, cause?: unknown): FleetError {
   const message = `Exec plugin ${plan.command} of provider ${plan.provider}: ${what}`;
   return new FleetError("AccessProviderFailed", message, { code, cause });
+}
+
+const mountedNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/**
+ * The namespace in which the official readers look for a Secret when nothing names one: that of the kubeconfig's current
+ * context when it says so, then `POD_NAMESPACE`, the ServiceAccount's, `default`. Spec: cluster-inventory.md 4.1.
+ */
+export async function secretNamespace(
+  environment: Readonly<Record<string, string>>,
+): Promise<string> {
+  const configured = contextNamespace(environment);
+  if (configured !== undefined && configured !== "default") return configured;
+  const named = environment["POD_NAMESPACE"]?.trim() ?? "";
+  if (named !== "") return named;
+  const mounted = await readFile(mountedNamespace, "utf8").catch(() => "");
+  return mounted.trim() === "" ? "default" : mounted.trim();
+}
+
+/** Undefined when there is no kubeconfig, or none that can be used. */
+function contextNamespace(environment: Readonly<Record<string, string>>): string | undefined {
+  try {
+    const { files, namespace } = loadKubeconfig({ environment });
+    return files.length === 0 ? undefined : namespace;
+  } catch (error) {
+    if (error instanceof FleetError) return undefined;
+    throw error;
+  }
 }

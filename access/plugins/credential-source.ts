@@ -1,5 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
-import { abortable } from "../abortable.ts";
+import { abortable } from "../deadline.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
 
 export interface CredentialSourceOptions {

@@ -5,10 +5,8 @@ import { parseAllDocuments } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
-import type { ClientCertificate } from "../http/connector.ts";
-import { JsonShape } from "../json-shape.ts";
-import { Secret } from "../secret.ts";
-import type { Credential } from "./credential.ts";
+import { JsonShape } from "../json.ts";
+import { type ClientCertificate, type Credential, Secret } from "./credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 
 // Clocks differ; a credential that ended a moment ago may still be good at the server.

@@ -7,7 +7,7 @@ import { isRecord } from "../../api/fields.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { EnvironmentVariable, Provider } from "../providers/provider-config.ts";
 import { allowsVariable, type ProviderRules, refusedConfig } from "../providers/provider-rules.ts";
-import type { ExecApiVersion } from "./exec-api-versions.ts";
+import type { ExecApiVersion } from "./credential.ts";
 
 const execExtension = "client.authentication.k8s.io/exec";
 const argsExtension = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";

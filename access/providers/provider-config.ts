@@ -1,8 +1,11 @@
+import { extname } from "node:path";
+
 import { Ajv, type ValidateFunction } from "ajv";
 
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
-import { type ExecApiVersion, execApiVersions } from "../plugins/exec-api-versions.ts";
+import { type FileFollower, fileText, followFile } from "../followed-file.ts";
+import { type ExecApiVersion, execApiVersions } from "../plugins/credential.ts";
 import { ContentError, providerDocument } from "./provider-document.ts";
 import { canonicalKeys } from "./provider-keys.ts";
 import { impossibleRule, type ProviderRules, providerRules } from "./provider-rules.ts";
@@ -11,8 +14,8 @@ import {
   providerSchema,
   type RawExec,
   type RawProvider,
+  timeoutMsOf,
 } from "./provider-schema.ts";
-import { timeoutMsOf } from "./provider-timeout.ts";
 
 export interface EnvironmentVariable {
   readonly name: string;
@@ -20,7 +23,7 @@ export interface EnvironmentVariable {
 }
 
 /** How the exec plugin of a provider is run. */
-export interface ExecSettings {
+interface ExecSettings {
   readonly apiVersion: ExecApiVersion;
   readonly command: string;
   readonly args: readonly string[];
@@ -58,7 +61,7 @@ export interface ProviderFile {
   readonly warnings: readonly string[];
 }
 
-export interface ProviderFileSource {
+interface ProviderFileSource {
   /** For messages. */
   readonly path: string;
   readonly format: "json" | "yaml";
@@ -272,4 +275,30 @@ function execOddities(exec: RawExec): readonly Problem[] {
     ],
   ];
   return found.flatMap(([isOdd, key, what]) => (isOdd ? [problem(`execConfig.${key}`, what)] : []));
+}
+
+type ProviderFileWatch = Omit<FileFollower<ProviderFile>, "load">;
+
+/**
+ * Loads a provider file; YAML when its name ends in `.yaml` or `.yml`, JSON otherwise.
+ *
+ * Throws `FleetError` `ConfigInvalid` with code `ProviderFileUnreadable` or `ProviderFileInvalid`; the message names the path.
+ */
+export async function loadProviderFile(path: string, signal: AbortSignal): Promise<ProviderFile> {
+  const what = "The provider file";
+  return parsed(path, await fileText({ what, path, code: "ProviderFileUnreadable" }, signal));
+}
+
+/** Watches a provider file until the signal aborts. */
+export function watchProviderFile(
+  path: string,
+  watch: ProviderFileWatch,
+  signal: AbortSignal,
+): Promise<void> {
+  return followFile(path, { ...watch, load: (either) => loadProviderFile(path, either) }, signal);
+}
+
+function parsed(path: string, content: string): ProviderFile {
+  const yaml = [".yaml", ".yml"].includes(extname(path).toLowerCase());
+  return parseProviderFile(content, { path, format: yaml ? "yaml" : "json" });
 }

@@ -1,6 +1,6 @@
 import { type Document, isScalar, LineCounter, type Node, parseDocument } from "yaml";
 
-import { jsonErrorPosition } from "../json-position.ts";
+import { jsonErrorPosition } from "../json.ts";
 
 /** A parsed text whose parts still know where they stand. Keys that occur twice are still there twice. */
 export interface ProviderDocument {

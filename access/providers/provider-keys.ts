@@ -11,9 +11,8 @@ import {
 } from "yaml";
 
 import { isRecord } from "../../api/fields.ts";
-import { foldedKey } from "./folded-key.ts";
 import { ContentError, type ProviderDocument } from "./provider-document.ts";
-import type { KeySchema } from "./provider-schema.ts";
+import { foldedKey, type KeySchema } from "./provider-schema.ts";
 
 /** A value with the keys that a schema knows in their canonical case, and what was odd about the others. */
 export interface CanonicalValue {

@@ -1,9 +1,8 @@
-import { isIP, BlockList } from "node:net";
+import { BlockList, isIP } from "node:net";
 
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { isRecord } from "../../api/fields.ts";
-import { foldedKey } from "./folded-key.ts";
-import type { RawProvider } from "./provider-schema.ts";
+import { foldedKey, type RawProvider } from "./provider-schema.ts";
 
 /** Whom and what a provider is for; an absent rule allows everything. Spec: cluster-inventory.md 2.2, 2.6. */
 export interface ProviderRules {

@@ -1,10 +1,9 @@
 import { isAlias, isMap, isNode, isScalar, isSeq } from "yaml";
 
 import { isRecord } from "../../api/fields.ts";
-import { foldedKey } from "./folded-key.ts";
 import { ContentError, providerDocument, type ProviderDocument } from "./provider-document.ts";
 import { canonicalKeys } from "./provider-keys.ts";
-import { providerFileKeys } from "./provider-schema.ts";
+import { foldedKey, providerFileKeys } from "./provider-schema.ts";
 
 const maxDepth = 32;
 const maxFindings = 50;

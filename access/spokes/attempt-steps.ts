@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import { FleetError } from "../../api/errors.ts";
 import type { ConnectTimes, Times } from "../http/connect-times.ts";
-import { codeOf } from "../http/connection-failure.ts";
+import { codeOf } from "../kube/api-error.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 
 /** A finished step on the way to a spoke. Holds no secret and no foreign text. */

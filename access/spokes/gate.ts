@@ -1,5 +1,4 @@
-import { abortable } from "../abortable.ts";
-import { Follower } from "../follower.ts";
+import { abortable, Follower } from "../deadline.ts";
 import type { AuthorizedRequest, Requester } from "../http/requester.ts";
 import type { TransportAnswer, TransportRequest, TransportStream } from "../http/transport.ts";
 import { ConnectionError } from "../kube/api-error.ts";

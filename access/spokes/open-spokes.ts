@@ -1,18 +1,20 @@
-import type { ClusterProfile } from "../../api/cluster-profile.ts";
-import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { abortable } from "../abortable.ts";
-import { AnswerBudget } from "../answer-budget.ts";
+import { AnswerBudget } from "../answer-limits.ts";
+import { abortable } from "../deadline.ts";
 import { WriteRefusedError } from "../http/write-permit.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { ServedProfiles } from "../kube/profile-versions.ts";
 import { Reflector, reflectorKey } from "../kube/reflector.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
-import type { ProviderFile } from "../providers/provider-config.ts";
-import { loadProviderFile, watchProviderFile } from "../providers/provider-file.ts";
+import {
+  loadProviderFile,
+  type ProviderFile,
+  watchProviderFile,
+} from "../providers/provider-config.ts";
 import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
 import { failedResolve } from "./attempt-steps.ts";
 import { ConnectTurns } from "./connect-turns.ts";

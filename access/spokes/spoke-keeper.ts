@@ -1,15 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { FleetError } from "../../api/errors.ts";
-import { abortable } from "../abortable.ts";
+import { abortable, TurnWaits } from "../deadline.ts";
 import type { Times } from "../http/connect-times.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
-import { TurnWaits } from "../plugins/turn-waits.ts";
 import { checkTimeMs } from "./check-time.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
-import { SpokeLink, type SpokeDeps } from "./spoke-connection.ts";
+import { type SpokeDeps, SpokeLink } from "./spoke-connection.ts";
 import type { SpokeConnection, SpokeState } from "./spokes.ts";
 
 /** What a profile and the provider file say about a spoke: how to reach it, or why that cannot be known. */

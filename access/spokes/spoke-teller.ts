@@ -1,6 +1,5 @@
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { LinePace } from "../line-pace.ts";
-import type { Log } from "../log.ts";
+import { LinePace, type Log } from "../log.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 import type { ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeState } from "./spokes.ts";

@@ -1,4 +1,4 @@
-import { abortable } from "../../access/abortable.ts";
+import { abortable } from "../../access/deadline.ts";
 import { describe, identityOf } from "../../api/kubernetes.ts";
 import { outlives, type Prepared } from "../../installation/desired.ts";
 import { gated } from "../../installation/gates.ts";

@@ -1,5 +1,4 @@
-import { abortable } from "../../access/abortable.ts";
-import { Follower } from "../../access/follower.ts";
+import { abortable, Follower } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";

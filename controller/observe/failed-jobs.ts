@@ -1,4 +1,4 @@
-import { abortable } from "../../access/abortable.ts";
+import { abortable } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { describe, identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";

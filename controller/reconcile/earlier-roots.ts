@@ -1,4 +1,4 @@
-import { listedObjects } from "../../access/kube/kube-answer.ts";
+import { listedObjects } from "../../access/kube/api-answer.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { collectionPath } from "../../access/kube/kube-path.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";

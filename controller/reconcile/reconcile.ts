@@ -1,4 +1,4 @@
-import { abortable } from "../../access/abortable.ts";
+import { abortable } from "../../access/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { AnswerBudget, type ClusterAnswers } from "../../access/answer-budget.ts";
+import { AnswerBudget, type ClusterAnswers } from "../../access/answer-limits.ts";
 
 /** A budget of 100 bytes, 60 for each cluster, and the names of the answers that were given up. */
 function world() {

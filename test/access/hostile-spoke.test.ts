@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { AnswerBudget } from "../../access/answer-budget.ts";
+import { AnswerBudget } from "../../access/answer-limits.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import { createKubeClient } from "../../access/kube/create-kube-client.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
@@ -8,8 +8,7 @@ import { Reflector } from "../../access/kube/reflector.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { ClusterVersions } from "../../controller/reconcile/cluster-versions.ts";
-import type { StubAnswer, StubRequest } from "./api-stub.ts";
-import { startApiStub } from "./api-stub.ts";
+import { startApiStub, type StubAnswer, type StubRequest } from "./api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "./loopback.ts";
 
 const signal = AbortSignal.timeout(600_000);

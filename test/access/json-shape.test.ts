@@ -1,7 +1,7 @@
 import { assert, integer, jsonValue, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { JsonShape } from "../../access/json-shape.ts";
+import { JsonShape } from "../../access/json.ts";
 
 const wide = { depth: 1_000, values: 1_000 };
 

@@ -3,13 +3,12 @@ import { onTestFinished } from "vitest";
 import type { Endpoint } from "../../access/http/endpoint.ts";
 import { RequestCounters } from "../../access/http/request-counters.ts";
 import {
-  AuthorizedRequester,
   type AuthorizedRequest,
+  AuthorizedRequester,
   type RequesterOptions,
 } from "../../access/http/requester.ts";
 import { ConnectionError } from "../../access/kube/api-error.ts";
-import type { Credential, CredentialSource } from "../../access/plugins/credential.ts";
-import { Secret } from "../../access/secret.ts";
+import { type Credential, type CredentialSource, Secret } from "../../access/plugins/credential.ts";
 import { createAuthority } from "../fleet/certificates.ts";
 import { type ApiStub, startApiStub, type StubAnswer, type StubOptions } from "./api-stub.ts";
 

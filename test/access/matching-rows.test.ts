@@ -4,8 +4,11 @@ import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
-import { loadProviderFile } from "../../access/providers/provider-file.ts";
+import {
+  loadProviderFile,
+  parseProviderFile,
+  type ProviderFile,
+} from "../../access/providers/provider-config.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { fileOf, healthy, profileOf, rawProvider } from "./builders.ts";
 import { argsName, execName, f0, type Fields, offer, offering, outcomeOf, p0 } from "./rows.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
+import { TurnWaits } from "../../access/deadline.ts";
 import { PluginLimits } from "../../access/plugins/plugin-limits.ts";
-import { TurnWaits } from "../../access/plugins/turn-waits.ts";
 import { resolveAccess } from "../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../api/errors.ts";

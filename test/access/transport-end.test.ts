@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import { Secret } from "../../access/secret.ts";
+import { Secret } from "../../access/plugins/credential.ts";
 import { authority, failureOf, get, post, requesterTo, stub } from "./loopback.ts";
 
 const signal = AbortSignal.timeout(600_000);

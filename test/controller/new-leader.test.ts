@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 
-import { abortable } from "../../access/abortable.ts";
+import { abortable } from "../../access/deadline.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
 import { soleLeadership } from "../../controller/leader/leader.ts";
 import { FakeClock } from "../support/fake-clock.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { SharedTokens } from "../../access/plugins/shared-tokens.ts";
-import { Secret } from "../../access/secret.ts";
+import { Secret } from "../../access/plugins/credential.ts";
+import { SharedTokens } from "../../access/spokes/path-metrics.ts";
 import { Installation } from "../../controller/reconcile/installation.ts";
 import { sharingOf } from "../../controller/shared-credential.ts";
 import { serving } from "../support/component.ts";

@@ -3,17 +3,16 @@ import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { parseProviderFile } from "../../access/providers/provider-config.ts";
-import { loadProviderFile } from "../../access/providers/provider-file.ts";
+import { loadProviderFile, parseProviderFile } from "../../access/providers/provider-config.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
-import { clusterProfileApiVersion, type ClusterProfile } from "../../api/cluster-profile.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
-import { blocksOf, fileNameOf, type Block } from "./page.ts";
-import { runProgram, type ProgramResult } from "./run-program.ts";
+import { type Block, blocksOf, fileNameOf } from "./page.ts";
+import { type ProgramResult, runProgram } from "./run-program.ts";
 import { userKubeconfig } from "./user-kubeconfig.ts";
 
 const projectRoot = join(import.meta.dirname, "..", "..");

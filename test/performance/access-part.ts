@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 import { connectHub } from "../../access/hub/hub.ts";
-import { loadProviderFile } from "../../access/providers/provider-file.ts";
+import { loadProviderFile } from "../../access/providers/provider-config.ts";
 import { connectSpoke } from "../../access/spokes/spoke-connection.ts";
 import { type ClusterProfile, clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { startFleet, type Fleet, type Profile } from "../fleet/fleet.ts";
+import { type Fleet, type Profile, startFleet } from "../fleet/fleet.ts";
 import { credentialNamespace } from "../fleet/profiles.ts";
 import type { AccessLoad } from "./access-load.ts";
 import { medianOf } from "./figures.ts";

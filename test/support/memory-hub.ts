@@ -1,10 +1,10 @@
-import { abortable } from "../../access/abortable.ts";
-// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
+import { abortable } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { type Clock, delay } from "../../controller/queue/clock.ts";
 
+// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 type Client = Pick<KubeClient, "get" | "create" | "replace" | "patch" | "list" | "watch">;
 
 /** The few promises of an API server that an effect under a fake clock depends on: versions, conflicts, failures. */

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { parseExactJson } from "../../access/json.ts";
-import type { ProviderFile } from "../../access/providers/provider-config.ts";
-import { loadProviderFile } from "../../access/providers/provider-file.ts";
+import { loadProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
 import { resolveAccess, type ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";

@@ -4,7 +4,7 @@ import { RequestCounters } from "../../access/http/request-counters.ts";
 import { AuthorizedRequester } from "../../access/http/requester.ts";
 import { RenewingCredentials } from "../../access/plugins/credential-source.ts";
 import { runExecPlugin } from "../../access/plugins/exec-plugin.ts";
-import { pluginEnvironment } from "../../access/plugins/plugin-environment.ts";
+import { pluginEnvironment } from "../../access/plugins/plugin-policy.ts";
 import type { ResolvedAccess } from "../../access/spokes/resolved-access.ts";
 import { FleetError } from "../../api/errors.ts";
 import { fieldsOf, listOf } from "./access-cases.ts";

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 
-import { abortable } from "../../access/abortable.ts";
+import { abortable } from "../../access/deadline.ts";
 import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
 import { costProblem } from "../../access/providers/provider-document.ts";
 import { providerStrictness } from "../../access/providers/provider-strictness.ts";

@@ -1,4 +1,4 @@
-import { objectRefOf } from "../../../access/kube/object-ref.ts";
+import { objectRefOf } from "../../../access/kube/kube-client.ts";
 import { isRecord, isSameJson } from "../../../api/fields.ts";
 import {
   identityOf,

@@ -1,9 +1,9 @@
-import { abortable } from "../../../access/abortable.ts";
+import { abortable } from "../../../access/deadline.ts";
 import { ManifestSource } from "../../../access/manifests/manifest-source.ts";
 import {
   allowedManifestUrl,
-  allowedSourceOf,
   type AllowedSource,
+  allowedSourceOf,
   manifestUrlProblem,
 } from "../../../access/manifests/manifest-url.ts";
 import { FleetError } from "../../../api/errors.ts";

@@ -1,12 +1,12 @@
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { builtInPrefix, isBuiltIn } from "../../../access/plugins/built-in-plugins.ts";
-import { foldedKey } from "../../../access/providers/folded-key.ts";
 import {
   parseProviderFile,
   type Provider,
   type ProviderFile,
 } from "../../../access/providers/provider-config.ts";
+import { foldedKey } from "../../../access/providers/provider-schema.ts";
 import type { ResolvedAccess } from "../../../access/spokes/resolved-access.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { isRecord, recordAt, textAt } from "../../../api/fields.ts";

@@ -101,7 +101,7 @@ async function spokesOpener(
     const { environment } = source;
     return () => (found ??= spokesByHub(flags, { environment, ...options }, signal));
   }
-  const { loadProviderFile } = await import("../../../access/providers/provider-file.ts");
+  const { loadProviderFile } = await import("../../../access/providers/provider-config.ts");
   const { namedSpokes } = await import("./reached-spokes.ts");
   const providers = await loadProviderFile(providerFile, signal);
   const environment = await pluginSurroundings({ source, pluginNamespace, files });

@@ -1,6 +1,6 @@
-import { AnswerBudget } from "../../../access/answer-budget.ts";
+import { AnswerBudget } from "../../../access/answer-limits.ts";
+import type { TurnWaits } from "../../../access/deadline.ts";
 import { PluginLimits } from "../../../access/plugins/plugin-limits.ts";
-import type { TurnWaits } from "../../../access/plugins/turn-waits.ts";
 import type { ProviderFile } from "../../../access/providers/provider-config.ts";
 import { selectProvider } from "../../../access/providers/select-provider.ts";
 import {

@@ -1,5 +1,5 @@
+import { TurnWaits } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { TurnWaits } from "../../../access/plugins/turn-waits.ts";
 import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { ownReasons } from "../commands/status/own-reasons.ts";
 import type { ReportError } from "../commands/status/report.ts";
@@ -11,9 +11,9 @@ import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 import { readSpokeFacts, type SpokeFacts } from "./spoke-facts.ts";
 import {
   noProviderFile,
-  unreadBecause,
   type Reading,
   type SpokeReading,
+  unreadBecause,
   type UnreadSpoke,
 } from "./spoke-reading.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { connectionErrorOf } from "../../../access/http/connection-failure.ts";
 import { retryDelayMs } from "../../../access/http/retry.ts";
+import { connectionErrorOf } from "../../../access/kube/api-error.ts";
 
 /** As Node makes it when a system call fails. */
 function systemError(syscall: string, code: string): Error {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isForbiddenAddress } from "../../../access/http/forbidden-address.ts";
+import { isForbiddenAddress } from "../../../access/http/address-guard.ts";
 
 test.each([
   "0.0.0.0",

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { RenewingCredentials } from "../../../access/plugins/credential-source.ts";
-import type { CredentialSource } from "../../../access/plugins/credential.ts";
-import { Secret } from "../../../access/secret.ts";
+import { type CredentialSource, Secret } from "../../../access/plugins/credential.ts";
 import { startApiStub } from "../api-stub.ts";
 import {
   authority,

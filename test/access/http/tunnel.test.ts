@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { EndpointProxy } from "../../../access/http/proxy-url.ts";
-import { Secret } from "../../../access/secret.ts";
+import { Secret } from "../../../access/plugins/credential.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { freePort, portOf } from "../../fleet/ports.ts";
 import { authority, get, requesterTo, stub, untilTheEnd } from "../loopback.ts";

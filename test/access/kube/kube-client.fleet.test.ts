@@ -13,10 +13,10 @@ import {
 } from "vitest";
 
 import { connectHub, type HubConnection } from "../../../access/hub/hub.ts";
+import { nextPage, type PageQuery } from "../../../access/kube/api-answer.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient, WatchEvent } from "../../../access/kube/kube-client.ts";
 import { collectionPath } from "../../../access/kube/kube-path.ts";
-import { nextPage, type PageQuery } from "../../../access/kube/next-page.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";

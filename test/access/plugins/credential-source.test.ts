@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { RenewingCredentials } from "../../../access/plugins/credential-source.ts";
-import type { Credential } from "../../../access/plugins/credential.ts";
-import { Secret } from "../../../access/secret.ts";
+import { type Credential, Secret } from "../../../access/plugins/credential.ts";
 
 const signal = new AbortController().signal;
 const minute = 60_000;

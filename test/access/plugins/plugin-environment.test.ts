@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { pluginEnvironment } from "../../../access/plugins/plugin-environment.ts";
+import { pluginEnvironment } from "../../../access/plugins/plugin-policy.ts";
 
 test("a plugin sees where things are, and nothing else of ours (T-41)", () => {
   const seen = {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import { PluginPace } from "../../../access/plugins/plugin-pace.ts";
+import { PluginPace } from "../../../access/plugins/plugin-limits.ts";
 import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { type Outlook, SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import { FleetError } from "../../../api/errors.ts";

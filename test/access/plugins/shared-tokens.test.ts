@@ -2,9 +2,8 @@ import { inspect } from "node:util";
 
 import { expect, test } from "vitest";
 
-import { SharedTokens } from "../../../access/plugins/shared-tokens.ts";
-import { Secret } from "../../../access/secret.ts";
-import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
+import { Secret } from "../../../access/plugins/credential.ts";
+import { PathMetrics, SharedTokens } from "../../../access/spokes/path-metrics.ts";
 
 const [a, b] = [new Secret("Bearer canary"), new Secret("Bearer other")];
 

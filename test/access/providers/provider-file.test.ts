@@ -4,8 +4,11 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { ProviderFile } from "../../../access/providers/provider-config.ts";
-import { loadProviderFile, watchProviderFile } from "../../../access/providers/provider-file.ts";
+import {
+  loadProviderFile,
+  type ProviderFile,
+  watchProviderFile,
+} from "../../../access/providers/provider-config.ts";
 import { rawProvider } from "../builders.ts";
 
 let folder: string;

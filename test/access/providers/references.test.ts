@@ -4,9 +4,12 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import { loadReferenceGrants } from "../../../access/providers/reference-grants.ts";
 import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
-import { openReferences, type ReferenceSettings } from "../../../access/providers/references.ts";
+import {
+  loadReferenceGrants,
+  openReferences,
+  type ReferenceSettings,
+} from "../../../access/providers/references.ts";
 
 let folder: string;
 let stop: AbortController;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { secretNamespace } from "../../../access/providers/secret-namespace.ts";
+import { secretNamespace } from "../../../access/plugins/built-in-plugins.ts";
 
 let folder: string;
 

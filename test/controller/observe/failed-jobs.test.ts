@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../../access/abortable.ts";
+import { abortable } from "../../../access/deadline.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";

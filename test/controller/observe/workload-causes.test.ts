@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { abortable } from "../../../access/abortable.ts";
+import { abortable } from "../../../access/deadline.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../../access/kube/kube-client.ts";
 import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../../access/abortable.ts";
+import { abortable } from "../../../access/deadline.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { SpokeState } from "../../../access/spokes/spokes.ts";
 import { componentKinds } from "../../../api/component.ts";

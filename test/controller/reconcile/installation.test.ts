@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { abortable } from "../../../access/abortable.ts";
+import { abortable } from "../../../access/deadline.ts";
 import { identityOf } from "../../../api/kubernetes.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";

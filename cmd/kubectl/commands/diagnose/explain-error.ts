@@ -1,6 +1,6 @@
-import { codeOf } from "../../../../access/http/connection-failure.ts";
 import {
   ApiError,
+  codeOf,
   ConnectionError,
   type ConnectionFailure,
 } from "../../../../access/kube/api-error.ts";

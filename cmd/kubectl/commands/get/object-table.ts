@@ -1,7 +1,7 @@
+import { nextPage, type PageQuery } from "../../../../access/kube/api-answer.ts";
 import { ConnectionError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { collectionPath } from "../../../../access/kube/kube-path.ts";
-import { nextPage, type PageQuery } from "../../../../access/kube/next-page.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { itemsAt, numberAt, stringAt } from "../../selection/fields.ts";
 import type { ServedKind } from "./discovery.ts";

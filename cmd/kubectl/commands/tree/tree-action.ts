@@ -1,5 +1,5 @@
-import { loadProviderFile } from "../../../../access/providers/provider-file.ts";
-import { askedOf, print, type ActionInput } from "../../action.ts";
+import { loadProviderFile } from "../../../../access/providers/provider-config.ts";
+import { type ActionInput, askedOf, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type Commands, words } from "../../commands.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";

@@ -1,6 +1,5 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
-import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
-import { objectRefOf } from "../../../../../access/kube/object-ref.ts";
+import { type KubeClient, objectRefOf } from "../../../../../access/kube/kube-client.ts";
 import {
   identityOf,
   keyOf,

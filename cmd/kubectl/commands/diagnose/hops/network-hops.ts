@@ -2,19 +2,19 @@ import type { Socket } from "node:net";
 
 import type { AddressGuard } from "../../../../../access/http/address-guard.ts";
 import {
-  placeOf,
   type Place,
+  placeOf,
   probeCertificate,
   probeConnection,
   probeName,
   type ShownCertificate,
 } from "../../../../../access/http/endpoint-probe.ts";
 import type { Endpoint } from "../../../../../access/http/endpoint.ts";
-import { openSocket } from "../../../../../access/http/guarded-socket.ts";
+import { openSocket } from "../../../../../access/http/tunnel.ts";
 import { ConnectionError } from "../../../../../access/kube/api-error.ts";
 import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
 import { networkFinding } from "../explain-error.ts";
-import { finding, passed, passedWith, type Finding, type HopResult } from "./hop.ts";
+import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
 
 /** Limits of each step on the network. */
 export interface NetworkLimits {

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 
 import { ApiError } from "../../../../../access/kube/api-error.ts";
+import { secretNamespace } from "../../../../../access/plugins/built-in-plugins.ts";
 import type { ExecPlan } from "../../../../../access/plugins/exec-plan.ts";
-import { pluginEnvironment } from "../../../../../access/plugins/plugin-environment.ts";
-import { secretNamespace } from "../../../../../access/providers/secret-namespace.ts";
+import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
 import { isRecord } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { words } from "../../../commands.ts";

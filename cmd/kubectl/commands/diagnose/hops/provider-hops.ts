@@ -1,11 +1,11 @@
 import {
+  loadProviderFile,
   parseProviderFile,
   type ProviderFile,
 } from "../../../../../access/providers/provider-config.ts";
-import { loadProviderFile } from "../../../../../access/providers/provider-file.ts";
 import {
-  selectProvider,
   type SelectedProvider,
+  selectProvider,
 } from "../../../../../access/providers/select-provider.ts";
 import { accessOf, type ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
 import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
@@ -15,13 +15,13 @@ import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider
 import { ifDenied } from "../../../if-denied.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import {
-  controllerDeployments,
-  flagOf,
   type ControllerDeployment,
+  controllerDeployments,
   type Controllers,
+  flagOf,
 } from "../find-controller.ts";
 import type { WalkContext } from "../walk-context.ts";
-import { finding, passedWith, type HopResult } from "./hop.ts";
+import { finding, type HopResult, passedWith } from "./hop.ts";
 
 /** A provider file and whose word it is: that decides which commands of it may be run. */
 export interface FoundFile {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { Secret } from "../../../../../access/secret.ts";
+import { Secret } from "../../../../../access/plugins/credential.ts";
 import { execCredentialText } from "../../../../../cmd/kubectl/commands/credential/exec-credential-text.ts";
 import {
   checkServer,

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import { Secret } from "../../../../../access/secret.ts";
+import { Secret } from "../../../../../access/plugins/credential.ts";
 import { KnownSecrets } from "../../../../../cmd/kubectl/commands/gather/known-secrets.ts";
 import { Redactor } from "../../../../../cmd/kubectl/commands/gather/redact.ts";
 import { formsOf } from "../../../../../cmd/kubectl/commands/gather/secret-forms.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { Secret } from "../../../../../access/secret.ts";
+import { Secret } from "../../../../../access/plugins/credential.ts";
 import { mergedKubeconfig } from "../../../../../cmd/kubectl/commands/kubeconfig/merged-kubeconfig.ts";
 import {
   kubeconfigOf,

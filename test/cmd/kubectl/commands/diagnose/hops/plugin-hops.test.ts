@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Secret } from "../../../../../../access/secret.ts";
+import { Secret } from "../../../../../../access/plugins/credential.ts";
 import { describeCredential } from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-hops.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
