@@ -4,11 +4,13 @@ import { join, sep } from "node:path";
 import { type ComponentKind, componentKinds } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import type { Manifest } from "../api/kubernetes.ts";
-import { BoundedCache } from "../render/release/bounded-cache.ts";
-import { parseReleaseFile } from "../render/release/release-file.ts";
-import type { Releases } from "../render/release/releases.ts";
+import {
+  BoundedCache,
+  type Releases,
+  type Rendered,
+  parseReleaseFile,
+} from "../render/release/releases.ts";
 import { newestFirst } from "../render/release/version.ts";
-import type { Rendered } from "../render/rendered.ts";
 
 // A version is about 3 MB when parsed; two kinds in two versions with ingress and sources fit.
 const partsRemembered = 12;

@@ -6,9 +6,9 @@ import {
   type OwnerReference,
 } from "../api/kubernetes.ts";
 import { resourceFinder, type ResourceType } from "../api/resources.ts";
-import { hashOf } from "../render/hash.ts";
-import { owned } from "../render/objects/owner.ts";
-import type { Rendered } from "../render/rendered.ts";
+import { hashOf } from "../render/fields.ts";
+import { owned } from "../render/namespace.ts";
+import type { Rendered } from "../render/release/releases.ts";
 import { componentUidLabel, definitionLabel, guardLabels } from "./anchor.ts";
 import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
 import { stripped } from "./stripped.ts";

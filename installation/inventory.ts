@@ -1,7 +1,7 @@
 import { isRecord } from "../api/fields.ts";
 import { interned } from "../api/interned.ts";
 import { identityOf, type ObjectKey } from "../api/kubernetes.ts";
-import { hashOf } from "../render/hash.ts";
+import { hashOf } from "../render/fields.ts";
 import { isJob } from "./job.ts";
 
 /** One object of an installation, as it was last sent. */

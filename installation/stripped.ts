@@ -1,7 +1,6 @@
 import { isRecord } from "../api/fields.ts";
 import { groupOf, type Manifest } from "../api/kubernetes.ts";
-import { changeField, without } from "../render/fields.ts";
-import { withoutNullFields } from "../render/patches/merge-patch.ts";
+import { changeField, without, withoutNullFields } from "../render/fields.ts";
 import { mergeTypeOf } from "../render/patches/merge-schema.ts";
 import { withUniqueEntries } from "./unique-entries.ts";
 

@@ -1,15 +1,14 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import type { Manifest, ObjectKey } from "../api/kubernetes.ts";
+import { type Manifest, type ObjectKey, identityOf, keyOf } from "../api/kubernetes.ts";
 import { resourceFinder } from "../api/resources.ts";
-import { needsCertManager, usesTls } from "./features/eventing-tls.ts";
-import { withoutDuplicates } from "./objects/duplicates.ts";
+import { needsCertManager, usesTls } from "./features/eventing.ts";
+import { setEntries } from "./fields.ts";
 import { type Parts, partsOf, pathsOf } from "./parts.ts";
 import { patched } from "./patches/patches.ts";
-import { withAdditions } from "./release/additions.ts";
 import type { Releases } from "./release/releases.ts";
-import { isCustom, userManifestsOf, type UserTexts } from "./release/user-manifests.ts";
-import { assertVersionLabels } from "./release/version-labels.ts";
+import { type UserTexts, isCustom, userManifestsOf } from "./release/user-manifests.ts";
+import { assertVersionLabels } from "./release/version.ts";
 import { transformOf } from "./transforms.ts";
 
 export interface Assembly {
@@ -128,4 +127,58 @@ function assertWebhook({ kind }: Component, manifests: readonly Manifest[]): voi
   );
   if (isThere) return;
   throw new FleetError("ManifestInvalid", "webhook deployment not found in manifest");
+}
+
+/**
+ * The objects with each identity once. The first one stands, because the component's own objects come before those of its
+ * ingresses and sources (D-09); Namespaces, which became equal by renaming, are merged into it (D-18). Of `winning`, an
+ * object takes the place of the one it duplicates, or is added at the end (D-10).
+ */
+export function withoutDuplicates(
+  manifests: readonly Manifest[],
+  winning: readonly Manifest[] = [],
+): readonly Manifest[] {
+  const byIdentity = new Map<string, Manifest>();
+  for (const manifest of manifests) {
+    const id = identityOf(keyOf(manifest));
+    const first = byIdentity.get(id);
+    byIdentity.set(id, first === undefined ? manifest : resolved(first, manifest));
+  }
+  for (const manifest of winning) byIdentity.set(identityOf(keyOf(manifest)), manifest);
+  return [...byIdentity.values()];
+}
+
+function resolved(first: Manifest, second: Manifest): Manifest {
+  if (first.kind !== "Namespace" || first.apiVersion !== "v1") return first;
+  const { labels, annotations } = first.metadata;
+  return setEntries(
+    setEntries(first, ["metadata", "labels"], { ...second.metadata.labels, ...labels }),
+    ["metadata", "annotations"],
+    { ...second.metadata.annotations, ...annotations },
+  );
+}
+
+/**
+ * The objects with those of `spec.additionalManifests`, which take the place of equally named ones and come last. They are
+ * compared as they are on the cluster, after everything was moved into one namespace (upstream's are compared before, D-20);
+ * of an identity that they hold twice the last stands. Their Namespaces are merged. Spec: knative-operator.md 2.5.
+ */
+function withAdditions(
+  manifests: readonly Manifest[],
+  added: readonly Manifest[],
+): readonly Manifest[] {
+  if (added.length === 0) return manifests;
+  const replacing = new Map(
+    added.filter((one) => !isNamespace(one)).map((one) => [idOf(one), one] as const),
+  );
+  const kept = withoutDuplicates([...manifests, ...added.filter(isNamespace)]);
+  return [...kept.filter((one) => !replacing.has(idOf(one))), ...replacing.values()];
+}
+
+function isNamespace({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === "v1" && kind === "Namespace";
+}
+
+function idOf(manifest: Manifest): string {
+  return identityOf(keyOf(manifest));
 }

@@ -1,6 +1,9 @@
+import { createHash } from "node:crypto";
+
+import { canonicalJson } from "../api/canonical-json.ts";
 import { FleetError } from "../api/errors.ts";
 import { isRecord } from "../api/fields.ts";
-import { describe, keyOf, type Manifest } from "../api/kubernetes.ts";
+import { type Manifest, describe, keyOf } from "../api/kubernetes.ts";
 
 /** An object whose fields are not known. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -38,6 +41,18 @@ export function merged(maps: readonly Fields[]): Fields {
 export function without(value: unknown, names: readonly string[]): unknown {
   if (!isRecord(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
+/** A value without the fields that are null, also inside of lists, whose null items stay. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  return isRecord(value) ? withoutNullFields(value) : value;
+}
+
+/** The same of an object. */
+export function withoutNullFields(value: Fields): Fields {
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
 /** The error of a manifest whose content is not what its kind demands. */
@@ -90,4 +105,17 @@ function fieldsOf(value: unknown, field: string | undefined, manifest: Manifest)
   if (isRecord(value)) return value;
   const where = field === undefined ? "has a map" : `has something above its field ${field}`;
   throw invalidManifest(manifest, `${where} that is not an object`);
+}
+
+/** SHA-256 of a JSON value, in hexadecimal; the order of fields does not count, absent and undefined are the same. */
+export function hashOf(value: unknown): string {
+  return createHash("sha256").update(canonicalJson(value)).digest("hex");
+}
+
+/** Changes one object of a release: pure, returns the same object when nothing changes, throws FleetError ManifestInvalid. */
+export type Transform = (manifest: Manifest) => Manifest;
+
+/** The transforms as one, applied from first to last. */
+export function inOrder(transforms: readonly Transform[]): Transform {
+  return (manifest) => transforms.reduce((current, transform) => transform(current), manifest);
 }

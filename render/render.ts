@@ -1,17 +1,15 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { assemble } from "./assemble.ts";
-import { hashOf } from "./hash.ts";
-import { assertKubernetesVersion } from "./release/kubernetes-version.ts";
-import { deepFrozen } from "./release/release-file.ts";
-import type { Releases } from "./release/releases.ts";
+import { hashOf } from "./fields.ts";
+import { type Releases, type Rendered, deepFrozen } from "./release/releases.ts";
 import { isCustom, userTextsOf } from "./release/user-manifests.ts";
-import { assertEligible, customVersion, targetVersion } from "./release/version.ts";
-import type { RenderOptions } from "./render-options.ts";
-import type { Rendered } from "./rendered.ts";
-
-export type { RenderOptions } from "./render-options.ts";
-export type { Rendered } from "./rendered.ts";
+import {
+  assertEligible,
+  assertKubernetesVersion,
+  customVersion,
+  targetVersion,
+} from "./release/version.ts";
 
 /**
  * What a component installs, without owners (`owned`). Equal components in equally named namespaces are rendered once.
@@ -73,4 +71,19 @@ async function inOrder<Result>(
 function specOf({ spec }: Component): object {
   const { clusterProfileRef: _, version: _wanted, ...rest } = spec ?? {};
   return rest;
+}
+
+/** What rendering depends on besides the component and the releases. */
+export interface RenderOptions {
+  /** Where the component is installed; see installation-namespace.ts. Absent: in the namespace of its own name on the hub. */
+  readonly namespace?: string;
+  /** `gitVersion` of the target cluster's answer to `/version`; absent: the version is not checked. */
+  readonly kubernetesVersion?: string;
+  /** Environment of the controller; of it `KUBERNETES_MIN_VERSION` counts. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /**
+   * The text at a URL of `spec.manifests` or `spec.additionalManifests`, `${VERSION}` already replaced; absent: no URL is
+   * allowed. Rejects with FleetError ManifestSourceNotAllowed, ManifestSourceUnavailable or ManifestInvalid.
+   */
+  readonly manifestText?: (url: string) => Promise<string>;
 }

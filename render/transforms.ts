@@ -1,32 +1,32 @@
 import {
   type Component,
-  componentKinds,
   type KnativeEventing,
   type KnativeServing,
+  componentKinds,
 } from "../api/component.ts";
 import type { resourceFinder } from "../api/resources.ts";
-import { componentLabel } from "./component-label.ts";
-import { configMaps, refuseShortConfigMaps } from "./features/config-maps.ts";
-import { customCerts } from "./features/custom-certs.ts";
-import { defaultBroker } from "./features/default-broker.ts";
-import { gatewayServices } from "./features/gateway-services.ts";
-import { ingressClass } from "./features/ingress-class.ts";
-import { istioGateways } from "./features/istio-gateways.ts";
+import { defaultBroker, namespaceInTexts, sinkBindingMode } from "./features/eventing.ts";
+import { gatewayServices, istioGateways } from "./features/istio.ts";
 import { kourier } from "./features/kourier.ts";
-import { sinkBindingMode } from "./features/sink-binding-mode.ts";
-import { namespaceInTexts } from "./objects/namespace-in-texts.ts";
-import { namespaceLabels } from "./objects/namespace-labels.ts";
-import { inNamespace } from "./objects/namespace.ts";
+import {
+  configMaps,
+  podDisruptionBudgets,
+  refuseShortConfigMaps,
+  services,
+} from "./features/named-objects.ts";
+import { customCerts, ingressClass } from "./features/serving.ts";
+import { type Transform, inOrder, setEntries } from "./fields.ts";
+import { inNamespace, namespaceLabels } from "./namespace.ts";
 import { ingressesOf, isGuarded } from "./parts.ts";
-import { kubernetesMinVersion } from "./release/kubernetes-min-version.ts";
-import { inOrder, type Transform } from "./transform.ts";
-import { deprecatedResources } from "./workloads/deprecated-resources.ts";
-import { highAvailability } from "./workloads/high-availability.ts";
 import { images } from "./workloads/images.ts";
-import { jobs, withoutGenerateName } from "./workloads/jobs.ts";
-import { podDisruptionBudgets } from "./workloads/pod-disruption-budgets.ts";
-import { services } from "./workloads/services.ts";
-import { workloads } from "./workloads/workloads.ts";
+import { kubernetesMinVersion } from "./workloads/pod-template.ts";
+import { highAvailability } from "./workloads/scaling.ts";
+import {
+  deprecatedResources,
+  jobs,
+  withoutGenerateName,
+  workloads,
+} from "./workloads/workloads.ts";
 
 /** What transforms need to know besides the component. */
 export interface Target {
@@ -90,4 +90,10 @@ function eventingTransforms({ spec = {} }: KnativeEventing): readonly Transform[
     sinkBindingMode(spec), // 15
     // 16, the PingSource adapter, is a matter of who owns its fields on the cluster: apply/hand-over.ts.
   ];
+}
+
+/** Sets `app.kubernetes.io/name`, by which a component's objects are found again. Spec: knative-operator.md 3.14. */
+export function componentLabel(value: string): Transform {
+  return (manifest) =>
+    setEntries(manifest, ["metadata", "labels"], { "app.kubernetes.io/name": value });
 }

@@ -10,7 +10,7 @@ import { type ApplyPlan, kindsGoingWith, planApply } from "../../installation/pl
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
 import { strayEntries } from "../../installation/strays.ts";
 import { scaledAmong } from "../../installation/stripped.ts";
-import type { Rendered } from "../../render/rendered.ts";
+import type { Rendered } from "../../render/release/releases.ts";
 import { ensureSecondOwner } from "../guard/second-owner.ts";
 import type { Log } from "../log.ts";
 import { firstLists } from "../observe/first-lists.ts";

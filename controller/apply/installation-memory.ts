@@ -11,7 +11,7 @@ import {
 import { Sharing } from "../../installation/sharing.ts";
 import { Dismissed } from "../../installation/strays.ts";
 import { VanishedJobs } from "../../installation/vanished-jobs.ts";
-import { hashOf } from "../../render/hash.ts";
+import { hashOf } from "../../render/fields.ts";
 import type { Anchor } from "./anchor/anchor.ts";
 import { Conflicts } from "./filters/conflicts.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";

@@ -4,7 +4,7 @@ import { type Listing, Reflector } from "../../access/kube/reflector.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { isNewer, isOlder } from "../../installation/observed-object.ts";
-import { hashOf } from "../../render/hash.ts";
+import { hashOf } from "../../render/fields.ts";
 
 export interface SingleWatchOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;

@@ -5,7 +5,7 @@ import type { Component } from "../../api/component.ts";
 import type { Preparations } from "../../installation/desired.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
 import type { Releases } from "../../render/release/releases.ts";
-import type { RenderOptions } from "../../render/render-options.ts";
+import type { RenderOptions } from "../../render/render.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Guards } from "../guard/guards.ts";
 import type { Log } from "../log.ts";

@@ -5,8 +5,9 @@ import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kube
 import { contestedCondition } from "../../api/reasons.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import { isUnwanted } from "../../installation/strays.ts";
-import { assertKubernetesVersion } from "../../render/release/kubernetes-version.ts";
-import { render, type Rendered } from "../../render/render.ts";
+import type { Rendered } from "../../render/release/releases.ts";
+import { assertKubernetesVersion } from "../../render/release/version.ts";
+import { render } from "../../render/render.ts";
 import type { SeenAnchor } from "../apply/anchor/anchor.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
 import type { InstallDeps } from "../apply/install-work.ts";

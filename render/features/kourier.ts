@@ -2,8 +2,7 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { changeField, setEntries } from "../fields.ts";
-import type { Transform } from "../transform.ts";
+import { type Transform, changeField, setEntries } from "../fields.ts";
 
 export type KourierOptions = NonNullable<NonNullable<KnativeServingSpec["ingress"]>["kourier"]>;
 

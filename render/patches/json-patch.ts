@@ -2,7 +2,7 @@ import { applyPatch, type Operation } from "rfc6902";
 
 import { isRecord, isSameJson } from "../../api/fields.ts";
 import type { Fields } from "../fields.ts";
-import { PatchProblem } from "./patch-problem.ts";
+import { PatchProblem, tokensOf } from "./patch.ts";
 
 const maxCopiedBytes = 1.5 * 1024 * 1024;
 
@@ -24,14 +24,6 @@ export function jsonPatched(original: Fields, patch: unknown): unknown {
     document = applied(document, operation);
   }
   return document;
-}
-
-/** The tokens of a path of an operation. */
-export function tokensOf(path: string): readonly string[] {
-  return path
-    .split("/")
-    .slice(1)
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 interface Change {

@@ -1,4 +1,4 @@
-import { PatchProblem } from "./patch-problem.ts";
+import { PatchProblem } from "./patch.ts";
 
 /** How a strategic merge patch treats a field that is a map or a list. */
 export type MergeRule =

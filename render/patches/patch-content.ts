@@ -1,8 +1,8 @@
 import { type Document, isAlias, isCollection, isPair, Lexer, parseAllDocuments } from "yaml";
 
 import { isRecord } from "../../api/fields.ts";
-import { yaml11 } from "../release/yaml-options.ts";
-import { PatchProblem } from "./patch-problem.ts";
+import { yaml11 } from "../yaml.ts";
+import { PatchProblem } from "./patch.ts";
 
 const maxContentBytes = 64 * 1024;
 const maxDepth = 64;

@@ -1,14 +1,11 @@
 import type { ComponentKind } from "../../api/component.ts";
 import { isRecord } from "../../api/fields.ts";
-import { groupOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
-import type { Fields } from "../fields.ts";
+import { type Manifest, type ObjectKey, groupOf, keyOf } from "../../api/kubernetes.ts";
+import { type Fields, withoutNulls } from "../fields.ts";
 import { jsonPatched } from "./json-patch.ts";
-import { mergePatched } from "./merge-patch.ts";
 import { mergeTypeOf } from "./merge-schema.ts";
-import { ownFieldChanged, ownFieldNamed } from "./own-fields.ts";
 import { patchContent } from "./patch-content.ts";
-import { PatchProblem } from "./patch-problem.ts";
-import type { ResourcePatch } from "./resource-patch.ts";
+import { PatchProblem, type ResourcePatch, ownFieldChanged, ownFieldNamed } from "./patch.ts";
 import { strategicMerged } from "./strategic-merge.ts";
 
 /** What a patch makes of the object that it names; undefined for one that it deletes. Throws PatchProblem. */
@@ -149,4 +146,22 @@ function isSameObject(before: Manifest, after: Fields): after is Manifest {
 
 function isMapOrNone(value: unknown): boolean {
   return value === undefined || value === null || isRecord(value);
+}
+
+/**
+ * A JSON merge patch (RFC 7386) of an object. As upstream's library has it, null items of lists stay, and fields that are null inside of list items
+ * are left out, unless the list takes the place of a map.
+ */
+function mergePatched(original: Fields, patch: Fields): Fields {
+  const result: Record<string, unknown> = { ...original };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = patchedValue(result[name], value);
+  }
+  return result;
+}
+
+function patchedValue(before: unknown, value: unknown): unknown {
+  if (!isRecord(before)) return withoutNulls(value);
+  return isRecord(value) ? mergePatched(before, value) : value;
 }

@@ -1,9 +1,8 @@
 import type { Component, ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
-import { PatchProblem } from "./patch-problem.ts";
+import { PatchProblem, type ResourcePatch } from "./patch.ts";
 import { assertContent, patchedManifest } from "./patched-manifest.ts";
-import type { ResourcePatch } from "./resource-patch.ts";
 
 /** The objects of a component after its patches. */
 export interface Patched {

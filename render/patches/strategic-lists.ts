@@ -1,7 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
 import type { Fields } from "../fields.ts";
 import type { MergeRule } from "./merge-schema.ts";
-import { PatchProblem } from "./patch-problem.ts";
+import { PatchProblem } from "./patch.ts";
 
 type Key = string | undefined;
 

@@ -1,8 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
-import type { Fields } from "../fields.ts";
-import { withoutNulls } from "./merge-patch.ts";
+import { type Fields, withoutNulls } from "../fields.ts";
 import { type MergeRule, mergeRule } from "./merge-schema.ts";
-import { PatchProblem } from "./patch-problem.ts";
+import { PatchProblem } from "./patch.ts";
 import { inOrderOf, mergedList, partitioned, removedFrom } from "./strategic-lists.ts";
 
 const deletionPrefix = "$deleteFromPrimitiveList";

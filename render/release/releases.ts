@@ -1,7 +1,12 @@
+import { setImmediate } from "node:timers/promises";
+
+import { parse } from "yaml";
+
 import type { ComponentKind } from "../../api/component.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
-import type { Rendered } from "../rendered.ts";
-import type { BoundedCache } from "./bounded-cache.ts";
+import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
+import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
+import { isJob } from "../workloads/workloads.ts";
 
 /** The release files of one directory. Layout: knative-operator.md 2.1. */
 export interface Releases {
@@ -16,4 +21,125 @@ export interface Releases {
   load(part: string): Promise<readonly Manifest[]>;
   /** What `render` made from this directory. */
   readonly rendered: BoundedCache<Rendered>;
+}
+
+/** What a component installs, before the owner is known. */
+export interface Rendered {
+  /** Target version; becomes `status.version` once all of it is installed. */
+  readonly version: string;
+  /** Deeply frozen, each object once, in the order of the release files. */
+  readonly manifests: readonly Manifest[];
+  /**
+   * What `spec.patches` took out of the set and is to be deleted from the cluster once all workloads are available, in this order.
+   */
+  readonly deletions: readonly ObjectKey[];
+  /** Parts of the release, relative to its directory; becomes `status.manifests`. Spec: knative-operator.md 2.7. */
+  readonly paths: readonly string[];
+  /** Changes exactly when the manifests change; lower-case hexadecimal SHA-256. */
+  readonly hash: string;
+}
+
+/**
+ * Remembers what was made for a key, for at most `limit` keys; the one not used for the longest time goes first. Callers who
+ * ask while a value is being made share it; a failure is not remembered.
+ */
+export class BoundedCache<Value> {
+  readonly #limit: number;
+  readonly #entries = new Map<string, Promise<Value>>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Number of remembered values. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The remembered value, or what `make` makes; rejects with what `make` threw. */
+  get(key: string, make: () => Promise<Value>): Promise<Value> {
+    const found = this.#entries.get(key);
+    const entry = found ?? make();
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    if (found === undefined) this.#settle(key, entry);
+    return entry;
+  }
+
+  #settle(key: string, entry: Promise<Value>): void {
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > this.#limit && oldest !== undefined) this.#entries.delete(oldest);
+    entry.catch(() => {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+    });
+  }
+}
+
+/**
+ * The objects of one release file, in order and deeply frozen. `seen` holds the texts of the documents that were read
+ * before: a text that comes again (most CRDs of a release do, in the next file) is skipped, and added to otherwise. Throws
+ * FleetError ManifestInvalid with file and document.
+ */
+export async function parseReleaseFile(
+  path: string,
+  text: string,
+  seen: Set<string>,
+): Promise<readonly Manifest[]> {
+  const manifests: Manifest[] = [];
+  for (const [index, document] of documentsOf(text).entries()) {
+    const content = document.replaceAll(/^#.*\n/gm, "").trim();
+    if (content === "" || seen.has(content)) continue;
+    seen.add(content);
+    const manifest = parseObject(document, `Release file ${path}, document ${index + 1}`);
+    if (manifest !== undefined) manifests.push(manifest);
+    // A version takes some 300 ms to parse; the controller goes on with its other work in between.
+    await setImmediate();
+  }
+  return manifests;
+}
+
+/** YAML 1.2, 9.2: `---` at the start of a line separates documents even within a scalar. One document at a time keeps memory low. */
+function documentsOf(text: string): readonly string[] {
+  return text.split(/^---(?=\s|$)/m);
+}
+
+function parseObject(text: string, where: string): Manifest | undefined {
+  const value = parseYaml(text, where);
+  if (value === null || value === undefined) return undefined;
+  // Through JSON, because the strings of the parser are slices that keep the whole text in memory.
+  const copy: unknown = JSON.parse(JSON.stringify(value));
+  if (!isManifest(copy)) {
+    throw new FleetError("ManifestInvalid", `${where} is not a Kubernetes object with a name`);
+  }
+  return deepFrozen(copy);
+}
+
+function parseYaml(text: string, where: string): unknown {
+  try {
+    // `merge` also resolves the tagged form `!!merge <<`; repeated anchors are legal YAML and accepted.
+    return parse(text, { merge: true, logLevel: "error" });
+  } catch (cause) {
+    throw new FleetError("ManifestInvalid", `${where} is not valid YAML`, { cause });
+  }
+}
+
+function isManifest(value: unknown): value is Manifest {
+  if (!isRecord(value)) return false;
+  const { apiVersion, kind, metadata } = value;
+  if (typeof apiVersion !== "string" || typeof kind !== "string" || !isRecord(metadata))
+    return false;
+  const { name, generateName, namespace } = metadata;
+  const isNamed = isText(name) || (isJob({ apiVersion, kind }) && isText(generateName));
+  return isNamed && (namespace === undefined || typeof namespace === "string");
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+/** The value with everything in it frozen; a part that is frozen already is taken to be so all the way down. */
+export function deepFrozen<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFrozen(part);
+  return Object.freeze(value);
 }

@@ -1,5 +1,6 @@
 import type { ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
 
 /** Numbers of a version; `text` is what follows the third number. */
 interface Version {
@@ -137,7 +138,7 @@ function notEligible(message: string): FleetError {
 }
 
 /** A version with the leading `v` that upstream's messages show. */
-export function tagOf(version: string): string {
+function tagOf(version: string): string {
   return version.startsWith("v") ? version : `v${version}`;
 }
 
@@ -160,4 +161,63 @@ function newerIdentifierFirst(one: string, other: string): number {
   if (numeric.test(one) && numeric.test(other)) return Number(other) - Number(one);
   if (numeric.test(one) !== numeric.test(other)) return numeric.test(one) ? 1 : -1;
   return one < other ? 1 : -1;
+}
+
+/**
+ * Throws FleetError ManifestInvalid when an object's label `app.kubernetes.io/version` names another minor version than the
+ * target; objects without the label pass. Spec: knative-operator.md 2.4.
+ */
+export function assertVersionLabels(manifests: readonly Manifest[], target: string): void {
+  if (target === "latest") return;
+  for (const manifest of manifests) {
+    const label = manifest.metadata.labels?.["app.kubernetes.io/version"];
+    if (label === undefined || minorOf(label) === minorOf(target)) continue;
+    throw new FleetError(
+      "ManifestInvalid",
+      `the version of the manifests ${tagOf(label)} of the component ${manifest.metadata.name ?? ""} does not match the target version of the operator CR ${tagOf(target)}`,
+    );
+  }
+}
+
+const minVersionVariable = "KUBERNETES_MIN_VERSION";
+// Built into the Knative releases of the bundle. Spec: knative-operator.md 2.8.
+const usualMinimum = "v1.34.0";
+
+/**
+ * Throws FleetError KubernetesVersionTooOld when a cluster is older than `KUBERNETES_MIN_VERSION` of the controller's
+ * environment, or than what Knative demands where that is empty. A pre-release of the least version passes, and so does a
+ * version that cannot be read, because Knative checks again when it starts. FleetError ConfigInvalid when that holds no
+ * version. Spec: knative-operator.md 2.8; upstream looks at the hub only (D-31).
+ */
+export function assertKubernetesVersion(
+  kubernetesVersion: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): void {
+  const configured = environment[minVersionVariable] ?? "";
+  const minimum = configured === "" ? usualMinimum : configured;
+  const least = kubernetesNumbersOf(minimum);
+  if (least === undefined) {
+    throw new FleetError(
+      "ConfigInvalid",
+      `${minVersionVariable} is ${minimum}, which is not a version`,
+    );
+  }
+  const actual = kubernetesNumbersOf(kubernetesVersion);
+  if (actual === undefined || !isBefore(actual, least)) return;
+  throw new FleetError(
+    "KubernetesVersionTooOld",
+    `The cluster runs Kubernetes ${kubernetesVersion}, at least ${minimum} is needed`,
+  );
+}
+
+// What follows the numbers is a pre-release or the name of a distribution, such as -gke.100 or +k3s1.
+function kubernetesNumbersOf(version: string): string | undefined {
+  const match = /^v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?$/.exec(version.trim());
+  if (match === null) return undefined;
+  const [, major, minor, patch = "0"] = match;
+  return [major, minor, patch].join(".");
+}
+
+function isBefore(left: string, right: string): boolean {
+  return left.localeCompare(right, "en", { numeric: true }) < 0;
 }

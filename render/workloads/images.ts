@@ -2,8 +2,7 @@ import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { changeField, type Fields, setEntries } from "../fields.ts";
-import type { Transform } from "../transform.ts";
+import { type Fields, type Transform, changeField, setEntries } from "../fields.ts";
 import { appendToPod, changeContainers, isWorkload, listIn } from "./pod-template.ts";
 
 /** `spec.registry`. */

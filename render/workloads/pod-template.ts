@@ -1,6 +1,18 @@
 import { isRecord } from "../../api/fields.ts";
-import { groupOf, type Manifest } from "../../api/kubernetes.ts";
-import { changeField, type Fields, invalidManifest, setEntries, without } from "../fields.ts";
+import { type Manifest, groupOf } from "../../api/kubernetes.ts";
+import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import {
+  type Fields,
+  type Transform,
+  changeField,
+  invalidManifest,
+  merged,
+  setEntries,
+  without,
+} from "../fields.ts";
+
+/** One entry of `spec.workloads` or `spec.deployments`. */
+export type WorkloadOverride = NonNullable<KnativeServingSpec["workloads"]>[number];
 
 /** Kinds whose objects hold a pod template at `spec.template`. */
 export type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet" | "Job";
@@ -70,8 +82,162 @@ export function listIn(fields: Fields, name: string, manifest: Manifest): readon
 }
 
 /** The map in a field, empty where the field is absent or null. Throws FleetError ManifestInvalid for anything else. */
-export function mapIn(fields: Fields, name: string, manifest: Manifest): Fields {
+function mapIn(fields: Fields, name: string, manifest: Manifest): Fields {
   const value = fields[name] ?? {};
   if (isRecord(value)) return value;
   throw invalidManifest(manifest, `has no map in its field ${name}`);
+}
+
+/**
+ * What several overrides say of each container, in their order; of the entries for one container in one override the first counts.
+ * Spec: knative-operator.md 3.9.
+ */
+export function byContainer<Entry extends { readonly container: string }>(
+  overrides: readonly (readonly Entry[] | undefined)[],
+): ReadonlyMap<unknown, readonly Entry[]> {
+  const found = new Map<unknown, Entry[]>();
+  for (const entries of overrides) {
+    const first = new Map(entries?.toReversed().map((entry) => [entry.container, entry]));
+    for (const [container, entry] of first) {
+      const known = found.get(container);
+      if (known === undefined) found.set(container, [entry]);
+      else known.push(entry);
+    }
+  }
+  return found;
+}
+
+/** Requests and limits of containers, by name; `claims` has no effect. */
+export type ResourceOverrides = NonNullable<KnativeServingSpec["resources"]>;
+
+/**
+ * The workload with requests and limits set, entry by entry, by one override after the other (`byContainer`). Throws FleetError
+ * ManifestInvalid. Spec: knative-operator.md 3.8, 3.9.
+ */
+export function withResources(
+  manifest: Manifest,
+  overrides: readonly (ResourceOverrides | undefined)[],
+): Manifest {
+  const own = byContainer(overrides);
+  if (own.size === 0) return manifest;
+  return changeContainers(manifest, (container) => {
+    const found = own.get(container["name"]);
+    if (found === undefined) return container;
+    const before = mapIn(container, "resources", manifest);
+    const after = (["limits", "requests"] as const).reduce<Fields>((resources, field) => {
+      const wanted = merged(found.map((one) => one[field] ?? {}));
+      return Object.keys(wanted).length === 0
+        ? resources
+        : { ...resources, [field]: { ...mapIn(resources, field, manifest), ...wanted } };
+    }, before);
+    return after === before ? container : { ...container, resources: after };
+  });
+}
+
+/** An environment variable of a container: its name, and its value or where that comes from. */
+type Variable = Fields & { readonly name: string };
+
+/**
+ * The container with the variables of lists set, one list after the other: each in place of those of its name, or as the last one. The
+ * first list becomes that of a container without any, as it is. Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.9.
+ */
+export function withVariables(
+  container: Fields,
+  lists: readonly (readonly Variable[])[],
+  manifest: Manifest,
+): Fields {
+  const given = lists.filter(({ length }) => length > 0);
+  if (given.length === 0) return container;
+  const env = listIn(container, "env", manifest);
+  const [before = [], ...rest] = env.length === 0 ? given : [env, ...given];
+  const wanted = new Map(rest.flat().map((variable) => [nameOf(variable), variable]));
+  const names = new Set(before.map(nameOf));
+  const added = [...wanted].flatMap(([name, variable]) => (names.has(name) ? [] : [variable]));
+  const kept = before.map((entry) => wanted.get(nameOf(entry)) ?? entry);
+  return { ...container, env: [...kept, ...added] };
+}
+
+/** The container with a variable set as `withVariables` does it. Throws FleetError ManifestInvalid. */
+export function withVariable(container: Fields, variable: Variable, manifest: Manifest): Fields {
+  return withVariables(container, [[variable]], manifest);
+}
+
+function nameOf(entry: unknown): unknown {
+  return isRecord(entry) ? entry["name"] : undefined;
+}
+
+type ProbeOverrides = NonNullable<WorkloadOverride["livenessProbes"]>;
+
+const probeHandlers = ["exec", "grpc", "httpGet", "tcpSocket"];
+const probeNumbers = [
+  "initialDelaySeconds",
+  "timeoutSeconds",
+  "periodSeconds",
+  "successThreshold",
+  "failureThreshold",
+] as const;
+
+/**
+ * The workload with settings of probes changed by one override after the other (`byContainer`). Zero means "as it was", but for the
+ * grace period; an override without any setting removes the probe. FleetError ManifestInvalid when a container has no
+ * probe to change: upstream makes one that does nothing, which an API server refuses (D-39). Spec: knative-operator.md 3.9.
+ */
+export function withProbes(
+  manifest: Manifest,
+  field: "readinessProbe" | "livenessProbe",
+  overrides: readonly (ProbeOverrides | undefined)[],
+): Manifest {
+  const own = byContainer(overrides);
+  if (own.size === 0) return manifest;
+  return changeContainers(manifest, (container) => {
+    const settings = own.get(container["name"])?.map(settingsOf);
+    if (settings === undefined) return container;
+    let probe: unknown = container[field];
+    for (const some of settings) {
+      if (Object.keys(some).length === 0) probe = undefined;
+      else if (isProbe(probe)) probe = { ...probe, ...some };
+      else {
+        const where = `its container ${String(container["name"])}`;
+        throw invalidManifest(manifest, `has no ${field} in ${where} that could be changed`);
+      }
+    }
+    return probe === undefined ? withoutField(container, field) : { ...container, [field]: probe };
+  });
+}
+
+function isProbe(value: unknown): value is Fields {
+  return isRecord(value) && probeHandlers.some((handler) => isRecord(value[handler]));
+}
+
+function settingsOf(override: ProbeOverrides[number]): Fields {
+  const { terminationGracePeriodSeconds } = override;
+  const set = probeNumbers.flatMap((name) => {
+    const number = override[name] ?? 0;
+    return number === 0 ? [] : [[name, number]];
+  });
+  const grace =
+    terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds };
+  return { ...Object.fromEntries(set), ...grace };
+}
+
+function withoutField(container: Fields, field: string): Fields {
+  const rest = without(container, [field]);
+  return isRecord(rest) ? rest : container;
+}
+
+/**
+ * Hands the controller's own `KUBERNETES_MIN_VERSION` to every container that it installs, so that Knative checks the cluster
+ * against it; absent or empty: Knative's own minimum. Spec: knative-operator.md 3.7.
+ */
+export function kubernetesMinVersion(value: string | undefined): Transform {
+  if (value === undefined || value === "") return (manifest) => manifest;
+  return (manifest) =>
+    isWorkload(manifest)
+      ? changeContainers(
+          manifest,
+          (container) =>
+            withVariable(container, { name: "KUBERNETES_MIN_VERSION", value }, manifest),
+          ["initContainers", "containers"],
+        )
+      : manifest;
 }

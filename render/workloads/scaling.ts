@@ -1,10 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
-import { groupOf, type Manifest } from "../../api/kubernetes.ts";
-import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { invalidManifest, setEntries } from "../fields.ts";
-
-/** One entry of `spec.workloads` or `spec.deployments`. */
-export type WorkloadOverride = NonNullable<KnativeServingSpec["workloads"]>[number];
+import { type Manifest, groupOf } from "../../api/kubernetes.ts";
+import { type Transform, invalidManifest, setEntries } from "../fields.ts";
+import { isWorkload, type WorkloadOverride } from "./pod-template.ts";
 
 // Their HorizontalPodAutoscalers decide on the replicas. Spec: knative-operator.md 3.3.
 const autoscaled = new Set([
@@ -56,4 +53,29 @@ function numberIn(manifest: Manifest, name: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number") return value;
   throw invalidManifest(manifest, `has no number in its field ${name}`);
+}
+
+// Runs at most once. Spec: knative-operator.md 3.3.
+const unsupported = "pingsource-mt-adapter";
+
+/**
+ * Sets the replicas of Deployments and the least number of replicas of HorizontalPodAutoscalers, but for those whose replicas an
+ * override sets. Upstream overlooks the overrides of the two brokers, whose HorizontalPodAutoscalers have other names (D-40).
+ * Spec: knative-operator.md 3.3.
+ */
+export function highAvailability(
+  replicas: number | undefined,
+  overrides: readonly WorkloadOverride[],
+): Transform {
+  if (replicas === undefined) return (manifest) => manifest;
+  const own = overrides.filter((override) => override.replicas !== undefined);
+  const names = new Set(own.flatMap(({ name }) => [name, autoscalerOf(name)]));
+  return (manifest) => {
+    const { name = "" } = manifest.metadata;
+    if (names.has(name)) return manifest;
+    if (isAutoscaler(manifest)) return withLeastReplicas(manifest, replicas);
+    return !isWorkload(manifest, ["Deployment"]) || name === unsupported || isAutoscaled(name)
+      ? manifest
+      : setEntries(manifest, ["spec"], { replicas });
+  };
 }

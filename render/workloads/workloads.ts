@@ -1,18 +1,19 @@
-import type { Manifest } from "../../api/kubernetes.ts";
-import { type Fields, merged, setEntries } from "../fields.ts";
-import type { Transform } from "../transform.ts";
-import { byContainer } from "./by-container.ts";
-import { withResources } from "./container-resources.ts";
-import { changeContainers, isWorkload, setPodFields, withoutPodField } from "./pod-template.ts";
-import { withProbes } from "./probes.ts";
+import { isRecord } from "../../api/fields.ts";
+import { type Manifest, groupOf } from "../../api/kubernetes.ts";
+import { type Fields, type Transform, merged, setEntries } from "../fields.ts";
 import {
-  autoscalerOf,
-  isAutoscaled,
-  isAutoscaler,
-  withLeastReplicas,
+  type ResourceOverrides,
+  byContainer,
+  changeContainers,
+  isWorkload,
+  setPodFields,
+  withProbes,
+  withResources,
+  withVariables,
+  withoutPodField,
   type WorkloadOverride,
-} from "./scaling.ts";
-import { withVariables } from "./variables.ts";
+} from "./pod-template.ts";
+import { autoscalerOf, isAutoscaled, isAutoscaler, withLeastReplicas } from "./scaling.ts";
 
 /**
  * Applies overrides in their order: to the Deployment or StatefulSet of that name, to the Jobs with that generateName, and, for
@@ -103,4 +104,64 @@ function withHostNetwork(manifest: Manifest, hostNetwork: boolean | undefined): 
   return hostNetwork
     ? setPodFields(manifest, { hostNetwork, dnsPolicy: "ClusterFirstWithHostNet" })
     : withoutPodField(manifest, "hostNetwork");
+}
+
+/**
+ * Sets requests and limits of containers in all Deployments, but for those whose resources a workload override sets. Spec:
+ * knative-operator.md 3.8 (`spec.resources`).
+ */
+export function deprecatedResources(
+  resources: ResourceOverrides | undefined,
+  overrides: readonly WorkloadOverride[],
+): Transform {
+  const own = overrides.filter((override) => (override.resources?.length ?? 0) > 0);
+  const names = new Set(own.map(({ name }) => name));
+  return (manifest) =>
+    isWorkload(manifest, ["Deployment"]) && !names.has(manifest.metadata.name ?? "")
+      ? withResources(manifest, [resources])
+      : manifest;
+}
+
+const sidecarLabel = "sidecar.istio.io/inject";
+
+/**
+ * Gives every Job a name of its own for each version, and keeps Istio's sidecar out of its pods, where it would never end.
+ * `generateName` stays until `withoutGenerateName`. Spec: knative-operator.md 3.5.
+ */
+export function jobs(short: "serving" | "eventing", version: string): Transform {
+  return (manifest) => {
+    if (!isJob(manifest)) return manifest;
+    const { name, generateName = "" } = manifest.metadata;
+    const base = name === undefined || name === "" ? generateName : `${name}-`;
+    const named = {
+      ...manifest,
+      metadata: { ...manifest.metadata, name: `${base}${short}-${version}` },
+    };
+    const labels = templateLabelsOf(manifest);
+    const decided = isRecord(labels) && (labels[sidecarLabel] ?? "") !== "";
+    return decided
+      ? named
+      : setEntries(named, ["spec", "template", "metadata", "labels"], { [sidecarLabel]: "false" });
+  };
+}
+
+/** Removes `metadata.generateName` from objects that have a name, which is what server-side apply goes by. */
+export const withoutGenerateName: Transform = (manifest) => {
+  const { generateName, ...metadata } = manifest.metadata;
+  if (generateName === undefined || metadata.name === undefined) return manifest;
+  return { ...manifest, metadata };
+};
+
+/** Whether an object is a Job of Kubernetes, the only kind that gets a name where it has none. */
+export function isJob({ apiVersion, kind }: Pick<Manifest, "apiVersion" | "kind">): boolean {
+  return kind === "Job" && groupOf(apiVersion) === "batch";
+}
+
+function templateLabelsOf(manifest: Manifest): unknown {
+  let value: unknown = manifest;
+  for (const field of ["spec", "template", "metadata", "labels"]) {
+    if (!isRecord(value)) return undefined;
+    value = value[field];
+  }
+  return value;
 }

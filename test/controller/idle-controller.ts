@@ -10,8 +10,7 @@ import {
   startController,
 } from "../../controller/controller.ts";
 import type { ListenAddress } from "../../controller/health.ts";
-import { BoundedCache } from "../../render/release/bounded-cache.ts";
-import type { Rendered } from "../../render/render.ts";
+import { BoundedCache, type Rendered } from "../../render/release/releases.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { silentLog } from "../support/silent-log.ts";
 

@@ -14,8 +14,7 @@ import type { ReconcileDeps } from "../../controller/reconcile/reconcile-deps.ts
 import { reconcile } from "../../controller/reconcile/reconcile.ts";
 import { asComponent } from "../../controller/reconcile/stored-component.ts";
 import { Preparations } from "../../installation/desired.ts";
-import { BoundedCache } from "../../render/release/bounded-cache.ts";
-import type { Rendered } from "../../render/rendered.ts";
+import { BoundedCache, type Rendered } from "../../render/release/releases.ts";
 import { serving } from "../support/component.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { MemoryHub } from "../support/memory-hub.ts";

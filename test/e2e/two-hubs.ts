@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Anchor } from "../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet } from "../../controller/apply/change-set.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
-import type { Rendered } from "../../render/rendered.ts";
+import type { Rendered } from "../../render/release/releases.ts";
 import { eventing, type Installer, openInstaller } from "../controller/apply/installer.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 

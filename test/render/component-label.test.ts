@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { componentLabel } from "../../render/component-label.ts";
+import { componentLabel } from "../../render/transforms.ts";
 
 test("the component label is set on every object, over any other value", () => {
   const manifest: Manifest = {

@@ -5,9 +5,9 @@ import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { resourceFinder } from "../../api/resources.ts";
-import { owned } from "../../render/objects/owner.ts";
-import { deepFrozen } from "../../render/release/release-file.ts";
-import type { Transform } from "../../render/transform.ts";
+import type { Transform } from "../../render/fields.ts";
+import { owned } from "../../render/namespace.ts";
+import { deepFrozen } from "../../render/release/releases.ts";
 import { transformOf } from "../../render/transforms.ts";
 import { eventing, serving } from "./components.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { hashOf } from "../../render/hash.ts";
+import { hashOf } from "../../render/fields.ts";
 
 test.each([
   { a: { x: 1, y: [1, 2] }, b: { y: [1, 2], x: 1 }, same: true },

@@ -3,10 +3,9 @@ import { describe, expect, test } from "vitest";
 
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
-import { deprecatedResources } from "../../render/workloads/deprecated-resources.ts";
-import type { WorkloadOverride } from "../../render/workloads/scaling.ts";
-import { services } from "../../render/workloads/services.ts";
-import { workloads } from "../../render/workloads/workloads.ts";
+import { services } from "../../render/features/named-objects.ts";
+import type { WorkloadOverride } from "../../render/workloads/pod-template.ts";
+import { deprecatedResources, workloads } from "../../render/workloads/workloads.ts";
 import { workload } from "./workload-objects.ts";
 
 const probe = { httpGet: { path: "/", port: 8080 } };

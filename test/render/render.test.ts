@@ -4,7 +4,7 @@ import type { Component } from "../../api/component.ts";
 import { identityOf, keyOf } from "../../api/kubernetes.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
-import type { Config } from "../../render/features/config-maps.ts";
+import type { Config } from "../../render/features/named-objects.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import { render } from "../../render/render.ts";
 import { eventing, serving } from "./components.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { stringify } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
-import { parseUserManifest } from "../../render/release/user-manifest.ts";
+import { parseUserManifest } from "../../render/release/user-manifests.ts";
 
 const url = "https://files.example.com/a.yaml";
 

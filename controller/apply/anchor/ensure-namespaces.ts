@@ -11,7 +11,7 @@ import {
   managedByValue,
 } from "../../../installation/anchor.ts";
 import { type FieldSet, stepsAt, unionOfFields } from "../../../installation/field-set.ts";
-import { namespaceLabels } from "../../../render/objects/namespace-labels.ts";
+import { namespaceLabels } from "../../../render/namespace.ts";
 import { ownPatch } from "../adoption/take-over.ts";
 import type { Target } from "../target.ts";
 

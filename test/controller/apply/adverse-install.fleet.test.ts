@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../api/kubernetes.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
-import type { Rendered } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, type Installer, openInstaller, serving } from "./installer.ts";

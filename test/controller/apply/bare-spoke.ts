@@ -5,7 +5,7 @@ import { InstallationMemory } from "../../../controller/apply/installation-memor
 import { observe } from "../../../controller/observe/observe.ts";
 import { systemClock } from "../../../controller/queue/clock.ts";
 import { Preparations } from "../../../installation/desired.ts";
-import type { Rendered } from "../../../render/rendered.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "../../access/api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../../access/loopback.ts";
 import { serving } from "../../support/component.ts";

@@ -5,7 +5,7 @@ import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { ensureSecondOwner } from "../../../controller/guard/second-owner.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
 import { componentUidLabel, secondOwnerKey } from "../../../installation/anchor.ts";
-import type { Rendered } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { eventing, openInstaller, serving } from "./installer.ts";

@@ -4,7 +4,7 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { isUpstreams } from "../../../controller/apply/adoption/take-over.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
-import type { Rendered } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

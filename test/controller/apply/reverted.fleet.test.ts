@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
-import type { Rendered } from "../../../render/rendered.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

@@ -1,5 +1,5 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
-import type { Rendered } from "../../../render/rendered.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { manifestOf } from "./prepared.ts";
 
 /** A rendered set of a few objects. */

@@ -1,5 +1,5 @@
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
-import type { Rendered } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { userAgent } from "./installer.ts";

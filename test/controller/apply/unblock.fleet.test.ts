@@ -6,7 +6,7 @@ import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
 import { systemClock } from "../../../controller/queue/clock.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
-import type { Rendered } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";

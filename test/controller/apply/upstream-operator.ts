@@ -7,8 +7,8 @@ import {
 } from "../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../api/resources.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
-import { owned } from "../../../render/objects/owner.ts";
-import type { Rendered } from "../../../render/rendered.ts";
+import { owned } from "../../../render/namespace.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { isRecord } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";

@@ -8,7 +8,7 @@ import { gateOf, Guards } from "../../../controller/guard/guards.ts";
 import type { Protection } from "../../../controller/guard/protection.ts";
 import { systemClock } from "../../../controller/queue/clock.ts";
 import { anchorNameOf, componentUidLabel, secondOwnerKey } from "../../../installation/anchor.ts";
-import type { Rendered } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import type { Cluster } from "../../fleet/fleet.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";

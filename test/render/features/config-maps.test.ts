@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
 import {
+  type Config,
   configMaps,
   refuseShortConfigMaps,
-  type Config,
-} from "../../../render/features/config-maps.ts";
+} from "../../../render/features/named-objects.ts";
 
 const map = (name: string, data?: object): Manifest => ({
   apiVersion: "v1",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { customCerts } from "../../../render/features/custom-certs.ts";
+import { customCerts } from "../../../render/features/serving.ts";
 import { eventing, serving } from "../components.ts";
 import { workload } from "../workload-objects.ts";
 

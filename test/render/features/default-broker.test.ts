@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import type { Config } from "../../../render/features/config-maps.ts";
-import { defaultBroker } from "../../../render/features/default-broker.ts";
+import { defaultBroker } from "../../../render/features/eventing.ts";
+import type { Config } from "../../../render/features/named-objects.ts";
 
 const key = "default-br-config";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { type Config } from "../../../render/features/config-maps.ts";
-import { gatewayServices } from "../../../render/features/gateway-services.ts";
+import { gatewayServices } from "../../../render/features/istio.ts";
+import type { Config } from "../../../render/features/named-objects.ts";
 
 const service = (name: string): Manifest => ({
   apiVersion: "v1",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { KnativeServing } from "../../../api/component.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { ingressClass } from "../../../render/features/ingress-class.ts";
+import { ingressClass } from "../../../render/features/serving.ts";
 
 const on = { enabled: true };
 

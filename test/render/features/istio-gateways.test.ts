@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { istioGateways } from "../../../render/features/istio-gateways.ts";
+import { istioGateways } from "../../../render/features/istio.ts";
 
 const spec = { selector: { istio: "ingressgateway" }, servers: [{ hosts: ["*"] }] };
 

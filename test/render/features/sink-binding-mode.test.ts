@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { KnativeEventing } from "../../../api/component.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { sinkBindingMode } from "../../../render/features/sink-binding-mode.ts";
+import { sinkBindingMode } from "../../../render/features/eventing.ts";
 
 const name = "SINK_BINDING_SELECTION_MODE";
 

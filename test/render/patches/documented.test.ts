@@ -8,7 +8,8 @@ import { parse } from "yaml";
 import type { KnativeServing } from "../../../api/component.ts";
 import { isRecord, listAt, recordAt } from "../../../api/fields.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
-import { render, type Rendered } from "../../../render/render.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
+import { render } from "../../../render/render.ts";
 import { releaseDir } from "../../e2e/release-dir.ts";
 import { serving } from "../components.ts";
 

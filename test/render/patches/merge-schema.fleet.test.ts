@@ -8,7 +8,7 @@ import {
   mergeRule,
   mergeTypeOf,
 } from "../../../render/patches/merge-schema.ts";
-import { PatchProblem } from "../../../render/patches/patch-problem.ts";
+import { PatchProblem } from "../../../render/patches/patch.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

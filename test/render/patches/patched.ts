@@ -1,6 +1,6 @@
 import type { Manifest } from "../../../api/kubernetes.ts";
+import type { ResourcePatch } from "../../../render/patches/patch.ts";
 import { type Patched, patched } from "../../../render/patches/patches.ts";
-import type { ResourcePatch } from "../../../render/patches/resource-patch.ts";
 import { serving } from "../components.ts";
 
 export const activator: Manifest = {

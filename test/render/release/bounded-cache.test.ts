@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { BoundedCache } from "../../../render/release/bounded-cache.ts";
+import { BoundedCache } from "../../../render/release/releases.ts";
 
 describe("a bounded cache", () => {
   test("makes a value once, also for callers who ask meanwhile", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { assertKubernetesVersion } from "../../../render/release/kubernetes-version.ts";
+import { assertKubernetesVersion } from "../../../render/release/version.ts";
 
 const least = (version: string) => ({ KUBERNETES_MIN_VERSION: version });
 

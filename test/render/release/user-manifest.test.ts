@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { parseUserManifest } from "../../../render/release/user-manifest.ts";
+import { parseUserManifest } from "../../../render/release/user-manifests.ts";
 
 const url = "https://files.example.com/a.yaml";
 const map = (name: string): string =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { assertVersionLabels } from "../../../render/release/version-labels.ts";
+import { assertVersionLabels } from "../../../render/release/version.ts";
 
 function labelled(version: string | undefined): readonly Manifest[] {
   const labels: Record<string, string> =

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import {
-  type ResourceOverrides,
-  withResources,
-} from "../../../render/workloads/container-resources.ts";
-import { deprecatedResources } from "../../../render/workloads/deprecated-resources.ts";
+import { type ResourceOverrides, withResources } from "../../../render/workloads/pod-template.ts";
+import { deprecatedResources } from "../../../render/workloads/workloads.ts";
 import { withContainer, workload } from "../workload-objects.ts";
 
 const before = { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m" } };

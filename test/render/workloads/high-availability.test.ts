@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { highAvailability } from "../../../render/workloads/high-availability.ts";
+import { highAvailability } from "../../../render/workloads/scaling.ts";
 import { autoscaler, workload } from "../workload-objects.ts";
 
 describe("high availability", () => {

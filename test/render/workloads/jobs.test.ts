@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { jobs, withoutGenerateName } from "../../../render/workloads/jobs.ts";
+import { jobs, withoutGenerateName } from "../../../render/workloads/workloads.ts";
 
 const job = (metadata: Manifest["metadata"], labels?: object): Manifest => ({
   apiVersion: "batch/v1",

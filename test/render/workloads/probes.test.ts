@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { withProbes } from "../../../render/workloads/probes.ts";
+import { withProbes } from "../../../render/workloads/pod-template.ts";
 import { withContainer } from "../workload-objects.ts";
 
 const httpGet = { path: "/", port: 8080 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import type { WorkloadOverride } from "../../../render/workloads/scaling.ts";
+import type { WorkloadOverride } from "../../../render/workloads/pod-template.ts";
 import { workloads } from "../../../render/workloads/workloads.ts";
 import { autoscaler, withContainer, workload } from "../workload-objects.ts";
 

@@ -7,8 +7,7 @@ import {
   type SpokeNamespaceMode,
 } from "../../../installation/installation-namespace.ts";
 import { partsOf } from "../../../render/parts.ts";
-import { BoundedCache } from "../../../render/release/bounded-cache.ts";
-import type { Releases } from "../../../render/release/releases.ts";
+import { BoundedCache, type Releases, type Rendered } from "../../../render/release/releases.ts";
 import { isCustom } from "../../../render/release/user-manifests.ts";
 import {
   assertEligible,
@@ -17,7 +16,6 @@ import {
   targetVersion,
 } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
-import type { Rendered } from "../../../render/rendered.ts";
 import type { ReleaseNames, RenderCheck, RenderFindings, RenderProblem } from "../rule.ts";
 import { isHeavy } from "../shape.ts";
 import { patchProblems, renderedProblems } from "./rendered-problems.ts";

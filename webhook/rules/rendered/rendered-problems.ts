@@ -4,8 +4,8 @@ import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { listAt, recordAt, textAt } from "../../../api/fields.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
+import type { ResourcePatch } from "../../../render/patches/patch.ts";
 import { applyPatch, assertPatch, maxPatches } from "../../../render/patches/patches.ts";
-import type { ResourcePatch } from "../../../render/patches/resource-patch.ts";
 import { quantityOf } from "../containers.ts";
 import {
   type RenderProblem,

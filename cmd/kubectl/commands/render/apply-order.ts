@@ -1,7 +1,7 @@
 import { identityOf, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
 import type { Preparations } from "../../../../installation/desired.ts";
 import { gated } from "../../../../installation/gates.ts";
-import type { Rendered } from "../../../../render/rendered.ts";
+import type { Rendered } from "../../../../render/release/releases.ts";
 
 /** What was rendered in the order in which the controller sends it: Namespaces, then by gate, within a gate as in the release files. */
 export function inApplyOrder(rendered: Rendered, preparations: Preparations): readonly Manifest[] {

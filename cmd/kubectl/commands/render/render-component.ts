@@ -2,7 +2,7 @@ import type { Component } from "../../../../api/component.ts";
 import type { Manifest, ObjectKey, OwnerReference } from "../../../../api/kubernetes.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
 import type { Preparations } from "../../../../installation/desired.ts";
-import { owned } from "../../../../render/objects/owner.ts";
+import { owned } from "../../../../render/namespace.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { render } from "../../../../render/render.ts";
 import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";

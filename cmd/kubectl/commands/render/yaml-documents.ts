@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from "yaml";
 
 import { isRecord } from "../../../../api/fields.ts";
-import { yaml11 } from "../../../../render/release/yaml-options.ts";
+import { yaml11 } from "../../../../render/yaml.ts";
 import { InputError } from "./input-error.ts";
 
 /** One document of a file, as JSON. */

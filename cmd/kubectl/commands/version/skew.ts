@@ -1,7 +1,10 @@
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { assertKubernetesVersion } from "../../../../render/release/kubernetes-version.ts";
-import { minorOf, targetVersion } from "../../../../render/release/version.ts";
+import {
+  assertKubernetesVersion,
+  minorOf,
+  targetVersion,
+} from "../../../../render/release/version.ts";
 import type { ControllerVersion } from "./controller-version.ts";
 
 /** Two versions that do not agree. */

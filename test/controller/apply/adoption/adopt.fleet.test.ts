@@ -6,7 +6,7 @@ import { keyOf, type KubeObject, type Manifest } from "../../../../api/kubernete
 import { isUpstreams } from "../../../../controller/apply/adoption/take-over.ts";
 import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
 import { componentUidLabel } from "../../../../installation/anchor.ts";
-import type { Rendered } from "../../../../render/render.ts";
+import type { Rendered } from "../../../../render/release/releases.ts";
 import type { Cluster } from "../../../fleet/fleet.ts";
 import { valueAt } from "../../../fleet/json-record.ts";
 import { useSpokes } from "../../../fleet/use-fleet.ts";

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import { identityOf, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
 import { readAnchor } from "../../../../controller/apply/anchor/anchor.ts";
+import type { ResourcePatch } from "../../../../render/patches/patch.ts";
 import { patched } from "../../../../render/patches/patches.ts";
-import type { ResourcePatch } from "../../../../render/patches/resource-patch.ts";
-import type { Rendered } from "../../../../render/rendered.ts";
+import type { Rendered } from "../../../../render/release/releases.ts";
 import type { Cluster } from "../../../fleet/fleet.ts";
 import { valueAt } from "../../../fleet/json-record.ts";
 import { useSpokes } from "../../../fleet/use-fleet.ts";

@@ -1,9 +1,7 @@
-import { isRecord } from "../../api/fields.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
-import { groupOf } from "../../api/kubernetes.ts";
-import type { resourceFinder } from "../../api/resources.ts";
-import { changeField } from "../fields.ts";
-import type { Transform } from "../transform.ts";
+import { isRecord } from "../api/fields.ts";
+import { type Manifest, type OwnerReference, groupOf } from "../api/kubernetes.ts";
+import type { resourceFinder } from "../api/resources.ts";
+import { type Transform, changeField, setEntries } from "./fields.ts";
 
 const webhookKinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
@@ -64,4 +62,45 @@ function withReferences(manifest: Manifest, namespace: string): Manifest {
     default:
       return manifest;
   }
+}
+
+interface Settings {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Sets labels and annotations on Namespaces; of several settings the last has the last word. Spec: knative-operator.md 3.2;
+ * `spec.namespaceConfiguration` is the name that upstream's documentation uses.
+ */
+export function namespaceLabels(settings: readonly (Settings | undefined)[]): Transform {
+  const labels: Record<string, string> = {};
+  const annotations: Record<string, string> = {};
+  for (const one of settings) {
+    Object.assign(labels, one?.labels);
+    Object.assign(annotations, one?.annotations);
+  }
+  return (manifest) =>
+    manifest.kind === "Namespace" && manifest.apiVersion === "v1"
+      ? setEntries(
+          setEntries(manifest, ["metadata", "labels"], labels),
+          ["metadata", "annotations"],
+          annotations,
+        )
+      : manifest;
+}
+
+/**
+ * Makes one object the only owner of everything in its namespace; objects elsewhere lose their owners, because an owner must
+ * be in the same namespace. A twin, of no namespace, is a second one. Not part of `render`, because it differs for each cluster. Spec: knative-operator.md 3.13.
+ */
+export function owned(owner: OwnerReference, namespace: string, twin?: OwnerReference): Transform {
+  return (manifest) => {
+    if (manifest.metadata.namespace === namespace) {
+      const ownerReferences = twin === undefined ? [owner] : [owner, twin];
+      return { ...manifest, metadata: { ...manifest.metadata, ownerReferences } };
+    }
+    const { ownerReferences, ...metadata } = manifest.metadata;
+    return ownerReferences === undefined ? manifest : { ...manifest, metadata };
+  };
 }

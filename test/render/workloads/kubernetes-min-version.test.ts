@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { kubernetesMinVersion } from "../../../render/release/kubernetes-min-version.ts";
+import { kubernetesMinVersion } from "../../../render/workloads/pod-template.ts";
 import { workload } from "../workload-objects.ts";
 
 const own = { name: "KUBERNETES_MIN_VERSION", value: "v1.30.0" };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { Manifest } from "../../../api/kubernetes.ts";
-import { withoutDuplicates } from "../../../render/objects/duplicates.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { withoutDuplicates } from "../../render/assemble.ts";
 
 const map = (name: string, value: string, apiVersion = "v1"): Manifest => ({
   apiVersion,

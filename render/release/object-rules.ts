@@ -1,6 +1,6 @@
-import { FleetError } from "../api/errors.ts";
-import { isRecord } from "../api/fields.ts";
-import { describe, groupOf, keyOf, type Manifest } from "../api/kubernetes.ts";
+import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
+import { type Manifest, describe, groupOf, keyOf } from "../../api/kubernetes.ts";
 
 /**
  * Throws FleetError ManifestInvalid for an object that no user's manifest may bring. Either it would be created with the controller's

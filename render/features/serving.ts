@@ -1,15 +1,21 @@
-import type { Component } from "../../api/component.ts";
+import type { Component, KnativeServing } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { changeField, type Fields, invalidManifest } from "../fields.ts";
-import type { Transform } from "../transform.ts";
+import {
+  type Fields,
+  type Transform,
+  changeField,
+  invalidManifest,
+  setEntries,
+} from "../fields.ts";
+import { ingressesOf } from "../parts.ts";
 import { appendToPod, isWorkload, listIn } from "../workloads/pod-template.ts";
 
 type CustomCerts = NonNullable<KnativeServingSpec["controller-custom-certs"]>;
 
-const directory = "/custom-certs";
+const certsFolder = "/custom-certs";
 
 /**
  * Mounts CA certificates in the first container of Serving's controller, which then trusts them. FleetError ManifestInvalid when
@@ -43,8 +49,8 @@ function mounted(manifest: Manifest, volume: string, source: Fields): Manifest {
 }
 
 function withMount(container: Fields, volume: string, manifest: Manifest): Fields {
-  const mount = { name: volume, mountPath: directory };
-  const variable = { name: "SSL_CERT_DIR", value: directory };
+  const mount = { name: volume, mountPath: certsFolder };
+  const variable = { name: "SSL_CERT_DIR", value: certsFolder };
   return {
     ...container,
     volumeMounts: [...listIn(container, "volumeMounts", manifest), mount],
@@ -54,4 +60,24 @@ function withMount(container: Fields, volume: string, manifest: Manifest): Field
 
 function invalid(problem: string): FleetError {
   return new FleetError("ManifestInvalid", `spec.controller-custom-certs: ${problem}`);
+}
+
+const classKeys = ["ingress-class", "ingress.class"];
+
+/**
+ * Makes the only ingress of a component the one that Serving uses. Without that Serving asks for Istio, which is not there (D-59).
+ * A class that somebody named stays, and so does everything when there are several ingresses or Istio.
+ */
+export function ingressClass(spec: KnativeServing["spec"]): Transform {
+  const [only, ...others] = ingressesOf(spec);
+  if (only === undefined || only === "istio" || others.length > 0) return (manifest) => manifest;
+  const entry = { "ingress-class": `${only}.ingress.networking.knative.dev` };
+  return (manifest) => {
+    const { apiVersion, kind, metadata, data } = manifest;
+    if (apiVersion !== "v1" || kind !== "ConfigMap" || metadata.name !== "config-network") {
+      return manifest;
+    }
+    const isNamed = isRecord(data) && classKeys.some((key) => Object.hasOwn(data, key));
+    return isNamed ? manifest : setEntries(manifest, ["data"], entry);
+  };
 }

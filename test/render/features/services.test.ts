@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { services } from "../../../render/workloads/services.ts";
+import { services } from "../../../render/features/named-objects.ts";
 
 const service = (metadata: object, spec: object = {}): Manifest => ({
   apiVersion: "v1",

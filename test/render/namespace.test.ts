@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import type { Manifest } from "../../../api/kubernetes.ts";
-import { resourceFinder } from "../../../api/resources.ts";
-import { inNamespace } from "../../../render/objects/namespace.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { resourceFinder } from "../../api/resources.ts";
+import { inNamespace } from "../../render/namespace.ts";
 
 const issuers = {
   apiVersion: "apiextensions.k8s.io/v1",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { Manifest } from "../../api/kubernetes.ts";
-import { assertAllowed } from "../../render/object-rules.ts";
+import type { Manifest } from "../../../api/kubernetes.ts";
+import { assertAllowed } from "../../../render/release/object-rules.ts";
 
 const rbac = "rbac.authorization.k8s.io/v1";
 const admission = "admissionregistration.k8s.io/v1";

@@ -4,7 +4,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import {
   type DisruptionBudgetOverrides,
   podDisruptionBudgets,
-} from "../../../render/workloads/pod-disruption-budgets.ts";
+} from "../../../render/features/named-objects.ts";
 
 const budget = (spec: object, apiVersion = "policy/v1"): Manifest => ({
   apiVersion,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../../api/kubernetes.ts";
-import { namespaceInTexts } from "../../../render/objects/namespace-in-texts.ts";
+import { namespaceInTexts } from "../../../render/features/eventing.ts";
 
 const variable = (name: string, value: string) => ({ name, value });
 

@@ -1,6 +1,22 @@
+import type { Component } from "../../api/component.ts";
 import { isRecord, isSameJson } from "../../api/fields.ts";
 import type { Fields } from "../fields.ts";
-import { tokensOf } from "./json-patch.ts";
+
+/** Why a patch cannot be applied; patches.ts adds which patch that is. The message holds no value of a patch, which may be secret. */
+export class PatchProblem extends Error {
+  override readonly name = "PatchProblem";
+}
+
+/** One entry of `spec.patches`. */
+export type ResourcePatch = NonNullable<NonNullable<Component["spec"]>["patches"]>[number];
+
+/** The steps of the path of a JSON patch operation. */
+export function tokensOf(path: string): readonly string[] {
+  return path
+    .split("/")
+    .slice(1)
+    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
 
 const ownPrefixes = ["knfleet.dev/", "operator.knative.dev/"];
 const ownLists = ["ownerReferences", "finalizers"];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { OwnerReference } from "../../../api/kubernetes.ts";
-import { owned } from "../../../render/objects/owner.ts";
+import type { OwnerReference } from "../../api/kubernetes.ts";
+import { owned } from "../../render/namespace.ts";
 
 describe("the owner", () => {
   const owner: OwnerReference = { apiVersion: "v1", kind: "ConfigMap", name: "root", uid: "u" };

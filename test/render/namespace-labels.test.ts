@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { Manifest } from "../../../api/kubernetes.ts";
-import { namespaceLabels } from "../../../render/objects/namespace-labels.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { namespaceLabels } from "../../render/namespace.ts";
 
 const namespace = (metadata: Manifest["metadata"] = {}): Manifest => ({
   apiVersion: "v1",

@@ -1,0 +1,114 @@
+import { FleetError } from "../../api/errors.ts";
+import { type Manifest, groupOf } from "../../api/kubernetes.ts";
+import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
+import {
+  type Transform,
+  changeField,
+  invalidManifest,
+  merged,
+  setEntries,
+  without,
+} from "../fields.ts";
+
+/** `spec.config`: ConfigMap name, with or without its prefix, then key, then value. */
+export type Config = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * What `spec.config` says about a ConfigMap: the entry of its full name, else the entry of its name without the first seven
+ * characters (the length of `config-`). Spec: knative-operator.md 3.6.
+ */
+export function configEntryOf(
+  config: Config,
+  name: string,
+): Readonly<Record<string, string>> | undefined {
+  if (Object.hasOwn(config, name)) return config[name];
+  const short = name.slice("config-".length);
+  return name.length >= "config-".length && Object.hasOwn(config, short)
+    ? config[short]
+    : undefined;
+}
+
+/** Sets the keys of `spec.config` in the data of ConfigMaps; other keys stay. Spec: knative-operator.md 3.6. */
+export function configMaps(config: Config): Transform {
+  return (manifest) => {
+    if (!isConfigMap(manifest)) return manifest;
+    const entry = configEntryOf(config, manifest.metadata.name ?? "");
+    return entry === undefined ? manifest : setEntries(manifest, ["data"], entry);
+  };
+}
+
+/**
+ * Throws FleetError ManifestInvalid for a ConfigMap that only an entry of its full name could mean, where `spec.config` has none;
+ * upstream crashes (D-37). Spec: knative-operator.md 3.6.
+ */
+export function refuseShortConfigMaps(config: Config): Transform {
+  return (manifest) => {
+    const { name = "" } = manifest.metadata;
+    if (!isConfigMap(manifest) || name.length >= "config-".length || Object.hasOwn(config, name)) {
+      return manifest;
+    }
+    throw invalidManifest(
+      manifest,
+      "has a name that is too short: spec.config goes by names of seven characters or more",
+    );
+  };
+}
+
+function isConfigMap({ apiVersion, kind }: Manifest): boolean {
+  return apiVersion === "v1" && kind === "ConfigMap";
+}
+
+/** `spec.services`. */
+export type ServiceOverrides = NonNullable<KnativeServingSpec["services"]>;
+
+/** Sets labels, annotations and selector entries of Services, by name; of several values of a key the last counts. Spec: knative-operator.md 3.10. */
+export function services(overrides: ServiceOverrides = []): Transform {
+  return (manifest) => {
+    if (manifest.kind !== "Service" || manifest.apiVersion !== "v1") return manifest;
+    const own = overrides.filter(({ name }) => name === manifest.metadata.name);
+    const entriesOf = (field: "labels" | "annotations" | "selector") =>
+      merged(own.map((override) => override[field] ?? {}));
+    const labelled = setEntries(manifest, ["metadata", "labels"], entriesOf("labels"));
+    const annotated = setEntries(labelled, ["metadata", "annotations"], entriesOf("annotations"));
+    return setEntries(annotated, ["spec", "selector"], entriesOf("selector"));
+  };
+}
+
+/** `spec.podDisruptionBudgets`; `selector` and `unhealthyPodEvictionPolicy` have no effect (D-45). */
+export type DisruptionBudgetOverrides = NonNullable<KnativeServingSpec["podDisruptionBudgets"]>;
+
+/**
+ * Sets how many pods may be gone, by name of the PodDisruptionBudget. An entry without a value ends the work on its object, as
+ * upstream has it. FleetError ManifestInvalid when an entry holds both values. Spec: knative-operator.md 3.11.
+ */
+export function podDisruptionBudgets(overrides: DisruptionBudgetOverrides = []): Transform {
+  return (manifest) => {
+    if (manifest.kind !== "PodDisruptionBudget") return manifest;
+    if (groupOf(manifest.apiVersion) !== "policy") return manifest;
+    const own = overrides.filter(({ name }) => name === manifest.metadata.name);
+    const end = own.findIndex(
+      ({ minAvailable, maxUnavailable }) =>
+        minAvailable === undefined && maxUnavailable === undefined,
+    );
+    return (end < 0 ? own : own.slice(0, end)).reduce(overridden, manifest);
+  };
+}
+
+function overridden(
+  manifest: Manifest,
+  { name, minAvailable, maxUnavailable }: DisruptionBudgetOverrides[number],
+): Manifest {
+  if (minAvailable !== undefined && maxUnavailable !== undefined) {
+    throw new FleetError(
+      "ManifestInvalid",
+      `spec.podDisruptionBudgets: both minAvailable and maxUnavailable are set for PodDisruptionBudget ${name}`,
+    );
+  }
+  return minAvailable === undefined
+    ? setEntries(cleared(manifest, "minAvailable"), ["spec"], { maxUnavailable })
+    : setEntries(cleared(manifest, "maxUnavailable"), ["spec"], { minAvailable });
+}
+
+function cleared(manifest: Manifest, field: string): Manifest {
+  return changeField(manifest, ["spec"], (spec) => without(spec, [field]));
+}
