@@ -1,15 +1,19 @@
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { componentDocuments } from "../../cmd/kubectl/commands/render/component-documents.ts";
-import type { componentCheck } from "../../cmd/kubectl/commands/render/component-schema.ts";
-import { InputError } from "../../cmd/kubectl/commands/render/input-error.ts";
-import { environmentOf, objectsOf } from "../../cmd/kubectl/commands/render/input-files.ts";
-import { manifestFolder } from "../../cmd/kubectl/commands/render/manifest-folder.ts";
+import {
+  componentDocuments,
+  type componentCheck,
+} from "../../cmd/kubectl/commands/render/component-documents.ts";
+import {
+  environmentOf,
+  objectsOf,
+  manifestFolder,
+} from "../../cmd/kubectl/commands/render/input-files.ts";
 import {
   renderComponent,
   type RenderedComponent,
 } from "../../cmd/kubectl/commands/render/render-component.ts";
-import { yamlDocuments } from "../../cmd/kubectl/commands/render/yaml-documents.ts";
+import { InputError, yamlDocuments } from "../../cmd/kubectl/commands/render/yaml-documents.ts";
 import { Preparations } from "../../installation/desired.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import { caseFile, type RenderCase } from "./render-cases.ts";

@@ -1,7 +1,6 @@
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
-import type { CheckFlags } from "../commands/check/check-flags.ts";
-import type { CheckItem, CheckReport } from "../commands/check/check-item.ts";
+import type { CheckFlags, CheckItem, CheckReport } from "../commands/check/check-item.ts";
 import { checkReport } from "../commands/check/check.ts";
 import { reportApiVersion } from "../commands/status/report.ts";
 import { profileId, selectedProfiles } from "../hub/profiles.ts";

@@ -1,9 +1,8 @@
 import { isRecord } from "../../../api/fields.ts";
 import type { ActionInput } from "../action.ts";
-import { askedTargets } from "../commands/diagnose/asked-targets.ts";
-import type { DiagnoseFlags } from "../commands/diagnose/diagnose-flags.ts";
 import { diagnosisReport } from "../commands/diagnose/diagnose.ts";
-import type { Diagnosis, DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
+import type { DiagnoseFlags, Diagnosis, DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
+import { askedTargets } from "../commands/diagnose/targets.ts";
 import { reportApiVersion } from "../commands/status/report.ts";
 import { stringAt } from "../selection/fields.ts";
 import { UsageError } from "../usage-error.ts";

@@ -2,8 +2,8 @@ import { componentKeyOf } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { selectionOf, type ActionInput } from "../action.ts";
-import type { DiffFlags } from "../commands/diff/diff-flags.ts";
 import {
+  type DiffFlags,
   diffOf,
   installationOf,
   type Diff,

@@ -17,7 +17,7 @@ import {
   withoutHandedOver,
 } from "../../../installation/hand-over.ts";
 import { changeField } from "../../../render/fields.ts";
-import { withLiveFields } from "../commands/render/live-fields.ts";
+import { withLiveFields } from "../commands/render/render-component.ts";
 import type { Place } from "./place.ts";
 
 /** What a server would make of an object if the controller sent it now; nothing is stored. */

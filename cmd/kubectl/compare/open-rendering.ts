@@ -1,7 +1,7 @@
 import type { ActionInput } from "../action.ts";
+import { usageInstead } from "../commands/render/input-files.ts";
 import type { RenderSettings } from "../commands/render/render-component.ts";
 import { renderSettings } from "../commands/render/render-files.ts";
-import { usageInstead } from "../commands/render/usage-instead.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { namespaceOfHub } from "../spokes/spoke-namespace.ts";
 import { rulesOfHub } from "./controller-rules.ts";

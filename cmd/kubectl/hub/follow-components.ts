@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Component } from "../../../api/component.ts";
-import type { ReportError } from "../commands/status/report.ts";
-import { troubleOf } from "../commands/status/troubles.ts";
+import { type ReportError, troubleOf } from "../commands/status/report.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { hubChanges } from "./hub-changes.ts";

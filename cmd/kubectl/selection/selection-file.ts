@@ -47,7 +47,7 @@ async function namesIn(
 ): Promise<readonly Placed[]> {
   const { inputText } = await import("../commands/render/input-files.ts");
   const { yamlDocuments } = await import("../commands/render/yaml-documents.ts");
-  const { InputError } = await import("../commands/render/input-error.ts");
+  const { InputError } = await import("../commands/render/yaml-documents.ts");
   const source = file === "-" ? "standard input" : file;
   try {
     const stream = file === "-" && stdin !== undefined ? { stream: stdin } : {};

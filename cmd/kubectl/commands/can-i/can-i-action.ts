@@ -2,10 +2,16 @@ import type { Releases } from "../../../../render/release/releases.ts";
 import { openReleases } from "../../../open-releases.ts";
 import { askedOf, print, selectionOf, type ActionInput } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
+import { type Commands, words } from "../../commands.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { clusterNames } from "../../output/cluster-name.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
+import { stepLine } from "../../output/step-lines.ts";
 import { renderJson } from "../../output/structured.ts";
+import type { Cell, Table } from "../../output/table.ts";
 import { readNames } from "../../selection/selection.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
@@ -13,15 +19,13 @@ import { namespaceOfHub, type SpokeNamespaceFlag } from "../../spokes/spoke-name
 import { UsageError } from "../../usage-error.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
 import { releaseDirOf } from "../render/render-files.ts";
-import { canINotes, missingRoleText, permissionTable } from "./can-i-text.ts";
-import { canI, canIExitCode } from "./can-i.ts";
-import { clusterRoleOf, spokeRoleName } from "./cluster-role.ts";
+import { canI, canIExitCode, type PermissionItem, type PermissionReport } from "./can-i.ts";
 import { findComponents } from "./find-components.ts";
-import { everythingOf } from "./needs.ts";
-import { allWanted, permissionsFor } from "./permissions.ts";
+import { clusterRoleOf, spokeRoleName, everythingOf } from "./needs.ts";
+import { allWanted, permissionsFor, inOrder, resourceName } from "./permissions.ts";
 
 /** Flags of `can-i` alone. */
-export interface CanIFlags extends SpokeNamespaceFlag {
+interface CanIFlags extends SpokeNamespaceFlag {
   readonly version?: string;
   readonly role?: boolean;
   readonly releaseDir?: string;
@@ -89,4 +93,113 @@ async function printRole(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const heading = `# What knfleet needs on a spoke for ${what}. Bind it cluster-wide to the identity that the hub uses there.\n`;
   terminal.stdout.write(format === "json" ? renderJson(role) : `${heading}${yamlOfObject(role)}`);
   return exitCodes.fine;
+}
+
+/** Clusters by resources: what is missing, and one row for a cluster that lacks nothing; in wide output every resource. */
+function permissionTable(items: readonly PermissionItem[], wide: boolean): Table {
+  const nameOf = clusterNames(items.map(({ cluster }) => cluster));
+  const shown = items.map((item) => ({ item, rows: wide ? item.permissions : lackingOf(item) }));
+  const verbs = inOrder([
+    ...new Set(
+      shown.flatMap(({ item, rows }) =>
+        (rows.length === 0 ? item.permissions : rows).flatMap(verbsOf),
+      ),
+    ),
+  ]);
+  return {
+    headers: ["CLUSTER", "RESOURCE", "FOR", ...verbs.map((verb) => verb.toUpperCase())],
+    mayShorten: ["RESOURCE"],
+    rows: shown.flatMap(({ item, rows }): Cell[][] => {
+      const cluster = nameOf(item.cluster);
+      if (rows.length === 0) {
+        const text = `all ${item.permissions.length} resources`;
+        return [[cluster, text, "<all>", ...verbs.map(() => yes)]];
+      }
+      return rows.map((row) => [
+        cluster,
+        resourceName(row),
+        row.purpose,
+        ...verbs.map((verb) => cellOf(verb, row)),
+      ]);
+    }),
+  };
+}
+
+type Row = PermissionItem["permissions"][number];
+
+const yes: Cell = { text: "yes", tone: "good" };
+
+function cellOf(verb: string, { allowed, missing }: Row): Cell {
+  if (missing.includes(verb)) return { text: "no", tone: "bad" };
+  return allowed.includes(verb) ? yes : "-";
+}
+
+function lackingOf({ permissions }: PermissionItem): readonly Row[] {
+  return permissions.filter(({ missing }) => missing.length > 0);
+}
+
+function verbsOf({ allowed, missing }: Row): readonly string[] {
+  return [...allowed, ...missing];
+}
+
+/** The lines below the table: who lacks how much, and how to grant it. */
+function canINotes(
+  { items, errors, summary }: PermissionReport,
+  asked: {
+    readonly commands: Commands;
+    readonly args: readonly string[];
+    readonly version: string | undefined;
+  },
+): readonly string[] {
+  const lacking = items.filter(({ missing }) => missing > 0);
+  const flags = asked.version === undefined ? [] : ["--version", asked.version];
+  const [only] = lacking.length === 1 ? lacking : [];
+  const named = only?.cluster ?? null;
+  const isHub = only?.cluster === null;
+  const who = named === null ? asked.args : [`${named.namespace}/${named.name}`];
+  const { knfleet, kubectl } = asked.commands;
+  const line = `${knfleet} ${words("can-i", ...who, ...flags, "-o", "clusterrole")}`;
+  // Who grants something on a cluster is known on that cluster alone.
+  const step = isHub
+    ? `${line} | ${kubectl} apply -f -`
+    : `To grant it, with a context of the cluster's administrator in place of SPOKE: ${line} | kubectl --context SPOKE apply -f -`;
+  return [
+    ...(items.length + errors.length === 0 ? ["There is no cluster to ask."] : []),
+    ...items.map(itemLine),
+    ...(lacking.length === 0 ? [] : [stepLine(step)]),
+    ...hubNotes(items),
+    ...unreadNotes(errors, { unread: summary.unread, clusters: summary.clusters }),
+  ];
+}
+
+/** The hub knows us as ourselves; what counts there is what the controller may do. */
+function hubNotes(items: readonly PermissionItem[]): readonly string[] {
+  const hub = items.find(({ cluster }) => cluster === null);
+  if (hub === undefined || hub.user.startsWith("system:serviceaccount:")) return [];
+  return [
+    "The hub was asked about you; --as system:serviceaccount:NAMESPACE:NAME asks about the controller.",
+  ];
+}
+
+function itemLine({ cluster, user, installations, needed, missing }: PermissionItem): string {
+  const where = cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`;
+  const what = installations.map(({ kind, version }) => `${kind} ${version}`);
+  const how = missing === 0 ? `has all ${needed} rights` : `lacks ${missing} of ${needed} rights`;
+  return plainText(`${where}: ${user} ${how} for ${[...new Set(what)].join(" and ")}`);
+}
+
+/** The roles with what is missing as YAML documents; equal ones once, with the clusters that they are for. */
+function missingRoleText(items: readonly PermissionItem[]): string {
+  const lacking = items.filter(({ missing }) => missing > 0);
+  const same = Map.groupBy(lacking, ({ missingRole }) => missingRole[0]?.metadata.name ?? "");
+  const documents = [...same.values()].flatMap((all) => {
+    const [first] = all;
+    if (first === undefined) return [];
+    const where = all.map(({ cluster }) =>
+      cluster === null ? "the hub" : `${cluster.namespace}/${cluster.name}`,
+    );
+    const comment = plainText(`# Missing on ${where.join(", ")} for ${first.user}`);
+    return [`${comment}\n${first.missingRole.map(yamlOfObject).join("---\n")}`];
+  });
+  return documents.join("---\n");
 }

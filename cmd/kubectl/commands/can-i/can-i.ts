@@ -21,8 +21,7 @@ import {
   stampAt,
 } from "../status/report.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
-import { missingRole } from "./cluster-role.ts";
-import { needsOf, type Needs } from "./needs.ts";
+import { missingRole, needsOf, type Needs } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** What the identity of one cluster may do, of what is needed there. */
@@ -49,7 +48,7 @@ interface InstallationAt {
   readonly version: string;
 }
 
-export interface PermissionSummary {
+interface PermissionSummary {
   readonly clusters: number;
   /** Clusters on which something is missing. */
   readonly lacking: number;

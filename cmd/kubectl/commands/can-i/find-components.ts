@@ -9,10 +9,10 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import type { Target } from "../diagnose/diagnosis.ts";
 import { findTargets } from "../diagnose/targets.ts";
-import { bareComponent } from "./bare-component.ts";
+import { bareComponent } from "./needs.ts";
 
 /** What the arguments name: installations, and what is or could be installed on the clusters of ClusterProfiles. */
-export interface FoundComponents {
+interface FoundComponents {
   readonly components: readonly Component[];
   /** Names of which there is no installation. */
   readonly missing: readonly string[];

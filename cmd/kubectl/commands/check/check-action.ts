@@ -4,19 +4,20 @@ import { commandsOf, withHubSteps } from "../../commands.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { ExitCode } from "../../exit-codes.ts";
 import { oneOf } from "../../flags.ts";
+import { clusterNames } from "../../output/cluster-name.ts";
+import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
 import { stepLine, wrappedStep } from "../../output/step-lines.ts";
+import { orNone, type Table } from "../../output/table.ts";
 import { widthOf } from "../../output/wrapped.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { contextOf } from "../diagnose/diagnose-action.ts";
 import { openVantage } from "../diagnose/open-vantage.ts";
+import { usageInstead } from "../render/input-files.ts";
 import { componentReader } from "../render/render-files.ts";
-import { usageInstead } from "../render/usage-instead.ts";
-import type { CheckFlags } from "./check-flags.ts";
-import type { CheckReport } from "./check-item.ts";
-import { checkTable, junitText, shortText } from "./check-text.ts";
-import { check, checkExitCode } from "./check.ts";
+import type { CheckFlags, CheckReport, CheckItem } from "./check-item.ts";
+import { checkFleet, checkExitCode } from "./check.ts";
 import { radarOf } from "./expiry.ts";
 
 /** `kubectl knfleet check`. */
@@ -59,7 +60,7 @@ async function liveCheck(
     documents === undefined ? undefined : await openRendering(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
   const place = flags.namespace === null ? { namespace: undefined } : {};
-  return await check(
+  return await checkFleet(
     { documents, flags: { ...flags, ...place }, cliVersion: clientVersion },
     { context: contextOf(input, here), access, limits, radar, settings },
     signal,
@@ -93,4 +94,87 @@ function notesOf({ items, summary }: CheckReport, width: number | undefined): re
     `${ok} OK, ${warnings} WARN, ${errors} FAIL, ${skipped} SKIPPED. Nothing was changed.`,
     ...steps.flatMap((line) => wrappedStep(line, width)),
   ];
+}
+
+const tones = { OK: "good", WARN: "warning", FAIL: "bad" } as const;
+
+/** A row for each check. */
+function checkTable({ items }: CheckReport, wide: boolean): Table {
+  const placeOf = places(items);
+  return {
+    headers: ["STATE", "OF", "CHECK", ...(wide ? ["CODE"] : []), "MESSAGE"],
+    wraps: true,
+    rows: items.map((item) => [
+      item.state === "SKIPPED" ? item.state : { text: item.state, tone: tones[item.state] },
+      placeOf(item),
+      item.check,
+      ...(wide ? [orNone(item.code)] : []),
+      item.message,
+    ]),
+  };
+}
+
+/** One line for each thing that is not well; nothing when all is. */
+function shortText({ items }: CheckReport): string {
+  const placeOf = places(items);
+  return items
+    .filter(({ state }) => state === "WARN" || state === "FAIL")
+    .map((item) => {
+      const code = item.code === null ? "" : `${item.code} `;
+      return `${plainText(`${item.state} ${placeOf(item)} ${item.check}: ${code}${item.message}`)}\n`;
+    })
+    .join("");
+}
+
+/** The checks as JUnit's XML: a suite for each place, a failure for what is wrong, an output for a warning. */
+function junitText(report: CheckReport): string {
+  const { items, summary } = report;
+  const placeOf = places(items);
+  const suites = [...Map.groupBy(items, placeOf)].map(([place, all]) => suiteText(place, all));
+  const counts = countsText(items.length, summary.errors, summary.skipped);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kubectl knfleet check" ${counts}>\n${suites.join("")}</testsuites>\n`;
+}
+
+function suiteText(place: string, items: readonly CheckItem[]): string {
+  const count = (state: CheckItem["state"]): number =>
+    items.filter((item) => item.state === state).length;
+  const counts = countsText(items.length, count("FAIL"), count("SKIPPED"));
+  const cases = items.map((item) => caseText(place, item));
+  return `  <testsuite name="${xml(place)}" ${counts}>\n${cases.join("")}  </testsuite>\n`;
+}
+
+function countsText(tests: number, failures: number, skipped: number): string {
+  return `tests="${tests}" failures="${failures}" skipped="${skipped}"`;
+}
+
+function caseText(place: string, { check, state, code, message, next }: CheckItem): string {
+  const head = `    <testcase classname="${xml(place)}" name="${xml(check)}"`;
+  const said = xml(message);
+  const more = xml(next.join("\n"));
+  const bodies = {
+    FAIL: `<failure type="${xml(code ?? "FAIL")}" message="${said}">${more}</failure>`,
+    SKIPPED: `<skipped message="${said}"/>`,
+    WARN: `<system-out>WARN ${said}</system-out>`,
+    OK: "",
+  };
+  const body = bodies[state];
+  return body === "" ? `${head}/>\n` : `${head}>\n      ${body}\n    </testcase>\n`;
+}
+
+/** Text as XML holds it: what XML 1.0 does not allow is left out. */
+function xml(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => plainText(line))
+    .join("\n")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll(/[\ufffe\uffff]/g, "");
+}
+
+function places(items: readonly CheckItem[]): (item: CheckItem) => string {
+  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
+  return ({ subject, cluster }) => subject ?? clusterOf(cluster);
 }

@@ -1,4 +1,5 @@
 import type { ClusterProfileRef } from "../../../../api/component.ts";
+import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import type { Hop, HopState } from "../diagnose/hops/hop.ts";
 import type { Report } from "../status/report.ts";
 
@@ -17,7 +18,7 @@ export interface CheckItem {
   readonly next: readonly string[];
 }
 
-export interface CheckSummary {
+interface CheckSummary {
   readonly ok: number;
   readonly warnings: number;
   readonly errors: number;
@@ -43,4 +44,12 @@ export function itemOfHop(
 ): CheckItem {
   const next = findings.flatMap((finding) => finding.next);
   return { check: title, ...place, state, code, message, next };
+}
+
+/** Flags of `check` alone. */
+export interface CheckFlags extends RenderingFlags {
+  readonly filename?: readonly string[];
+  readonly warnWithin?: string;
+  readonly failOn?: string;
+  readonly execTimeout?: string;
 }

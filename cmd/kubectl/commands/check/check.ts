@@ -1,15 +1,27 @@
+import type { ActionInput } from "../../action.ts";
+import { clientVersion } from "../../client-version.ts";
 import { mapLimited } from "../../concurrency.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
 import type { Flags } from "../../flags.ts";
 import { selectedProfiles } from "../../hub/profiles.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import type { ReadLimits } from "../../spokes/read-clusters.ts";
+import { contextOf } from "../diagnose/diagnose-action.ts";
+import { openVantage } from "../diagnose/open-vantage.ts";
+import type { WalkContext } from "../diagnose/walk-context.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { reportOf, stampAt } from "../status/report.ts";
 import type { FailOn } from "../status/status.ts";
 import { itemOfHop, type CheckItem, type CheckReport } from "./check-item.ts";
-import { checkClusters, type CheckedCluster, type ClusterCheckDeps } from "./cluster-checks.ts";
-import { checkDocument } from "./file-checks.ts";
+import {
+  checkClusters,
+  type CheckedCluster,
+  type ClusterCheckDeps,
+  checkDocument,
+} from "./cluster-checks.ts";
+import { radarOf } from "./expiry.ts";
 import {
   checkCollisions,
   checkHubVersion,
@@ -17,20 +29,20 @@ import {
   checkProviderFile,
 } from "./hub-checks.ts";
 
-export interface CheckOptions {
+interface CheckOptions {
   /** Components that are not applied yet; undefined: the whole fleet is looked at. */
   readonly documents: readonly ComponentDocument[] | undefined;
   readonly flags: Pick<Flags, "namespace" | "cluster" | "on">;
   readonly cliVersion: string;
 }
 
-export type CheckDeps = Omit<ClusterCheckDeps, "hub"> & {
+type CheckDeps = Omit<ClusterCheckDeps, "hub"> & {
   /** Needed with documents alone. */
   readonly settings: RenderSettings | undefined;
 };
 
 /** Looks at everything that an installation needs, before there is one. Changes nothing; what is wrong is in the items. */
-export async function check(
+export async function checkFleet(
   { documents, flags, cliVersion }: CheckOptions,
   deps: CheckDeps,
   signal: AbortSignal,
@@ -128,4 +140,30 @@ export function checkExitCode({ items, summary, complete }: CheckReport, failOn:
   const counted = { error: summary.errors, warning: summary.errors + summary.warnings, never: 0 };
   if (counted[failOn] > 0) return exitCodes.unhealthy;
   return complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
+}
+
+interface FleetCheckDeps extends Pick<WalkContext, "onCredential"> {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+}
+
+/** What `check` without any flag finds. Throws what says that the hub cannot be asked at all. */
+export async function fleetCheck(
+  { flags, terminal }: Pick<ActionInput<unknown>, "flags" | "terminal">,
+  { access, limits, ...watching }: FleetCheckDeps,
+  signal: AbortSignal,
+): Promise<CheckReport> {
+  const { env, now } = terminal;
+  await using here = await openVantage(flags, { env, ...watching });
+  const context = contextOf({ args: [], options: {}, flags, terminal }, here);
+  const radar = radarOf(undefined, now().getTime());
+  return await checkFleet(
+    {
+      documents: undefined,
+      flags: { namespace: undefined, cluster: undefined, on: undefined },
+      cliVersion: clientVersion,
+    },
+    { context: { ...context, ...watching }, access, limits, radar, settings: undefined },
+    signal,
+  );
 }

@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 
 import type { CommandEntry } from "../../command-entry.ts";
-import { optionValues } from "./option-values.ts";
+import { outputFormats } from "../../output/output-format.ts";
 
 /** Numbers that cobra's shells know: what they may do besides offering the words. */
 export const directives = { noSpace: 2, noFiles: 4, files: 0 } as const;
@@ -17,7 +17,7 @@ export type Offer =
 
 export type Word = readonly [word: string, description: string];
 
-export interface Commands {
+interface Commands {
   readonly entries: readonly CommandEntry[];
   /** Flags of all commands. */
   readonly common: readonly Option[];
@@ -165,3 +165,30 @@ export function completionText(words: readonly Word[], directive: number): strin
   );
   return [...lines, `:${directive}`].map((line) => `${line}\n`).join("");
 }
+
+/** What completion offers for the value of a flag; a flag that is not here takes a file or anything. */
+const optionValues: Readonly<
+  Record<
+    string,
+    | readonly string[]
+    | "installations"
+    | "clusters"
+    | "namespaces"
+    | "contexts"
+    | "reasons"
+    | undefined
+  >
+> = {
+  "--output": outputFormats.map((format) =>
+    /^(?:jsonpath|custom)/.test(format) ? `${format}=` : format,
+  ),
+  "--color": ["auto", "always", "never"],
+  "--fail-on": ["error", "warning", "never"],
+  "--from": ["local", "controller-identity", "controller"],
+  "--for": ["ready", "resolved", "deleted", "version="],
+  "--cluster": "clusters",
+  "--between": "clusters",
+  "--namespace": "namespaces",
+  "--context": "contexts",
+  "--reason": "reasons",
+};

@@ -9,7 +9,7 @@ import type { Word } from "./complete.ts";
 const freshMs = 30_000;
 
 /** Where the names that a hub has told are kept for half a minute, so that the second Tab is quick. */
-export interface NameCache {
+interface NameCache {
   /** Undefined when nothing fresh is there. */
   read(): Promise<readonly Word[] | undefined>;
   /** Keeps names for their owner alone; what is too old goes. */

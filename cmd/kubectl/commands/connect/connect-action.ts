@@ -9,11 +9,8 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { makePrivateFolder, type PrivateFolder } from "../../spokes/private-folder.ts";
 import { waysOf } from "../../spokes/spoke-ways.ts";
 import { UsageError } from "../../usage-error.ts";
-import { execUserOf, runningProgram } from "../kubeconfig/exec-user.ts";
-import { kubeconfigOf, spokeEntry } from "../kubeconfig/spoke-entries.ts";
-import { runChild, type ChildStart } from "./run-child.ts";
-import { shellStart } from "./shell-start.ts";
-import { handOver } from "./terminal-hand-over.ts";
+import { execUserOf, runningProgram, kubeconfigOf, spokeEntry } from "../kubeconfig/exec-user.ts";
+import { runChild, type ChildStart, shellStart, handOver } from "./run-child.ts";
 
 /** `kubectl knfleet connect`. The exit code is that of the shell or the command. */
 export async function runConnect(input: ActionInput<object>, signal: AbortSignal): Promise<number> {

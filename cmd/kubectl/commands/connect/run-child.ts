@@ -1,7 +1,60 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { basename, join } from "node:path";
 
 import { UsageError } from "../../usage-error.ts";
+
+/** How a shell is started so that its prompt shows a cluster. */
+interface ShellStart {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Files for the folder, by name. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/**
+ * Arguments, variables and files for a shell that reads its owner's settings and then puts the cluster in front of its prompt. A shell that is not known
+ * is started as it is. `cluster` is a name as Kubernetes allows it, so nothing in it means anything to a shell.
+ */
+export function shellStart(
+  shell: string,
+  { cluster, folder, home }: Readonly<Record<"cluster" | "folder" | "home", string>>,
+): ShellStart {
+  const mark = `(${cluster}) `;
+  switch (basename(shell).replace(/\.exe$/, "")) {
+    case "bash":
+      return {
+        args: ["--rcfile", join(folder, "bashrc"), "-i"],
+        env: {},
+        files: { bashrc: `[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='${mark}'"$PS1"\n` },
+      };
+    case "zsh":
+      return {
+        args: ["-i"],
+        env: { ZDOTDIR: folder, KNFLEET_ZDOTDIR: home },
+        files: {
+          ".zshrc": `ZDOTDIR="$KNFLEET_ZDOTDIR"\nunset KNFLEET_ZDOTDIR\n[ -f "$ZDOTDIR/.zshrc" ] && . "$ZDOTDIR/.zshrc"\nPROMPT='${mark}'"$PROMPT"\n`,
+        },
+      };
+    case "fish":
+      return {
+        args: [
+          "-i",
+          "-C",
+          `functions -c fish_prompt __knfleet_prompt; function fish_prompt; echo -n '${mark}'; __knfleet_prompt; end`,
+        ],
+        env: {},
+        files: {},
+      };
+    case "sh":
+    case "dash":
+    case "ash":
+    case "ksh":
+      return { args: ["-i"], env: { PS1: `${mark}$ ` }, files: {} };
+    default:
+      return { args: [], env: {}, files: {} };
+  }
+}
 
 /** A program to run at this one's terminal. */
 export interface ChildStart {
@@ -45,3 +98,35 @@ export async function runChild(
     clearTimeout(late);
   }
 }
+
+/** A terminal that a child has for a while. */
+interface HandOver extends Disposable {
+  /** Aborts with the given signal, and when the terminal goes away. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * While it lasts, Ctrl-C is left to the child where both have the same terminal: it gets SIGINT by itself, and what it means, such as the end of a line in a
+ * shell, is the child's matter. SIGHUP, the end of the terminal, aborts the signal, so that files are removed.
+ */
+export function handOver(signal: AbortSignal, isTerminal: boolean): HandOver {
+  const hangup = new AbortController();
+  const onHangup = (): void => hangup.abort();
+  process.on("SIGHUP", onHangup);
+  const own = isTerminal ? process.listeners("SIGINT") : [];
+  if (isTerminal) {
+    // Without any listener Node would end the process.
+    process.on("SIGINT", ignore);
+    for (const listener of own) process.off("SIGINT", listener);
+  }
+  return {
+    signal: AbortSignal.any([signal, hangup.signal]),
+    [Symbol.dispose]() {
+      process.off("SIGHUP", onHangup);
+      for (const listener of own) process.on("SIGINT", listener);
+      process.off("SIGINT", ignore);
+    },
+  };
+}
+
+function ignore(): void {}

@@ -39,7 +39,7 @@ export interface DeploymentItem {
   };
 }
 
-export interface DeploymentSummary {
+interface DeploymentSummary {
   readonly clusters: number;
   readonly unread: number;
   readonly deployments: number;

@@ -6,13 +6,11 @@ import type { ExitCode } from "../../exit-codes.ts";
 import { oneOf } from "../../flags.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { openProgress } from "../../output/progress.ts";
-import { askedTargets } from "./asked-targets.ts";
-import type { DiagnoseFlags } from "./diagnose-flags.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
-import { diagnosisRendering } from "./diagnosis-rendering.ts";
-import { vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
+import { diagnosisRendering } from "./diagnosis-text.ts";
+import { type DiagnoseFlags, vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
 import { openVantage, type OpenVantage } from "./open-vantage.ts";
-import type { FoundTargets } from "./targets.ts";
+import { askedTargets, type FoundTargets } from "./targets.ts";
 import type { WalkContext } from "./walk-context.ts";
 
 type Input = ActionInput<DiagnoseFlags>;

@@ -2,9 +2,15 @@ import { mapLimited } from "../../concurrency.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
 import { notFoundErrors, reportOf, stampAt } from "../status/report.ts";
 import type { FailOn } from "../status/status.ts";
-import type { Diagnosis, DiagnosisReport, DiagnosisSummary, Target, Vantage } from "./diagnosis.ts";
+import {
+  type Diagnosis,
+  type DiagnosisReport,
+  type DiagnosisSummary,
+  type Target,
+  type Vantage,
+  rootCauseOf,
+} from "./diagnosis.ts";
 import type { Hop } from "./hops/hop.ts";
-import { rootCauseOf } from "./root-cause.ts";
 import type { WalkContext } from "./walk-context.ts";
 import { walkHub } from "./walk-hub.ts";
 import { walkTarget } from "./walk-target.ts";

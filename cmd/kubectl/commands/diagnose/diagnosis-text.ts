@@ -1,10 +1,50 @@
-import { type Commands, words as shellWords } from "../../commands.ts";
+import type { Rendering } from "../../action.ts";
+import { commandsOf, type Commands, words as shellWords } from "../../commands.ts";
+import type { Flags } from "../../flags.ts";
+import { painter, wantsColour } from "../../output/colour.ts";
 import { plainText } from "../../output/plain-text.ts";
 import { numberedSteps, stepLine, wrappedStep } from "../../output/step-lines.ts";
 import type { Table, Tone } from "../../output/table.ts";
-import { wrapped } from "../../output/wrapped.ts";
-import type { Diagnosis, DiagnosisReport } from "./diagnosis.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import { widthOf, wrapped } from "../../output/wrapped.ts";
+import type { DiagnosisReport, Diagnosis } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
+
+interface Looking {
+  readonly flags: Flags;
+  readonly terminal: Pick<Terminal, "env" | "stdout">;
+}
+
+/** How walks look: one as a list of its steps, several as a table. */
+export function diagnosisRendering(
+  report: DiagnosisReport,
+  { flags, terminal: { env, stdout } }: Looking,
+): Rendering {
+  const { items } = report;
+  const [first, ...others] = items;
+  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  const only = others.length === 0 ? first : undefined;
+  return {
+    document: report,
+    ...(only === undefined
+      ? {}
+      : {
+          heading: diagnosisText(only, paint, {
+            wide: flags.output === "wide",
+            columns: widthOf(stdout),
+          }),
+        }),
+    table: () => (only === undefined ? diagnosisTable(report) : { headers: [], rows: [] }),
+    names: items.map(({ target }) => nameOf(target)),
+    notes: diagnosisNotes(report, commandsOf(flags)),
+  };
+}
+
+/** As `-o name` of kubectl writes it and this command reads it. */
+function nameOf({ kind, name }: DiagnosisReport["items"][number]["target"]): string {
+  const group = kind === "ClusterProfile" ? "multicluster.x-k8s.io" : "operator.knative.dev";
+  return `${kind.toLowerCase()}.${group}/${name}`;
+}
 
 type Paint = (text: string, tone: Tone) => string;
 
@@ -17,7 +57,7 @@ const tones: Readonly<Record<HopState, Tone | undefined>> = {
 const stateWidth = Math.max(...Object.keys(tones).map(({ length }) => length));
 
 /** One walk for people: every step with its time, the root cause with evidence, and what to do. */
-export function diagnosisText(
+function diagnosisText(
   diagnosis: Diagnosis,
   paint: Paint,
   { wide, columns }: { readonly wide: boolean; readonly columns?: number | undefined },
@@ -103,7 +143,7 @@ function rootCauseLines(
 }
 
 /** Many walks for people: a row each, worst first. */
-export function diagnosisTable({ items }: DiagnosisReport): Table {
+function diagnosisTable({ items }: DiagnosisReport): Table {
   return {
     headers: ["NAMESPACE", "NAME", "KIND", "RESULT", "CODE", "CAUSE", "MESSAGE"],
     wraps: true,
@@ -126,7 +166,7 @@ const words = {
 } as const;
 
 /** The lines below many walks: counts, causes, and how to see one of them whole. */
-export function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly string[] {
+function diagnosisNotes(report: DiagnosisReport, commands: Commands): readonly string[] {
   const { summary, items, errors } = report;
   const missing = errors.map(({ message }) => `error: ${plainText(message)}`);
   if (items.length === 0) {

@@ -1,8 +1,9 @@
 import type { ComponentKind } from "../../../../api/component.ts";
+import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
+import type { FilenameFlag } from "../../selection/filename-option.ts";
 import type { Report } from "../status/report.ts";
-import type { Hop, HopState } from "./hops/hop.ts";
-import type { RootCause } from "./root-cause.ts";
+import type { Hop, HopState, Finding, HopId } from "./hops/hop.ts";
 
 /** From where a way is walked: this machine, this machine as the controller's identity on the hub, or a Job on the hub. */
 export const vantages = ["local", "controller-identity", "controller"] as const;
@@ -49,3 +50,81 @@ export interface DiagnosisSummary {
 }
 
 export type DiagnosisReport = Report<"Diagnosis", DiagnosisSummary, Diagnosis>;
+
+/** Flags of `diagnose` alone. */
+export interface DiagnoseFlags extends FilenameFlag {
+  readonly from?: string;
+  readonly exec?: boolean;
+  readonly execTimeout?: string;
+  readonly releaseDir?: string;
+  readonly failOn?: string;
+  readonly yes?: boolean;
+  readonly reportFile?: string;
+}
+
+/** The one finding that explains most of the others. */
+export interface RootCause extends Finding {
+  /** Short name of the code. */
+  readonly name: string;
+  readonly hop: HopId;
+  /** A finding that keeps this one from going away by itself. */
+  readonly because: KnfCode | null;
+}
+
+// What comes first explains what comes later. A path that is broken comes before a controller that does not run, since the one would
+// not be mended by starting the other; what a controller would put right comes after it.
+const groups: readonly RegExp[] = [
+  /^KNF10(?:0[1-4]|10)$/,
+  /^KNF101[239]$/,
+  /^KNF(?:200[^7]|30(?:0\d|1[0-8])|40(?:0\d|1[0-2]|1[56])|500[12])$/,
+  /^KNF(?:101[5-7]|600[13]|601[1-4])$/,
+  /^KNF10(?:05|11)$/,
+  /^KNF6002$/,
+  /^KNF6010$/,
+  /^KNF6006$/,
+  /^KNF6009$/,
+  /^KNF6007$/,
+  /^KNF(?:6005|1014)$/,
+  /^KNF10(?:18|08)$/,
+];
+
+/** The root cause among the findings of a walk; undefined when there are none. */
+export function rootCauseOf(hops: readonly Hop[]): RootCause | undefined {
+  const isReached = hops.some(
+    ({ id, state }) => id === "authentication" && state !== "SKIPPED" && state !== "FAIL",
+  );
+  const candidates = hops
+    .flatMap((hop) => hop.findings.map((one) => ({ hop: hop.id, finding: one })))
+    .map((one, at) => ({ ...one, rank: rankOf(one.finding, one.hop, isReached), at }))
+    .toSorted((a, b) => a.rank - b.rank || a.at - b.at);
+  const [worst] = candidates;
+  // With a clock that is wrong nobody knows what has ended.
+  const clock = candidates.find(({ finding: { code } }) => code === "KNF1021");
+  const isByClock = worst !== undefined && timed.includes(worst.finding.code);
+  const first = isByClock ? (clock ?? worst) : worst;
+  if (first === undefined || worst === undefined) return undefined;
+  const others = candidates.filter((one) => one !== first);
+  const { code } = first.finding;
+  const blocker = others.find(({ finding: { severity } }) => severity === "error");
+  const isHeld = code === "KNF1012" && blocker !== undefined;
+  return {
+    ...first.finding,
+    severity: worst.finding.severity,
+    name: knfCodes[code].name,
+    hop: first.hop,
+    because: isHeld ? blocker.finding.code : null,
+  };
+}
+
+// What is judged by the clock of this machine alone.
+const timed: readonly KnfCode[] = ["KNF3014", "KNF3020", "KNF4011", "KNF4013"];
+
+const warningRank = 100;
+
+function rankOf({ severity, code }: Finding, hop: HopId, isReached: boolean): number {
+  const at = groups.findIndex((group) => group.test(code));
+  const rank = at < 0 ? groups.length : at;
+  // The controller's word on the way is older than the walk's own, where that got through.
+  const isOld = hop === "conditions" && isReached && /^KNF[2-5]/.test(code);
+  return rank + (isOld ? groups.length : 0) + (severity === "error" ? 0 : warningRank);
+}

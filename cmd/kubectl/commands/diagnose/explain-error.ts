@@ -43,7 +43,7 @@ function isLate(error: unknown): boolean {
 }
 
 /** The codes of one cluster's API server. */
-export interface ServerCodes {
+interface ServerCodes {
   readonly unreachable: KnfCode;
   readonly unauthorized: KnfCode;
   readonly forbidden: KnfCode;

@@ -29,7 +29,7 @@ function shortHop(
 }
 
 /** A walk as a short report has it. */
-export interface ShortWalk {
+interface ShortWalk {
   readonly target: Target;
   readonly hops: readonly Hop[];
 }

@@ -2,18 +2,31 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
 import { componentKeyOf, type ComponentKey } from "../../../../api/component.ts";
-import { selectionOf } from "../../action.ts";
+import { type ActionInput, selectionOf } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { profileAnywhere } from "../../hub/profiles.ts";
 import { ifDenied } from "../../if-denied.ts";
 import { allKinds, missingNames, type Selection } from "../../selection/selection.ts";
-import type { Target } from "./diagnosis.ts";
+import type { DiagnoseFlags, Target } from "./diagnosis.ts";
+import type { OpenVantage } from "./open-vantage.ts";
+
+/** What the arguments, or the file of `--filename`, name. */
+export async function askedTargets(
+  { args, flags, options, terminal }: ActionInput<DiagnoseFlags>,
+  { hub, namespace }: Pick<OpenVantage, "hub" | "namespace">,
+  signal: AbortSignal,
+): Promise<FoundTargets> {
+  if (options.filename === undefined) return findTargets(args, { hub, namespace, flags }, signal);
+  const { askedSelection } = await import("../../selection/selection-file.ts");
+  const selection = await askedSelection({ args, flags, options, terminal }, { namespace }, signal);
+  return targetsInFile(selection, { hub, flags }, signal);
+}
 
 const profileTypes = /^(?:cp|clusterprofiles?(?:\.multicluster\.x-k8s\.io)?)$/i;
 
 /** What the arguments name; a name alone is an installation, or else a ClusterProfile. */
-export interface WantedTargets {
+interface WantedTargets {
   /** ClusterProfiles by name. */
   readonly profiles: readonly Target[];
   /** Arguments about installations, as `readNames` takes them. */
@@ -95,7 +108,7 @@ export async function findTargets(
 }
 
 /** The installations of `--filename`. */
-export async function targetsInFile(
+async function targetsInFile(
   selection: Selection,
   looking: Pick<Looking, "hub" | "flags">,
   signal: AbortSignal,

@@ -1,7 +1,26 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { operatorApiVersion } from "../../../../api/component.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { whoAmI } from "../../../../controller/guard/whoami.ts";
+import { words } from "../../commands.ts";
+import { humanDuration } from "../../output/age.ts";
 import { requestFinding, hubServer } from "./explain-error.ts";
-import type { Controllers } from "./find-controller.ts";
-import type { Hop } from "./hops/hop.ts";
-import { findController, reachHub, servedKinds, type HubFacts } from "./hops/hub-hops.ts";
+import {
+  type Controllers,
+  findControllers,
+  type ControllerDeployment,
+  type ControllerLease,
+} from "./find-controller.ts";
+import {
+  type Hop,
+  failed,
+  finding,
+  passed,
+  passedWith,
+  type Finding,
+  type HopResult,
+} from "./hops/hop.ts";
 import { checkWebhooks } from "./hops/webhook-hop.ts";
 import type { WalkContext } from "./walk-context.ts";
 import { Walk, type Had } from "./walk.ts";
@@ -39,4 +58,164 @@ async function walkAll(walk: Walk, { hub, now }: WalkContext): Promise<Omit<HubW
   );
   await walk.take("webhook", [facts], (_, late) => checkWebhooks(hub, late));
   return { facts, kinds, controllers };
+}
+
+/** Who we are on the hub, and what time it is there. */
+interface HubFacts {
+  readonly user: string;
+  /** The hub's clock, ms since 1970; ours when it does not say. */
+  readonly timeMs: number;
+  /** Uid of `kube-system`, which tells this hub from others; undefined when we may not read it. */
+  readonly id: string | undefined;
+}
+
+/** Asks the hub who we are. */
+async function reachHub(
+  hub: KubeClient,
+  now: () => Date,
+  signal: AbortSignal,
+): Promise<HopResult<HubFacts>> {
+  const who = await whoAmI(hub, signal).catch(unlessDenied);
+  // Who may not ask that may still be somebody.
+  if (who === undefined) await hub.request("GET", "/version", undefined, signal);
+  const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
+  const system = await hub.get(ref, { metadataOnly: true }, signal).catch(unlessDenied);
+  const user = who?.username ?? "(not known)";
+  const timeMs = who?.serverTimeMs ?? now().getTime();
+  return passedWith({ user, timeMs, id: system?.metadata.uid }, `${hub.server} as ${user}`, {
+    findings: clockFindings(now().getTime(), timeMs),
+  });
+}
+
+// The hub's time is one of whole seconds, and an answer takes a while.
+const clockGraceMs = 120_000;
+
+/** Credentials and certificates are judged by the clock of this machine. */
+function clockFindings(hereMs: number, thereMs: number): readonly Finding[] {
+  const aheadMs = hereMs - thereMs;
+  if (Math.abs(aheadMs) <= clockGraceMs) return [];
+  const span = humanDuration(Math.abs(aheadMs));
+  return [
+    finding("warning", "KNF1021", {
+      message: `The clock of this machine is ${span} ${aheadMs > 0 ? "ahead of" : "behind"} the hub's`,
+      evidence: [
+        `here it is ${new Date(hereMs).toISOString()}`,
+        `there it is ${new Date(thereMs).toISOString()}`,
+      ],
+    }),
+  ];
+}
+
+function unlessDenied(error: unknown): undefined {
+  if (error instanceof ApiError && [403, 404].includes(error.status)) return;
+  throw error;
+}
+
+/** Whether the hub serves the kinds of components. */
+async function servedKinds(hub: KubeClient, signal: AbortSignal): Promise<HopResult<true>> {
+  const path = `/apis/${operatorApiVersion}`;
+  try {
+    await hub.request("GET", path, undefined, signal);
+    return passed(true, `${operatorApiVersion} is served`);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    return failed("KNF1004", `The hub does not serve ${operatorApiVersion}`, {
+      evidence: [`the hub that was asked is ${hub.server}`],
+      next: [
+        "Choose the hub with --context, one of these:",
+        "kubectl config get-contexts",
+        "Or, if it is the hub, install the CRDs of the chart; docs/install.md says how.",
+      ],
+    });
+  }
+}
+
+// Clocks and a busy hub: a Lease that ended just now may have been renewed.
+const leaseGraceMs = 5_000;
+
+/** Who works on the components: the Lease says it for sure, a Deployment nearly. */
+async function findController(
+  hub: KubeClient,
+  { timeMs }: HubFacts,
+  signal: AbortSignal,
+): Promise<HopResult<Controllers>> {
+  const found = await findControllers(hub, signal);
+  const { deployments = [], leases = [] } = found;
+  const lease = leases.toSorted((a, b) => b.renewedAtMs - a.renewedAtMs)[0];
+  const evidence = [
+    ...deployments.map(deploymentText),
+    ...(lease === undefined ? [] : [leaseText(lease, timeMs)]),
+  ];
+  const working = workingText(deployments, lease, timeMs);
+  if (working !== undefined) {
+    const ours = deployments.find(({ flavour }) => flavour === "knfleet");
+    return passedWith(found, working, { evidence, findings: notReady(ours) });
+  }
+  const [what] = lease === undefined ? evidence : evidence.slice(-1);
+  if (what !== undefined) {
+    const next = restartSteps(deployments[0]);
+    const more = { message: what, evidence, next };
+    // Without a look at the Leases, a controller elsewhere may hold one.
+    const isSure = found.leases !== undefined;
+    const dead = isSure ? finding("error", "KNF1005", more) : finding("warning", "KNF1007", more);
+    return passedWith(found, what, { evidence, findings: [dead] });
+  }
+  const mayNotLook = found.deployments === undefined || found.leases === undefined;
+  const message = mayNotLook
+    ? "Leases or Deployments of the hub may not be listed"
+    : "Neither a Lease nor a Deployment of a controller is on the hub";
+  // Who may look and sees nothing needs no more rights.
+  const next = mayNotLook ? [] : [startOne];
+  return passedWith(found, message, {
+    findings: [finding("warning", "KNF1006", { message, next })],
+  });
+}
+
+const startOne =
+  "Start a controller; one that runs elsewhere, without a Lease on this hub, cannot be seen from here.";
+
+/** Who works, in a few words; undefined when nobody does. */
+function workingText(
+  deployments: readonly ControllerDeployment[],
+  lease: ControllerLease | undefined,
+  timeMs: number,
+): string | undefined {
+  if (lease !== undefined && lease.holder !== "" && lease.endsAtMs + leaseGraceMs > timeMs) {
+    return leaseText(lease, timeMs);
+  }
+  // The upstream operator has Leases of its own; one of ours may be what somebody left behind.
+  const running = deployments.find(
+    ({ available, flavour }) => available > 0 && (lease === undefined || flavour === "upstream"),
+  );
+  return running === undefined ? undefined : deploymentText(running);
+}
+
+function notReady(deployment: ControllerDeployment | undefined) {
+  if (deployment === undefined || deployment.available >= deployment.wanted) return [];
+  const message = deploymentText(deployment);
+  return [finding("warning", "KNF1007", { message, next: restartSteps(deployment) })];
+}
+
+function deploymentText({ namespace, name, available, wanted }: ControllerDeployment): string {
+  return `Deployment ${namespace}/${name} has ${available} of ${wanted} available`;
+}
+
+function leaseText(
+  { namespace, holder, renewedAtMs, endsAtMs }: ControllerLease,
+  timeMs: number,
+): string {
+  const lease = `Lease ${namespace}/knfleet-controller`;
+  if (holder === "") return `${lease} was let go`;
+  const age = Math.max(0, Math.round((timeMs - renewedAtMs) / 1_000));
+  const over = endsAtMs + leaseGraceMs > timeMs ? "" : " and has run out";
+  return `${lease} is held by ${holder}, renewed ${age} s ago${over}`;
+}
+
+function restartSteps(deployment: ControllerDeployment | undefined): readonly string[] {
+  if (deployment === undefined) return ["Start knfleet-controller, and look at its log."];
+  const { namespace, name } = deployment;
+  return [
+    words("kubectl", "describe", "deployment", name, "-n", namespace),
+    words("kubectl", "logs", `deployment/${name}`, "-n", namespace, "--tail=50"),
+  ];
 }

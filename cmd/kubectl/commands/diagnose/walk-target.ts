@@ -7,9 +7,13 @@ import { kubectlOn, words } from "../../commands.ts";
 import type { Target } from "./diagnosis.ts";
 import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
 import { variableOf, type Controllers } from "./find-controller.ts";
-import { checkDeletion, checkTwins, readComponent } from "./hops/component-hops.ts";
-import { checkConditions, type HearRefusal } from "./hops/conditions-hop.ts";
-import { checkGuard } from "./hops/guard-hop.ts";
+import {
+  checkDeletion,
+  checkTwins,
+  readComponent,
+  checkConditions,
+  type HearRefusal,
+} from "./hops/component-hops.ts";
 import { hopTitles, type Finding, type Hop, type HopId, type HopResult } from "./hops/hop.ts";
 import {
   checkDeployments,
@@ -19,16 +23,15 @@ import {
 } from "./hops/installation-hops.ts";
 import { checkName, checkProxy, checkTcp, checkTls } from "./hops/network-hops.ts";
 import { describeCredential, runPlugin } from "./hops/plugin-hops.ts";
-import { checkPods } from "./hops/pods-hop.ts";
 import { checkHealth, checkUpstream, readProfile } from "./hops/profile-hops.ts";
 import {
   chooseProvider,
   type FoundFile,
   readProviderFile,
   resolveEndpoint,
+  upstreamQuirks,
 } from "./hops/provider-hops.ts";
-import { checkRights } from "./hops/rights-hop.ts";
-import { upstreamQuirks } from "./hops/upstream-quirks.ts";
+import { checkGuard, checkPods, checkRights } from "./hops/spoke-hops.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { WalkContext } from "./walk-context.ts";
 import type { HubWalk } from "./walk-hub.ts";
@@ -41,7 +44,7 @@ interface Way {
 }
 
 /** The steps that were taken, and whether they are all there are. */
-export interface TargetWalk {
+interface TargetWalk {
   readonly hops: readonly Hop[];
   readonly finished: boolean;
 }

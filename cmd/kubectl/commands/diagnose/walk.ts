@@ -7,7 +7,7 @@ import {
   type HopState,
 } from "./hops/hop.ts";
 
-export interface WalkOptions {
+interface WalkOptions {
   /** Time for a step, in ms. */
   readonly timeoutMsOf: (id: HopId) => number;
   readonly signal: AbortSignal;

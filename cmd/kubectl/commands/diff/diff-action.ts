@@ -18,12 +18,16 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { UsageError } from "../../usage-error.ts";
-import { diffBetween, type Ends } from "./between.ts";
-import type { DiffFlags } from "./diff-flags.ts";
-import { diffExitCode, type Diff, type DiffItem, type DiffList } from "./diff-list.ts";
-import { diffText, type NamedChanges } from "./diff-text.ts";
+import {
+  type DiffFlags,
+  diffExitCode,
+  type Diff,
+  type DiffItem,
+  type DiffList,
+} from "./diff-list.ts";
+import { diffText, type NamedChanges, externalDiff, runExternalDiff } from "./diff-text.ts";
 import { diff, type DiffDeps } from "./diff.ts";
-import { externalDiff, runExternalDiff } from "./external-diff.ts";
+import { diffBetween, type Ends } from "./live-objects.ts";
 
 /** `kubectl knfleet diff`. */
 export async function runDiff(

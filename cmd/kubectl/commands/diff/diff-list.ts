@@ -2,9 +2,15 @@ import type { ComponentKind, ClusterProfileRef, Component } from "../../../../ap
 import { describe } from "../../../../api/kubernetes.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
 import { fieldChanges, type FieldChange } from "../../compare/field-changes.ts";
+import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
+
+/** Flags of `diff` alone. */
+export interface DiffFlags extends RenderingFlags {
+  readonly between?: readonly string[];
+}
 
 /** One object that differs. */
 export interface DiffItem {
@@ -29,7 +35,7 @@ export interface DiffItem {
   readonly message: string | null;
 }
 
-export interface DiffSummary {
+interface DiffSummary {
   readonly installations: number;
   readonly clusters: number;
   readonly unread: number;

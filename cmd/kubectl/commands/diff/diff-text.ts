@@ -1,7 +1,14 @@
-import type { Manifest } from "../../../../api/kubernetes.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { type Manifest, groupOf } from "../../../../api/kubernetes.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
-import { objectDiff } from "../render/object-diff.ts";
-import { yamlOfObject } from "../render/objects-text.ts";
+import type { Terminal } from "../../output/terminal.ts";
+import { makePrivateFolder } from "../../spokes/private-folder.ts";
+import { UsageError } from "../../usage-error.ts";
+import { objectDiff, yamlOfObject } from "../render/objects-text.ts";
 
 /** Changes of the objects of one cluster, and what stands in front of their names on both sides. */
 export interface NamedChanges {
@@ -25,7 +32,7 @@ export function diffText(blocks: readonly NamedChanges[]): string {
 }
 
 /** One object as the text that is compared. */
-export function textOf(object: Manifest): string {
+function textOf(object: Manifest): string {
   return harmless(yamlOfObject(sorted(object)));
 }
 
@@ -45,4 +52,78 @@ function byName(value: unknown): unknown {
 /** Lines and tabs stay, everything else that moves a cursor becomes a space. */
 function harmless(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, " ");
+}
+
+/** The program of `KUBECTL_EXTERNAL_DIFF` with its arguments, of which kubectl takes letters, digits, `-` and `=`; undefined without it. */
+export function externalDiff(env: Terminal["env"]): readonly [string, ...string[]] | undefined {
+  const [command, ...args] = (env["KUBECTL_EXTERNAL_DIFF"] ?? "").split(/\s+/).filter(Boolean);
+  if (command === undefined) return undefined;
+  return [command, ...args.filter((arg) => /^[a-zA-Z0-9=-]+$/.test(arg))];
+}
+
+/**
+ * Writes both sides into two folders that only this user may enter, lets the program compare them, and removes them. Throws UsageError when it
+ * cannot be started or fails, which is an exit code above 1, as for kubectl.
+ */
+export async function runExternalDiff(
+  [command, ...args]: readonly [string, ...string[]],
+  { blocks, terminal }: { readonly blocks: readonly NamedChanges[]; readonly terminal: Terminal },
+  signal: AbortSignal,
+): Promise<void> {
+  await using folder = await makePrivateFolder();
+  const [live, wanted] = [join(folder.path, "LIVE"), join(folder.path, "RENDERED")];
+  await Promise.all([live, wanted].map((path) => mkdir(path, { mode: 0o700 })));
+  for (const { prefix, changes } of blocks) {
+    for (const change of changes) {
+      await writeSide(live, prefix, change.live);
+      await writeSide(wanted, prefix, change.wanted);
+    }
+  }
+  await run([command, ...args, live, wanted], terminal, signal);
+}
+
+async function writeSide(
+  folder: string,
+  prefix: string,
+  object: Manifest | undefined,
+): Promise<void> {
+  if (object === undefined) return;
+  const { apiVersion, kind, metadata } = object;
+  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  const parts = [prefix, groupOf(apiVersion), version, kind, metadata.namespace, metadata.name];
+  const name = parts.filter((part) => part !== undefined && part !== "").join(".");
+  const path = join(folder, name.replaceAll(/[/\\\0]/g, "."));
+  await writeFile(path, textOf(object), { mode: 0o600 });
+}
+
+async function run(
+  [command = "", ...args]: readonly string[],
+  { env, stdout, stderr }: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  const isTerminal = stdout.isTTY === true;
+  const child = spawn(command, args, {
+    env,
+    stdio: isTerminal ? "inherit" : ["ignore", "pipe", "pipe"],
+    signal,
+  });
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout.write(text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => stderr.write(text));
+  const [code] = await ended(child, command, signal);
+  if (code === 0 || code === 1) return;
+  throw new UsageError(`KUBECTL_EXTERNAL_DIFF: ${command} failed with exit code ${String(code)}`);
+}
+
+async function ended(
+  child: ReturnType<typeof spawn>,
+  command: string,
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  try {
+    return await once(child, "close");
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    throw new UsageError(`KUBECTL_EXTERNAL_DIFF: ${command} cannot be started (${code})`);
+  }
 }

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { componentKinds, type Component } from "../../../../api/component.ts";
+import { type Component, componentKinds } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
 import { isRecord, isSameJson } from "../../../../api/fields.ts";
 import { identityOf, keyOf, type Manifest } from "../../../../api/kubernetes.ts";
 import { foundNamespaces } from "../../../../controller/reconcile/resolve.ts";
@@ -9,11 +10,90 @@ import type { ObjectChange } from "../../compare/compare.ts";
 import { masked, neat, withoutMarks, type Sides } from "../../compare/neat.ts";
 import { projected } from "../../compare/projected.ts";
 import { mapLimited } from "../../concurrency.ts";
-import { clusterIdOf, type ReadOne } from "../../spokes/read-clusters.ts";
+import { listInstallations } from "../../hub/installations.ts";
+import type { Selection } from "../../selection/selection.ts";
+import { readEach, unreadErrors, clusterIdOf, type ReadOne } from "../../spokes/read-clusters.ts";
 import type { RenderSettings } from "../render/render-component.ts";
+import type { ReportError } from "../status/report.ts";
+import { diffOf, type Diff } from "./diff-list.ts";
+import { refusalOf, rendered, type DiffDeps } from "./diff.ts";
+
+/** Names of two clusters: of ClusterProfiles, with or without their namespace, or `hub`. */
+export type Ends = readonly [left: string, right: string];
+
+/**
+ * Compares what two clusters have of the objects that their installations consist of, in the fields that are rendered for either of them. Throws only
+ * when the hub cannot be read.
+ */
+export async function diffBetween(
+  { selection, ends }: { readonly selection: Selection; readonly ends: Ends },
+  { access, limits, settings, now, cliVersion }: DiffDeps,
+  signal: AbortSignal,
+): Promise<Diff> {
+  const [left = [], right = []] = await Promise.all(
+    ends.map((cluster) => listInstallations(access, { ...selection, cluster }, signal)),
+  );
+  const { pairs, errors: unpaired } = pairsOf({ left, right }, ends);
+  const components = pairs.flat();
+  const wanted = await rendered(components, settings, signal);
+  const made = new Map(
+    [...wanted].flatMap(([uid, one]) => (one instanceof FleetError ? [] : [[uid, one] as const])),
+  );
+  const sound = components.filter(({ metadata }) => made.has(metadata.uid));
+  const read = readLiveObjects(sound, made, settings);
+  const readings = await readEach(sound, { access, limits, read }, signal);
+  const found = new Map(
+    [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
+  );
+  const blocks = pairs.flatMap(([one, other]) => {
+    const [mine, others] = [found.get(one.metadata.uid), found.get(other.metadata.uid)];
+    if (mine === undefined || others === undefined) return [];
+    const compared = new Set([...mine.live.keys(), ...others.live.keys()]).size;
+    return [{ component: one, changes: changesBetween(mine, others), compared }];
+  });
+  const refused = components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid)));
+  const unread = unreadErrors(readings);
+  const errors = [...unpaired, ...refused];
+  return diffOf({ components, blocks, unread, errors, sides: ends }, { now, cliVersion });
+}
+
+interface ComparedSides {
+  readonly left: readonly Component[];
+  readonly right: readonly Component[];
+}
+
+interface Pairs {
+  readonly pairs: readonly (readonly [left: Component, right: Component])[];
+  readonly errors: readonly ReportError[];
+}
+
+/** The installations that stand for each other: of one kind, and of one name where there are several. */
+function pairsOf(sides: ComparedSides, ends: Ends): Pairs {
+  const kinds = new Set([...sides.left, ...sides.right].map(({ kind }) => kind));
+  if (kinds.size === 0) {
+    return { pairs: [], errors: ends.map((end) => notFound(`An installation on ${end}`)) };
+  }
+  const found = [...kinds].map((kind): Pairs => {
+    const [first] = sides.left.filter((one) => one.kind === kind);
+    const others = sides.right.filter((one) => one.kind === kind);
+    const same = others.find(({ metadata }) => metadata.name === first?.metadata.name);
+    const other = same ?? others[0];
+    if (first !== undefined && other !== undefined) return { pairs: [[first, other]], errors: [] };
+    const end = first === undefined ? ends[0] : ends[1];
+    return { pairs: [], errors: [notFound(`A ${kind} on ${end}`)] };
+  });
+  return {
+    pairs: found.flatMap(({ pairs }) => pairs),
+    errors: found.flatMap(({ errors }) => errors),
+  };
+}
+
+function notFound(what: string): ReportError {
+  return { reason: "NotFound", message: `${what} not found`, cluster: null };
+}
 
 /** What a cluster has of the objects of one installation, and what is rendered for it; both by identity. */
-export interface LiveObjects {
+interface LiveObjects {
   readonly live: ReadonlyMap<string, Manifest>;
   readonly shapes: ReadonlyMap<string, Manifest>;
 }
@@ -21,7 +101,7 @@ export interface LiveObjects {
 const atOnce = 8;
 
 /** Reads the objects of installations, by uid. Those in the installation's namespace are taken to be in the usual one. */
-export function readLiveObjects(
+function readLiveObjects(
   components: readonly Component[],
   made: ReadonlyMap<string, Comparable>,
   settings: RenderSettings,

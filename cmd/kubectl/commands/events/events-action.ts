@@ -27,7 +27,7 @@ import {
 import { watchEvents } from "./watch-events.ts";
 
 /** Flags of `events` alone. */
-export interface EventsFlags extends FilenameFlag {
+interface EventsFlags extends FilenameFlag {
   readonly types?: string;
   readonly since?: string;
   readonly live?: boolean;

@@ -23,7 +23,7 @@ export interface EventItem extends EventFact {
   readonly cluster: string | null;
 }
 
-export interface EventSummary {
+interface EventSummary {
   readonly events: number;
   readonly warnings: number;
   readonly clusters: number;

@@ -8,8 +8,7 @@ import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openLastingSpoke } from "../../spokes/lasting-spoke.ts";
 import { clusterIdOf, type ReadLimits } from "../../spokes/read-clusters.ts";
-import type { ReportError } from "../status/report.ts";
-import { troubleOf, Troubles } from "../status/troubles.ts";
+import { type ReportError, troubleOf, Troubles } from "../status/report.ts";
 import { hubEventsOf, placesOnSpoke, type EventItem } from "./events.ts";
 import { NamespaceWatches } from "./namespace-watches.ts";
 

@@ -1,3 +1,4 @@
+import { knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { print, type ActionInput } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
@@ -5,10 +6,8 @@ import { sortedBy } from "../../output/sorted.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { type Report, reportOf, stampAt } from "../status/report.ts";
 import { explain, explainable, type Explanation } from "./explain.ts";
-import { explanationText } from "./explanation-text.ts";
-import { nearest } from "./nearest.ts";
 
-export type ExplanationReport = Report<"Explanation", { readonly total: number }, Explanation>;
+type ExplanationReport = Report<"Explanation", { readonly total: number }, Explanation>;
 
 /** `kubectl knfleet explain`: asks no server and reads no file. */
 export async function runExplain({
@@ -66,4 +65,81 @@ function explanationTable(items: readonly Explanation[]): Table {
       meaning,
     ]),
   };
+}
+
+const retries = {
+  change:
+    "Looked at again when the component, the ClusterProfile or a file changes, and every 10 s by default.",
+  backoff:
+    "Tried again by itself after 5 ms doubling to 5 minutes, and at once when something changes.",
+  poll: "Looked at again at a fixed pace.",
+} as const;
+
+const blanks = " (put names of yours in place of NAME, NAMESPACE and TYPE)";
+
+function hasBlanks(causes: Explanation["causes"]): boolean {
+  return causes.some(({ command }) => /\b(?:NAME|NAMESPACE|TYPE)\b/.test(command));
+}
+
+/** An explanation for people. */
+function explanationText(one: Explanation): string {
+  const {
+    name,
+    title,
+    code,
+    reasons,
+    type,
+    condition,
+    setBy,
+    meaning,
+    retry,
+    causes,
+    next,
+    upstream,
+  } = one;
+  const place = condition === null ? type : `${type}, condition ${condition}`;
+  const lines = [
+    `${name}${title === null ? "" : ` ${title}`} (${place})`,
+    `  ${meaning}`,
+    `  Set by: ${setBy}.`,
+    ...(code === null ? [] : [`  Number: ${code} ${knfCodes[code].name}`]),
+    ...(reasons.length === 0 ? [] : [`  Reasons with this number: ${reasons.join(", ")}`]),
+    ...(retry === null ? [] : [`  Retry: ${retries[retry]}`]),
+    ...(causes.length === 0 ? [] : [`  Likely causes${hasBlanks(causes) ? blanks : ""}:`]),
+    ...causes.flatMap(({ cause, command }, at) => [`    ${at + 1}. ${cause}`, `       ${command}`]),
+    ...(next === null ? [] : [`  What to do: ${next}`]),
+    ...(upstream === null
+      ? []
+      : [
+          `  From the upstream operator (${upstream.versions}): ${upstream.means}`,
+          ...upstream.not.map((text) => `    ${text}`),
+        ]),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** The word most like another, if one is: at most a third of its letters differ. */
+export function nearest(word: string, words: readonly string[]): string | undefined {
+  const wanted = word.toLowerCase().slice(0, 100);
+  const ranked = words
+    .map((candidate) => ({ candidate, distance: distance(wanted, candidate.toLowerCase()) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  const [best] = ranked;
+  return best !== undefined && best.distance <= Math.max(2, wanted.length / 3)
+    ? best.candidate
+    : undefined;
+}
+
+/** Letters to insert, leave out or replace (Levenshtein). */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let at = 0; at < from.length; at += 1) {
+    const next = [at + 1];
+    for (let column = 1; column <= to.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (to[column - 1] === from[at] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -2,9 +2,8 @@ import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { codes, protectionReasons, reasons } from "../../../../api/reasons.ts";
 import { knfOf, reasonsOfKnf } from "../../explaining/knf-of.ts";
 import { ownReasons, type OwnReason } from "../status/own-reasons.ts";
-import { causesOf } from "./causes.ts";
+import { causesOf, upstreamNotes } from "./causes.ts";
 import { codeMeanings, protectionMeanings, reasonMeanings, workMeanings } from "./meanings.ts";
-import { upstreamNotes } from "./upstream-notes.ts";
 
 /** What a reason or code is, from the catalogues of this program; unknown parts are null or empty. */
 export interface Explanation {

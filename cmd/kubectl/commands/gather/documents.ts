@@ -1,11 +1,24 @@
+import type { ActionInput } from "../../action.ts";
 import { checkFile, diagnosisFile, diffFile, logsFile, type Bundle } from "../../bundle/bundle.ts";
+import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { failureReason } from "../../failure.ts";
 import { messageOf } from "../../message-of.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { UsageError } from "../../usage-error.ts";
 import type { LogDeps } from "../logs/read-logs.ts";
-import type { GatherInput } from "./gather-flags.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
+
+/** Flags of `gather` alone. */
+interface GatherFlags extends RenderingFlags {
+  readonly dryRun?: boolean;
+  readonly live?: boolean;
+  readonly tail?: string;
+  readonly diff?: boolean;
+  /** Value of `-o` that is no format. */
+  readonly file?: string;
+}
+
+export type GatherInput = ActionInput<GatherFlags>;
 
 /** What other commands print, by file name, and why some of it is missing. */
 export interface Documents {
@@ -119,7 +132,7 @@ async function checksOf(
     const { recordedCheck } = await import("../../bundle/recorded-check.ts");
     return { [checkFile]: await recordedCheck(quiet, signal) };
   }
-  const { fleetCheck } = await import("../check/fleet-check.ts");
+  const { fleetCheck } = await import("../check/check.ts");
   return { [checkFile]: await fleetCheck(quiet, { access, limits, onCredential }, signal) };
 }
 

@@ -1,25 +1,27 @@
+import { posix } from "node:path";
+
 import { print, selectionOf } from "../../action.ts";
-import type { RecordedCluster } from "../../bundle/bundle.ts";
+import type { RecordedCluster, Bundle } from "../../bundle/bundle.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
 import { recordedAccess } from "../../bundle/recorded-access.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
 import { clientVersion } from "../../client-version.ts";
+import { words } from "../../commands.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { stepLine } from "../../output/step-lines.ts";
+import { orNone, type Table } from "../../output/table.ts";
 import { allKinds } from "../../selection/selection.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { notFoundErrors } from "../status/report.ts";
 import { statusHtml } from "../status/status-html.ts";
 import { status } from "../status/status.ts";
-import { bundleOf } from "./bundle-files.ts";
-import { documentsOf, type Documents } from "./documents.ts";
-import type { GatherInput } from "./gather-flags.ts";
-import { bundleNotes, bundleTable } from "./gather-text.ts";
+import { documentsOf, type Documents, type GatherInput } from "./documents.ts";
 import { gather, isWholeFleet, namesIn, withRows } from "./gather.ts";
-import { KnownSecrets } from "./known-secrets.ts";
+import { KnownSecrets, SecretPrints } from "./known-secrets.ts";
 import { Redactor } from "./redact.ts";
-import { SecretPrints } from "./secret-prints.ts";
-import { checkFiles, writeBundle } from "./write-bundle.ts";
+import { bundleOf, checkFiles, writeBundle } from "./write-bundle.ts";
 
 // A whole fleet is read, and much of every cluster. One that does not answer at all is given up as soon as elsewhere.
 const defaultTimeoutMs = 10 * 60_000;
@@ -137,4 +139,46 @@ async function collected(
     namespace: access.namespace,
     others,
   };
+}
+
+/** A row for each cluster of a bundle, or for each of its files. */
+function bundleTable(bundle: Bundle, byFile: boolean): Table {
+  return byFile ? filesTable(bundle) : clustersTable(bundle);
+}
+
+function clustersTable({ items, summary: { files } }: Bundle): Table {
+  return {
+    headers: ["CLUSTER", "KUBERNETES", "FILES", "OBJECTS", "REASON"],
+    rows: items.map(({ cluster, folder, kubernetesVersion, objects, unread }) => [
+      cluster ?? "<hub>",
+      orNone(kubernetesVersion),
+      String(files.filter(({ path }) => posix.dirname(path) === folder).length),
+      String(objects),
+      unread === null ? "<none>" : { text: unread.reason, tone: "bad" },
+    ]),
+  };
+}
+
+function filesTable({ items, summary: { files } }: Bundle): Table {
+  return {
+    headers: ["CLUSTER", "FILE", "BYTES"],
+    rows: files.map(({ path, bytes }) => {
+      const own = items.find(({ folder }) => posix.dirname(path) === folder);
+      return [own === undefined ? "<none>" : (own.cluster ?? "<hub>"), path, String(bytes)];
+    }),
+  };
+}
+
+/** The lines below the table: where the bundle is, and what it lacks. */
+function bundleNotes({ summary, errors }: Bundle): readonly string[] {
+  const { file, bytes, clusters, unread } = summary;
+  return [
+    ...unreadNotes(errors, { unread, clusters }),
+    ...(file === null
+      ? ["Nothing was written (--dry-run)."]
+      : [
+          `Written: ${file}, ${Math.ceil(bytes / 1_024)} KiB, for your eyes only. No credential of this run is in it.`,
+          stepLine(words("kubectl", "knfleet", "status", "-A", "--bundle", file)),
+        ]),
+  ];
 }

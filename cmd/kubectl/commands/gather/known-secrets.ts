@@ -1,5 +1,8 @@
+import { createHmac, randomBytes } from "node:crypto";
+
 import type { Credential } from "../../../../access/plugins/credential.ts";
-import { formsOf, minLength, needlesOf, type Needle } from "./secret-forms.ts";
+import { isRecord } from "../../../../api/fields.ts";
+import type { ObjectRow } from "../get/object-table.ts";
 
 /** Keys of Secrets whose values everybody may know. */
 const publicKeys = new Set(["ca.crt", "namespace", "server", "tls.crt", "username"]);
@@ -92,4 +95,99 @@ function endOfToken(text: string, from: number): number {
   rest.lastIndex = from;
   rest.test(text);
   return rest.lastIndex;
+}
+
+/** A text that must not be written, and whether its first characters alone must not be either. */
+interface Needle {
+  readonly text: string;
+  /** True for what nobody would write by chance: tokens and keys, not words. */
+  readonly prefixes: boolean;
+}
+
+/** Texts shorter than this mean nothing: they would be found everywhere. */
+const minLength = 8;
+const prefixLength = 10;
+
+/** All the ways in which a secret may be written: as it is, in JSON, in a URL, in base64 at any offset, and the first 10 characters of each. */
+export function formsOf({ text, prefixes }: Needle): readonly string[] {
+  const whole = [
+    text,
+    JSON.stringify(text).slice(1, -1),
+    encodeURIComponent(text),
+    ...base64sOf(text),
+  ];
+  const begins = prefixes ? whole.map((form) => form.slice(0, prefixLength)) : [];
+  const forms = [...whole, ...begins].filter(({ length }) => length >= minLength);
+  return [...new Set(forms)];
+}
+
+/** What base64 makes of a text in the middle of others: without the characters at its ends that depend on those. */
+function base64sOf(text: string): readonly string[] {
+  const bytes = Buffer.from(text, "utf8");
+  return [0, 1, 2].flatMap((offset) => {
+    const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
+    const start = Math.ceil((offset * 8) / 6);
+    const end = Math.floor((padded.length * 8) / 6);
+    const standard = padded.toString("base64").slice(start, end);
+    return [standard, standard.replaceAll("+", "-").replaceAll("/", "_")];
+  });
+}
+
+const pem = /-----BEGIN ([A-Z ]+)-----([\s\S]*?)-----END [A-Z ]+-----/g;
+const named =
+  /(?:auth|token|password|passwd|secret|api[_-]?key|key-data|keydata)["']?\s*[:=]\s*["']?([^\s"',}]+)/gi;
+const logins = /:\/\/([^/@\s"']+)@/g;
+
+/** The needles of a secret text: of a key its lines, of a file such as a kubeconfig what its fields hold, else the text itself. */
+function needlesOf(secret: string): readonly Needle[] {
+  const text = secret.trim();
+  if (text.length < minLength) return [];
+  const keys = Array.from(text.matchAll(pem), ([, kind = "", body = ""]) => ({ kind, body }));
+  if (keys.length > 0)
+    return keys.filter(({ kind }) => kind.includes("KEY")).flatMap(({ body }) => linesOf(body));
+  if (!/[\s{]/.test(text)) return [{ text, prefixes: text.length >= 2 * minLength }];
+  const values = Array.from(text.matchAll(named), ([, value = ""]) => value);
+  const users = Array.from(text.matchAll(logins), ([, login = ""]) => login);
+  const inner = [...values.flatMap((value) => [value, decoded(value)]), ...users];
+  return [{ text, prefixes: false }, ...inner.flatMap((value) => needlesOf(value))];
+}
+
+function linesOf(body: string): readonly Needle[] {
+  const lines = body.split(/\s+/).filter(({ length }) => length >= 2 * minLength);
+  return [
+    { text: body.trim(), prefixes: false },
+    { text: lines.join(""), prefixes: false },
+    ...lines.map((text) => ({ text, prefixes: true })),
+  ];
+}
+
+function decoded(value: string): string {
+  const text = Buffer.from(value, "base64").toString("utf8");
+  // A key, or the login of a registry.
+  const [, password = ""] = /^[\x20-\x7e]+:([\x20-\x7e]+)$/.exec(text) ?? [];
+  return text.includes("-----BEGIN ") ? text : password;
+}
+
+/** Makes of Secrets what may be told: names of keys, sizes, and hashes that are equal for equal values of one run. */
+export class SecretPrints {
+  // It leaves this process in no way, so nobody can try values against the hashes.
+  readonly #salt = randomBytes(32);
+  readonly #known: KnownSecrets;
+
+  constructor(known: KnownSecrets) {
+    this.#known = known;
+  }
+
+  /** The row of a Secret without its values; they are known from now on. Other rows stay as they are. */
+  print(row: ObjectRow): ObjectRow {
+    const { metadata, type, data } = row.object;
+    const entries = Object.entries(isRecord(data) ? data : {}).map(([key, value]) => {
+      const bytes = Buffer.from(typeof value === "string" ? value : "", "base64");
+      this.#known.value(key, bytes);
+      const hash = createHmac("sha256", this.#salt).update(bytes).digest("hex").slice(0, 16);
+      return [key, `${bytes.length} bytes, salted hash ${hash}`] as const;
+    });
+    const { annotations: _annotations, ...kept } = isRecord(metadata) ? metadata : {};
+    return { ...row, object: { metadata: kept, type, data: Object.fromEntries(entries) } };
+  }
 }

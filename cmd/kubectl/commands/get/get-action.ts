@@ -12,11 +12,17 @@ import { askedSelection } from "../../selection/selection-file.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { UsageError } from "../../usage-error.ts";
-import { getExitCode, getObjects, type ObjectBlock, type ObjectItem } from "./get.ts";
-import type { Wanted, WantedObjects } from "./read-objects.ts";
+import {
+  getExitCode,
+  getObjects,
+  type ObjectBlock,
+  type ObjectItem,
+  type Wanted,
+  type WantedObjects,
+} from "./get.ts";
 
 /** Flags of `get` alone. */
-export interface GetFlags extends FilenameFlag {
+interface GetFlags extends FilenameFlag {
   readonly spokeNamespace?: string;
   readonly allSpokeNamespaces?: boolean;
   readonly spokeSelector?: string;

@@ -1,12 +1,29 @@
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import type { Component } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { readEach, unreadErrors, type ReadLimits } from "../../spokes/read-clusters.ts";
+import {
+  readEach,
+  unreadErrors,
+  type ReadLimits,
+  clusterIdOf,
+  type ReadOne,
+} from "../../spokes/read-clusters.ts";
+import { namespacesOf } from "../../spokes/spoke-namespace.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
-import type { Column } from "./object-table.ts";
-import { readObjects, type ClusterObjects, type Wanted } from "./read-objects.ts";
+import { kindsNamed, servedKinds, type ServedKind } from "./discovery.ts";
+import {
+  type Column,
+  listTable,
+  type ListOptions,
+  type ObjectRow,
+  type ObjectTable,
+} from "./object-table.ts";
 
 /** One object of one cluster. */
 export interface ObjectItem {
@@ -16,13 +33,13 @@ export interface ObjectItem {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-export interface ObjectSummary {
+interface ObjectSummary {
   readonly objects: number;
   readonly clusters: number;
   readonly unread: number;
 }
 
-export type ObjectList = Report<"ObjectList", ObjectSummary, ObjectItem>;
+type ObjectList = Report<"ObjectList", ObjectSummary, ObjectItem>;
 
 /** Rows of one kind with the same columns, of all clusters. */
 export interface ObjectBlock {
@@ -135,4 +152,103 @@ export function getExitCode(list: ObjectList): ExitCode {
   );
   if (isMissing) return exitCodes.unhealthy;
   return list.complete ? exitCodes.fine : exitCodes.incomplete;
+}
+
+/** Objects of some kinds. */
+export interface WantedObjects {
+  /** Words for kinds, such as `deploy`. */
+  readonly kinds: readonly string[];
+  /** Empty: all. */
+  readonly names: readonly string[];
+}
+
+export interface Wanted {
+  readonly objects: readonly WantedObjects[];
+  /** Undefined: the namespaces of the installations; null: all. */
+  readonly namespace: string | null | undefined;
+  readonly labelSelector: string | undefined;
+  readonly fieldSelector: string | undefined;
+  /** Objects in one answer of a server; 0: all at once. */
+  readonly pageSize: number;
+}
+
+/** What one cluster has of them. */
+interface ClusterObjects {
+  readonly tables: readonly ObjectTable[];
+  /** Words that mean no kind of this cluster. */
+  readonly unknown: readonly string[];
+  /** The names that were found, for each of the wanted objects. */
+  readonly names: readonly ReadonlySet<string>[];
+  /** What this cluster did not list. */
+  readonly refused: readonly Omit<ReportError, "cluster">[];
+}
+
+/** Reads the objects from the clusters of components. A kind that may not be listed is told, unless that is so for all. */
+function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<ClusterObjects> {
+  return async ({ id, client }, signal) => {
+    const served = await servedKinds(client, signal);
+    const places = placesOf(
+      components.filter((component) => clusterIdOf(component) === id),
+      wanted,
+    );
+    const { labelSelector, fieldSelector, pageSize } = wanted;
+    const parts = await Promise.all(
+      wanted.objects.map(async ({ kinds, names }) => {
+        const lists = await Promise.all(
+          kinds
+            .flatMap((word) => kindsNamed(word, served))
+            .flatMap((kind) =>
+              (kind.namespaced ? places : [undefined]).map((namespace) => ({ kind, namespace })),
+            )
+            .map((where) =>
+              listed(client, { ...where, labelSelector, fieldSelector, pageSize }, signal),
+            ),
+        );
+        const tables = lists.flatMap((list) => ("kind" in list ? [rowsNamed(list, names)] : []));
+        const refused = lists.flatMap((list) => ("kind" in list ? [] : [list]));
+        return { tables, refused };
+      }),
+    );
+    const words = wanted.objects.flatMap(({ kinds }) => kinds);
+    const refused = parts.flatMap((part) => part.refused);
+    const tables = parts.flatMap((part) => part.tables);
+    // Nothing but refusals: the cluster could not be read.
+    if (tables.length === 0 && refused[0] !== undefined) throw refused[0].error;
+    return {
+      tables,
+      unknown: words.filter((word) => kindsNamed(word, served).length === 0),
+      names: parts.map((part) => new Set(part.tables.flatMap(({ rows }) => rows.map(nameOf)))),
+      refused: refused.map(({ error }) => ({ reason: "Forbidden", message: error.message })),
+    };
+  };
+}
+
+/** A list, or that this cluster does not allow it: the others are shown all the same. */
+async function listed(
+  client: KubeClient,
+  options: ListOptions & { readonly kind: ServedKind },
+  signal: AbortSignal,
+): Promise<ObjectTable | { readonly error: ApiError }> {
+  try {
+    return await listTable(client, options, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return { error };
+    throw error;
+  }
+}
+
+function rowsNamed(table: ObjectTable, names: readonly string[]): ObjectTable {
+  if (names.length === 0) return table;
+  return { ...table, rows: table.rows.filter((row) => names.includes(nameOf(row))) };
+}
+
+function nameOf({ object }: ObjectRow): string {
+  return stringAt(object, "metadata", "name") ?? "";
+}
+
+function placesOf(
+  components: readonly Component[],
+  { namespace }: Wanted,
+): readonly ListOptions["namespace"][] {
+  return namespace === undefined ? namespacesOf(components) : [namespace ?? undefined];
 }

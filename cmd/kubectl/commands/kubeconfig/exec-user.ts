@@ -1,15 +1,67 @@
 import { accessSync, constants, statSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 
+import type { Endpoint } from "../../../../access/http/endpoint.ts";
+import type { EndpointProxy } from "../../../../access/http/proxy-url.ts";
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
+import { FleetError } from "../../../../api/errors.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import type { Flags } from "../../flags.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { hubSource } from "../../spokes/open-cluster-access.ts";
 import { UsageError } from "../../usage-error.ts";
 
+/** One cluster as a kubeconfig has it; context, cluster and user have the same name. */
+export interface SpokeEntry {
+  /** `namespace/name` of the ClusterProfile. */
+  readonly name: string;
+  readonly cluster: Readonly<Record<string, unknown>>;
+  readonly user: { readonly exec: ExecUser };
+}
+
+/**
+ * The entry for a cluster. Holds no secret: throws FleetError `RemoteClientCreationFailed` for a proxy that wants a password, which would have
+ * to be written down.
+ */
+export function spokeEntry(name: string, endpoint: Endpoint, exec: ExecUser): SpokeEntry {
+  const { server, caPem, tlsServerName, insecureSkipTlsVerify, proxy } = endpoint;
+  const cluster = {
+    server,
+    ...(caPem === undefined
+      ? {}
+      : { "certificate-authority-data": Buffer.from(caPem, "utf8").toString("base64") }),
+    ...(tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName }),
+    ...(insecureSkipTlsVerify === true ? { "insecure-skip-tls-verify": true } : {}),
+    ...(proxy === undefined ? {} : { "proxy-url": proxyUrl(name, proxy) }),
+  };
+  return { name, cluster, user: { exec } };
+}
+
+function proxyUrl(id: string, { protocol, host, port, login }: EndpointProxy): string {
+  if (login === undefined) return `${protocol}//${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  throw new FleetError(
+    "RemoteClientCreationFailed",
+    `The proxy of ClusterProfile ${id} wants a password, which is not written to disk`,
+    { code: "EndpointInvalid" },
+  );
+}
+
+/** A kubeconfig of these clusters; the only one is the current one. */
+export function kubeconfigOf(entries: readonly SpokeEntry[]): Readonly<Record<string, unknown>> {
+  const [first, ...more] = entries;
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    ...(first === undefined || more.length > 0 ? {} : { "current-context": first.name }),
+    clusters: entries.map(({ name, cluster }) => ({ name, cluster })),
+    contexts: entries.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
+    users: entries.map(({ name, user }) => ({ name, user })),
+  };
+}
+
 /** How this program is started. */
-export interface Program {
+interface Program {
   readonly command: string;
   readonly args: readonly string[];
 }
@@ -39,7 +91,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** The `exec` part of a user: what a client runs to get a credential for one cluster. */
-export interface ExecUser {
+interface ExecUser {
   readonly apiVersion: "client.authentication.k8s.io/v1";
   readonly command: string;
   readonly args: readonly string[];

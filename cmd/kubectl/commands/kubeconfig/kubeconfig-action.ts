@@ -17,13 +17,17 @@ import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import { waysOf } from "../../spokes/spoke-ways.ts";
 import { UsageError } from "../../usage-error.ts";
 import type { ReportError } from "../status/report.ts";
-import { execUserOf, lastingProgram } from "./exec-user.ts";
-import { changeKubeconfig } from "./kubeconfig-file.ts";
-import { mergedKubeconfig, type ContextChange } from "./merged-kubeconfig.ts";
-import { kubeconfigOf, spokeEntry, type SpokeEntry } from "./spoke-entries.ts";
+import {
+  execUserOf,
+  lastingProgram,
+  kubeconfigOf,
+  spokeEntry,
+  type SpokeEntry,
+} from "./exec-user.ts";
+import { changeKubeconfig, mergedKubeconfig, type ContextChange } from "./merged-kubeconfig.ts";
 
 /** Flags of `kubeconfig` alone. */
-export interface KubeconfigFlags {
+interface KubeconfigFlags {
   readonly all?: boolean;
   readonly merge?: boolean;
   /** What `-o` names. */

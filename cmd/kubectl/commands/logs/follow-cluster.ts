@@ -4,7 +4,7 @@ import type { Window } from "../../../../access/http/window.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { partingMs } from "../../hub/follow-components.ts";
 import type { LastingSpoke } from "../../spokes/lasting-spoke.ts";
-import { troubleOf, type Troubles } from "../status/troubles.ts";
+import { troubleOf, type Troubles } from "../status/report.ts";
 import { followContainer, FollowedContainer, type FollowSink } from "./follow-container.ts";
 import type { LogSource } from "./log-line.ts";
 import { tooMany, wantedSources, type LogFilter } from "./read-logs.ts";

@@ -5,12 +5,10 @@ import { isRemote } from "../../hub/own-objects.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { openLastingSpoke } from "../../spokes/lasting-spoke.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
-import type { ReportError } from "../status/report.ts";
-import { Troubles } from "../status/troubles.ts";
+import { type ReportError, Troubles } from "../status/report.ts";
 import { followCluster, type FollowedCluster, type SharedFollowing } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
-import { isAbout } from "./log-line.ts";
-import { controllerSources, spokeSources } from "./log-sources.ts";
+import { isAbout, controllerSources, spokeSources } from "./log-line.ts";
 import { unseen, type LogDeps, type LogFilter } from "./read-logs.ts";
 
 interface Following extends Pick<LogDeps, "access" | "limits" | "live"> {

@@ -4,6 +4,7 @@ import { clientVersion } from "../../client-version.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
 import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
+import { painter, wantsColour } from "../../output/colour.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { plainText } from "../../output/plain-text.ts";
@@ -17,11 +18,11 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { UsageError } from "../../usage-error.ts";
 import { followLogs } from "./follow-logs.ts";
-import { logText } from "./log-text.ts";
+import type { LogItem } from "./log-line.ts";
 import { logsExitCode, readLogs, type LogFilter } from "./read-logs.ts";
 
 /** Flags of `logs` alone. */
-export interface LogsFlags extends FilenameFlag {
+interface LogsFlags extends FilenameFlag {
   readonly follow?: boolean;
   readonly since?: string;
   readonly tail?: string;
@@ -136,4 +137,24 @@ function filterOf(options: LogsFlags, now: Date, mostStreams: number): LogFilter
 function numberOf(text: string, flag: string): number {
   if (/^(?:-1|\d{1,7})$/.test(text)) return Number(text);
   throw new UsageError(`Invalid value "${text}" for ${flag}: want a number`);
+}
+
+/** How a line is written: cluster, pod and container in front, in yellow on a terminal; nothing in it moves the cursor. */
+function logText({
+  flags,
+  options,
+  terminal,
+}: Pick<ActionInput<{ readonly timestamps?: boolean }>, "flags" | "options" | "terminal">): (
+  item: LogItem,
+) => string {
+  const { env, stdout } = terminal;
+  const paint = painter(wantsColour(flags.color, env, stdout.isTTY === true));
+  return ({ time, cluster, pod, container, line }) => {
+    const source = `${cluster ?? "<hub>"} ${pod} ${container}`;
+    const stamp = options.timestamps === true ? `${time ?? "<unknown>"} ` : "";
+    // A stack is read by its indentation.
+    const [indent = ""] = /^[ \t]*/.exec(line) ?? [];
+    const text = `${indent.replaceAll("\t", "    ")}${plainText(line)}`;
+    return `${paint(plainText(source), "warning")} ${plainText(stamp)}${stamp === "" ? "" : " "}${text}\n`;
+  };
 }

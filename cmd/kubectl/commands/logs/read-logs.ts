@@ -15,10 +15,16 @@ import {
   reportOf,
   stampAt,
 } from "../status/report.ts";
-import { inOrder, itemOf, type LogItem, type LogSource } from "./log-line.ts";
-import { controllerSources, spokeSources } from "./log-sources.ts";
+import {
+  inOrder,
+  itemOf,
+  type LogItem,
+  type LogSource,
+  controllerSources,
+  spokeSources,
+} from "./log-line.ts";
 
-export interface LogSummary {
+interface LogSummary {
   readonly lines: number;
   /** Containers that were read. */
   readonly streams: number;

@@ -1,10 +1,9 @@
-import { componentKinds, type Component } from "../../../../api/component.ts";
+import { componentKinds, type Component, type ComponentKind } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { olderTwinOf } from "../../../../controller/reconcile/duplicate.ts";
 import { words } from "../../commands.ts";
-import { upstreamWayOut } from "../explain/upstream-notes.ts";
+import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
-import { shortKinds } from "./short-kinds.ts";
 
 /** What the components on the hub tell by themselves: two on one cluster, and deletions that hang. */
 export function hubFindings(
@@ -85,3 +84,9 @@ function about({
     component: { kind, name, uid },
   };
 }
+
+/** The short names by which arguments name kinds. */
+const shortKinds: Readonly<Record<ComponentKind, string>> = {
+  KnativeServing: "ks",
+  KnativeEventing: "ke",
+};

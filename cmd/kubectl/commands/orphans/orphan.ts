@@ -16,7 +16,7 @@ export const orphanFindings = {
   StuckDeletion: "A deletion that has been waiting for finalizers for over a minute",
 } as const;
 
-export type OrphanFinding = keyof typeof orphanFindings;
+type OrphanFinding = keyof typeof orphanFindings;
 
 /** One thing that is left over, or in the way. */
 export interface OrphanItem {
@@ -42,7 +42,7 @@ export interface OrphanItem {
   readonly next: readonly string[];
 }
 
-export interface OrphanSummary {
+interface OrphanSummary {
   readonly findings: number;
   readonly components: number;
   readonly clusters: number;

@@ -16,7 +16,7 @@ import type { OrphanList } from "./orphan.ts";
 import { orphans, orphansExitCode } from "./orphans.ts";
 
 /** Flags of `orphans` alone. */
-export interface OrphansFlags {
+interface OrphansFlags {
   readonly live?: boolean;
 }
 

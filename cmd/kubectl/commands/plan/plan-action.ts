@@ -14,13 +14,13 @@ import { orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { UsageError } from "../../usage-error.ts";
+import { usageInstead } from "../render/input-files.ts";
 import { componentReader } from "../render/render-files.ts";
-import { usageInstead } from "../render/usage-instead.ts";
 import type { PlanItem, PlannedChange } from "./plan-item.ts";
 import { plan, planExitCode, type Plan } from "./plan.ts";
 
 /** Flags of `plan` alone. */
-export interface PlanFlags extends RenderingFlags {
+interface PlanFlags extends RenderingFlags {
   readonly filename?: readonly string[];
 }
 

@@ -25,7 +25,7 @@ import { type Report, reportOf, stampAt } from "../status/report.ts";
 import { askHub } from "./hub-dry-run.ts";
 import { planItem, type Look, type PlanItem, type PlannedChange } from "./plan-item.ts";
 
-export interface PlanSummary {
+interface PlanSummary {
   readonly components: number;
   readonly blocked: number;
   readonly unread: number;
@@ -39,7 +39,7 @@ export interface PlanSummary {
 
 export type Plan = Report<"Plan", PlanSummary, PlanItem>;
 
-export interface PlanDeps {
+interface PlanDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly settings: RenderSettings;

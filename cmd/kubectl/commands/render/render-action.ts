@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 
 import { FleetError } from "../../../../api/errors.ts";
@@ -8,25 +10,26 @@ import { exitCodes, type ExitCode } from "../../exit-codes.ts";
 import { failureOf } from "../../failure.ts";
 import { renderFailure } from "../../output/failure.ts";
 import { renderJson } from "../../output/structured.ts";
+import type { Output } from "../../output/terminal.ts";
 import type { ComponentDocument } from "./component-documents.ts";
-import { InputError } from "./input-error.ts";
-import { objectDiff } from "./object-diff.ts";
-import { jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
+import { objectDiff, jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
 import {
   type RenderedComponent,
   type RenderSettings,
   renderComponent,
 } from "./render-component.ts";
-import { componentReader, diffComponents, renderSettings } from "./render-files.ts";
 import {
+  componentReader,
+  diffComponents,
+  renderSettings,
   checkValues,
   filesOf,
   formatOf,
   type RenderFlags,
   selected,
   selectorsOf,
-} from "./render-flags.ts";
-import { writeAll } from "./write-all.ts";
+} from "./render-files.ts";
+import { InputError } from "./yaml-documents.ts";
 
 /**
  * `kubectl knfleet render`: prints what would be applied. Input that cannot be used is explained with one line for each problem and exit code 2, a
@@ -159,4 +162,16 @@ function nothingSelected({ options, terminal }: ActionInput<RenderFlags>): ExitC
   const error = `No object is named ${(options.only ?? []).join(" or ")}`;
   terminal.stderr.write(renderFailure({ error, causes: [], next: [] }));
   return exitCodes.unhealthy;
+}
+
+/** Writes a long text without keeping more of it in memory than the reader has left unread. */
+async function writeAll(
+  output: Output,
+  pieces: Iterable<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const piece of pieces) {
+    const isTaken = output.write(piece) !== false;
+    if (!isTaken && output instanceof Writable) await once(output, "drain", { signal });
+  }
 }

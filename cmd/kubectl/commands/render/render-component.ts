@@ -1,13 +1,21 @@
 import type { Component } from "../../../../api/component.ts";
-import type { Manifest, ObjectKey, OwnerReference } from "../../../../api/kubernetes.ts";
+import { isRecord } from "../../../../api/fields.ts";
+import {
+  type Manifest,
+  type ObjectKey,
+  type OwnerReference,
+  identityOf,
+  keyOf,
+  groupOf,
+} from "../../../../api/kubernetes.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
 import type { Preparations } from "../../../../installation/desired.ts";
+import { gated } from "../../../../installation/gates.ts";
+import { changeField, type Fields } from "../../../../render/fields.ts";
 import { owned } from "../../../../render/namespace.ts";
-import type { Releases } from "../../../../render/release/releases.ts";
+import type { Releases, Rendered } from "../../../../render/release/releases.ts";
 import { render } from "../../../../render/render.ts";
 import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
-import { inApplyOrder } from "./apply-order.ts";
-import { withLiveFields } from "./live-fields.ts";
 
 /** What takes the place of the cluster and of the controller's process. */
 export interface RenderSettings {
@@ -74,4 +82,91 @@ function ownerOf(component: Component, anchorUid: string | undefined): OwnerRefe
   if (anchorUid === undefined) return undefined;
   const anchor = { apiVersion: "v1", kind: "ConfigMap", name: anchorNameOf({ kind, name }) };
   return { ...anchor, uid: anchorUid, ...ownership };
+}
+
+/** What was rendered in the order in which the controller sends it: Namespaces, then by gate, within a gate as in the release files. */
+function inApplyOrder(rendered: Rendered, preparations: Preparations): readonly Manifest[] {
+  const { namespaces, objects } = preparations.of(rendered);
+  const ids = [
+    ...namespaces.map((manifest) => identityOf(keyOf(manifest))),
+    ...gated(objects).map(({ object }) => object.id),
+  ];
+  const byId = new Map(rendered.manifests.map((one) => [identityOf(keyOf(one)), one]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/**
+ * Shows an object with the fields that the cluster fills in and the controller leaves to it: rules of aggregated ClusterRoles, replicas and
+ * variables of the PingSource adapter. `live` is what the cluster has. Spec: knative-operator.md 3.12, 3.20.
+ */
+export function withLiveFields(live: readonly Manifest[]): (manifest: Manifest) => Manifest {
+  const byId = new Map(live.map((one) => [identityOf(keyOf(one)), one]));
+  return (manifest) => {
+    const found = byId.get(identityOf(keyOf(manifest)));
+    if (found === undefined) return manifest;
+    if (isAggregated(manifest)) return withRulesOf(manifest, found);
+    return isPingSourceAdapter(manifest) ? withScaleOf(manifest, found) : manifest;
+  };
+}
+
+function isAggregated({ kind, apiVersion, aggregationRule }: Manifest): boolean {
+  return (
+    kind === "ClusterRole" &&
+    groupOf(apiVersion) === "rbac.authorization.k8s.io" &&
+    aggregationRule !== undefined
+  );
+}
+
+// An API server shows a role without rules with `rules: null`.
+function withRulesOf(manifest: Manifest, live: Manifest): Manifest {
+  return Array.isArray(live["rules"]) ? { ...manifest, rules: live["rules"] } : manifest;
+}
+
+function isPingSourceAdapter({ kind, apiVersion, metadata }: Manifest): boolean {
+  return (
+    kind === "Deployment" &&
+    groupOf(apiVersion) === "apps" &&
+    metadata.name === "pingsource-mt-adapter"
+  );
+}
+
+const kept = new Set([
+  "SYSTEM_NAMESPACE",
+  "K_METRICS_CONFIG",
+  "K_LOGGING_CONFIG",
+  "K_LEADER_ELECTION_CONFIG",
+  "K_NO_SHUTDOWN_AFTER",
+  "K_SINK_TIMEOUT",
+  "K_TRACING_CONFIG",
+  "NAMESPACE",
+  // Missing in upstream's list, though every bundled release has it (N-4).
+  "K_OBSERVABILITY_CONFIG",
+]);
+
+const containersPath = ["spec", "template", "spec", "containers"];
+
+function withScaleOf(manifest: Manifest, live: Manifest): Manifest {
+  const replicas = isRecord(live["spec"]) ? live["spec"]["replicas"] : undefined;
+  const scaled =
+    replicas === undefined
+      ? manifest
+      : changeField(manifest, ["spec"], (spec) => (isRecord(spec) ? { ...spec, replicas } : spec));
+  const liveContainers = namedItems(valueAt(live, containersPath));
+  return changeField(scaled, [...containersPath, "*"], (container) => {
+    if (!isRecord(container)) return container;
+    const found = liveContainers.find(({ name }) => name === container["name"]);
+    if (found === undefined) return container;
+    const running = namedItems(found["env"]).filter(({ name }) => kept.has(String(name)));
+    const taken = new Set(running.map(({ name }) => name));
+    const own = namedItems(container["env"]).filter(({ name }) => !taken.has(name));
+    return { ...container, env: [...running, ...own] };
+  });
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((at: unknown, field) => (isRecord(at) ? at[field] : undefined), value);
+}
+
+function namedItems(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

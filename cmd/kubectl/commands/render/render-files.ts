@@ -1,23 +1,27 @@
 import { stat } from "node:fs/promises";
 
 import type { Component } from "../../../../api/component.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
+import { resourceFinder } from "../../../../api/resources.ts";
 import { Preparations } from "../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../installation/installation-namespace.ts";
 import { openReleases } from "../../../open-releases.ts";
 import { ensureReleases } from "../../../release-files.ts";
 import type { ActionInput } from "../../action.ts";
-import { namedMode, namespaceOfBy } from "../../spokes/spoke-namespace.ts";
-import { type ComponentDocument, componentDocuments } from "./component-documents.ts";
-import { componentCheck } from "./component-schema.ts";
-import { InputError } from "./input-error.ts";
-import { environmentOf, inputText, objectsOf } from "./input-files.ts";
-import { manifestFolder } from "./manifest-folder.ts";
+import type { Flags } from "../../flags.ts";
+import { namedMode, namespaceOfBy, type SpokeNamespaceFlag } from "../../spokes/spoke-namespace.ts";
+import { UsageError } from "../../usage-error.ts";
+import {
+  type ComponentDocument,
+  componentDocuments,
+  componentCheck,
+} from "./component-documents.ts";
+import { environmentOf, inputText, objectsOf, manifestFolder } from "./input-files.ts";
 import type { RenderSettings } from "./render-component.ts";
-import type { RenderFlags } from "./render-flags.ts";
-import { yamlDocuments } from "./yaml-documents.ts";
+import { InputError, yamlDocuments } from "./yaml-documents.ts";
 
 /** Components of several files, and notes for people. */
-export interface Components {
+interface Components {
   readonly components: readonly ComponentDocument[];
   readonly notes: readonly string[];
 }
@@ -119,4 +123,81 @@ function atVersion(original: Component, version: string): Component {
 
 async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
+}
+
+/** Flags of `render` alone, as they come from the command line. */
+export interface RenderFlags extends SpokeNamespaceFlag {
+  readonly filename?: readonly string[];
+  readonly releaseDir?: string;
+  readonly anchorUid?: string;
+  readonly kubernetesVersion?: string;
+  readonly only?: readonly string[];
+  readonly diffWith?: string;
+  readonly live?: string;
+  readonly envFile?: string;
+  readonly manifestsFrom?: string;
+}
+
+/** Kind and name of objects to show; the kind is also its plural, in any letter case. */
+interface Selector {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Files with components, at least one. Throws UsageError. */
+export function filesOf({ filename = [] }: RenderFlags): readonly string[] {
+  if (filename.length === 0) {
+    throw new UsageError(
+      "There is nothing to render: name a file with -f, or - for standard input",
+    );
+  }
+  if (filename.filter((path) => path === "-").length > 1) {
+    throw new UsageError("Standard input can be read once only");
+  }
+  return filename;
+}
+
+/** Throws UsageError for values that no file and no cluster can have. */
+export function checkValues({ anchorUid, kubernetesVersion }: RenderFlags): void {
+  if (anchorUid === "") throw new UsageError("--anchor-uid is empty");
+  if (kubernetesVersion !== undefined && !/^v?\d+\.\d+/.test(kubernetesVersion)) {
+    const wanted = "want a version such as v1.34.1";
+    throw new UsageError(
+      `Invalid value "${kubernetesVersion}" for --kubernetes-version: ${wanted}`,
+    );
+  }
+}
+
+/** `yaml` unless another format is asked for. Throws UsageError for a table. */
+export function formatOf({ output, outputGiven }: Flags): "yaml" | "json" {
+  if (output === "json" || output === "yaml") return output;
+  if (!outputGiven) return "yaml";
+  throw new UsageError(`Invalid value "${output}" for --output: want yaml, json`);
+}
+
+/** What `--only` selects; empty: everything. Throws UsageError. */
+export function selectorsOf({ only = [] }: RenderFlags): readonly Selector[] {
+  return only.map((text) => {
+    const [kind = "", name = "", ...rest] = text.split("/");
+    if (kind === "" || name === "" || rest.length > 0) {
+      throw new UsageError(`Invalid value "${text}" for --only: want KIND/NAME`);
+    }
+    return { kind: kind.toLowerCase(), name };
+  });
+}
+
+/** The objects that one of the selectors names. */
+export function selected(
+  objects: readonly Manifest[],
+  selectors: readonly Selector[],
+): readonly Manifest[] {
+  if (selectors.length === 0) return objects;
+  const resourceOf = resourceFinder(objects);
+  return objects.filter((object) =>
+    selectors.some(
+      ({ kind, name }) =>
+        object.metadata.name === name &&
+        [object.kind.toLowerCase(), resourceOf(object).plural].includes(kind),
+    ),
+  );
 }

@@ -1,5 +1,5 @@
 /** A text with its name, for the two lines at the head of a diff; an absent text has none. */
-export interface DiffSide {
+interface DiffSide {
   readonly name: string;
   readonly text: string | undefined;
 }

@@ -2,7 +2,6 @@ import { LineCounter, parseDocument } from "yaml";
 
 import { isRecord } from "../../../../api/fields.ts";
 import { yaml11 } from "../../../../render/yaml.ts";
-import { InputError } from "./input-error.ts";
 
 /** One document of a file, as JSON. */
 export interface InputDocument {
@@ -137,4 +136,20 @@ function messageOf(error: unknown): string {
 
 function firstLine(message: string): string {
   return (message.split("\n")[0] ?? "").replace(/:$/, "");
+}
+
+const mostProblems = 100;
+
+/** Input that cannot be used; one line for each problem, with the place of it. */
+export class InputError extends Error {
+  override readonly name = "InputError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    const shown = problems.slice(0, mostProblems);
+    const left = problems.length - shown.length;
+    const all = left === 0 ? shown : [...shown, `and ${left} more problems`];
+    super(all.join("\n"));
+    this.problems = all;
+  }
 }

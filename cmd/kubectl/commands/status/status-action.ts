@@ -23,7 +23,7 @@ import { statusTable, withBefore } from "./status-table.ts";
 import { status, statusExitCode, type FleetStatus, type StatusOptions } from "./status.ts";
 
 /** Flags of `status` alone. */
-export interface StatusFlags extends FilenameFlag {
+interface StatusFlags extends FilenameFlag {
   readonly live?: boolean;
   readonly failOn?: string;
   readonly watch?: boolean;

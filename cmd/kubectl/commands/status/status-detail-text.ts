@@ -4,8 +4,7 @@ import { fitTable } from "../../output/fit-table.ts";
 import { plainText } from "../../output/plain-text.ts";
 import { orNone, renderTable, type Table, type Tone } from "../../output/table.ts";
 import { wrapped } from "../../output/wrapped.ts";
-import type { StatusDetail } from "./status-detail.ts";
-import type { StatusItem } from "./status-item.ts";
+import type { StatusDetail, StatusItem } from "./status-item.ts";
 
 type Paint = (text: string, tone: Tone) => string;
 

@@ -7,7 +7,7 @@ import type { StatusItem } from "./status-item.ts";
 import type { Known } from "./status.ts";
 
 /** Since when only changes are of interest: a moment, or that at which a bundle was written. */
-export type Since =
+type Since =
   | { readonly kind: "time"; readonly atMs: number }
   | { readonly kind: "bundle"; readonly fleet: RecordedFleet };
 

@@ -1,9 +1,8 @@
 import { hubChanges } from "../../hub/hub-changes.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { ReportError } from "./report.ts";
+import { type ReportError, troubleOf, Troubles } from "./report.ts";
 import type { StatusItem } from "./status-item.ts";
-import { troubleOf, Troubles } from "./troubles.ts";
 
 const pollMs = 10_000;
 

@@ -13,8 +13,14 @@ import {
 } from "../../spokes/read-clusters.ts";
 import type { SpokeReading } from "../../spokes/spoke-reading.ts";
 import { notFoundErrors, type Report, type ReportError, reportOf } from "./report.ts";
-import { statusDetailOf, warningsOf } from "./status-detail.ts";
-import { isUnread, statusItemOf, worstFirst, type StatusItem } from "./status-item.ts";
+import {
+  statusDetailOf,
+  warningsOf,
+  isUnread,
+  statusItemOf,
+  worstFirst,
+  type StatusItem,
+} from "./status-item.ts";
 
 export interface StatusOptions {
   readonly selection: Selection;
@@ -33,14 +39,14 @@ export interface Known {
 }
 
 /** What several installations may have in common. */
-export interface Cause {
+interface Cause {
   readonly reason: string;
   readonly code: KnfCode | null;
   /** Null: the hub itself, or a cluster that was not reached. */
   readonly provider: string | null;
 }
 
-export interface StatusSummary {
+interface StatusSummary {
   readonly total: number;
   readonly healthy: number;
   readonly warnings: number;

@@ -1,14 +1,13 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { Box, render, Text, useApp, useInput, useWindowSize } from "ink";
+import { Box, render, Text, useApp, useInput, useWindowSize, type Key as InkKey } from "ink";
 import { createElement, useEffect, useReducer, type ReactElement } from "react";
 
 import { painter } from "../../output/colour.ts";
 import type { Line, Segment } from "./screen-text.ts";
-import { keysOf } from "./terminal-keys.ts";
 import type { TopModel } from "./top-model.ts";
-import type { Wish } from "./top-view.ts";
+import type { Wish, Key } from "./top-view.ts";
 
 interface ScreenOptions {
   readonly stdin: Readable;
@@ -110,4 +109,48 @@ function textOf(line: Line, colour: boolean): string {
     return marked === true ? reverse(painted) : painted;
   };
   return line.map(shown).join("");
+}
+
+const named = {
+  upArrow: "up",
+  downArrow: "down",
+  pageUp: "pageUp",
+  pageDown: "pageDown",
+  home: "home",
+  end: "end",
+  return: "enter",
+  escape: "escape",
+  backspace: "backspace",
+  delete: "backspace",
+  leftArrow: "escape",
+  rightArrow: "enter",
+} as const satisfies Partial<Record<keyof InkKey, Key>>;
+
+const controls: Readonly<Record<string, Key>> = {
+  c: "interrupt",
+  z: "suspend",
+  l: "redraw",
+  n: "down",
+  p: "up",
+  d: "pageDown",
+  u: "pageUp",
+  f: "pageDown",
+  b: "pageUp",
+};
+
+/** What Ink calls a key press, or several that came at once, as keys. */
+export function keysOf(input: string, key: Readonly<Partial<InkKey>>): readonly Key[] {
+  if (key.ctrl === true) {
+    const control = controls[input];
+    return control === undefined ? [] : [control];
+  }
+  for (const [name, own] of Object.entries(named)) {
+    if (Object.entries(key).some(([pressed, is]) => pressed === name && is === true)) return [own];
+  }
+  if (key.meta === true) return [];
+  return Array.from(input, (letter): Key => {
+    if (letter === "\r" || letter === "\n") return "enter";
+    if (letter === "\u0003") return "interrupt";
+    return { letter };
+  }).filter((one) => typeof one === "string" || !/\p{Cc}/u.test(one.letter));
 }

@@ -19,7 +19,7 @@ import type { Size } from "./top-frame.ts";
 import { TopModel } from "./top-model.ts";
 
 /** Flags of `top` alone. */
-export interface TopFlags {
+interface TopFlags {
   readonly live?: boolean;
   readonly once?: boolean;
 }

@@ -7,9 +7,8 @@ import { stepLine } from "../../output/step-lines.ts";
 import type { Table } from "../../output/table.ts";
 import type { StatusItem } from "../status/status-item.ts";
 import { statusTable } from "../status/status-table.ts";
-import { fitColumns } from "./fit-columns.ts";
 import type { FleetState } from "./fleet-feed.ts";
-import { cutLine, padText, widthOf, wrapText, type Line } from "./screen-text.ts";
+import { fitColumns, cutLine, padText, widthOf, wrapText, type Line } from "./screen-text.ts";
 import { keyOf, placeOf, rowsOf, type View } from "./top-view.ts";
 
 export interface Size {
@@ -60,7 +59,7 @@ const help = `Keys
 HUB is what the conditions on the hub say, LIVE what the cluster itself says. Nothing is changed by any key.`;
 
 /** The lines of a page and how many of them fit. */
-export interface Page {
+interface Page {
   readonly lines: readonly string[];
   readonly height: number;
 }

@@ -3,7 +3,7 @@ import type { StatusItem } from "../status/status-item.ts";
 /** What can be read about one installation on a screen of its own. */
 export type PaneName = "detail" | "diagnose" | "events" | "logs";
 
-export const orders = ["worst", "name", "cluster", "newest"] as const;
+const orders = ["worst", "name", "cluster", "newest"] as const;
 
 /** Where the user is. */
 export interface View {

@@ -16,14 +16,12 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { namespaceOfHub, type SpokeNamespaceFlag } from "../../spokes/spoke-namespace.ts";
-import { dotOf, mermaidOf } from "./graph.ts";
-import { collapsed, type TreeNode } from "./tree-node.ts";
-import { treeText } from "./tree-text.ts";
+import { dotOf, mermaidOf, collapsed, type TreeNode, treeText } from "./tree-node.ts";
 import { tree, treeExitCode, type TreeReport } from "./tree.ts";
 import type { WayDeps } from "./way-nodes.ts";
 
 /** Flags of `tree` alone. */
-export interface TreeFlags extends FilenameFlag, SpokeNamespaceFlag {
+interface TreeFlags extends FilenameFlag, SpokeNamespaceFlag {
   readonly all?: boolean;
 }
 

@@ -16,12 +16,17 @@ import {
 import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
 import type { Reading } from "../../spokes/spoke-reading.ts";
 import { notFoundErrors, type Report, reportOf, stampAt } from "../status/report.ts";
-import { clusterNode, installedNodes, unreadText } from "./spoke-nodes.ts";
-import { readSpokeObjects, type SpokeObjects } from "./spoke-objects.ts";
+import {
+  clusterNode,
+  installedNodes,
+  unreadText,
+  readSpokeObjects,
+  type SpokeObjects,
+} from "./spoke-nodes.ts";
 import { flattened, type TreeNode } from "./tree-node.ts";
 import { readWay, type Way, type WayDeps } from "./way-nodes.ts";
 
-export interface TreeSummary {
+interface TreeSummary {
   readonly installations: number;
   readonly clusters: number;
   readonly unread: number;

@@ -1,11 +1,18 @@
-import type { Component } from "../../../../api/component.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { type Component, type ComponentKind, componentKinds } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import {
   assertKubernetesVersion,
   minorOf,
   targetVersion,
+  assertEligible,
+  newestFirst,
 } from "../../../../render/release/version.ts";
-import type { ControllerVersion } from "./controller-version.ts";
+import { lockedReleases } from "../../../release-files.ts";
+import type { ReleaseLock } from "../../../release-lock.ts";
+import { itemsAt, stringAt } from "../../selection/fields.ts";
+import { findControllers, type ControllerDeployment } from "../diagnose/find-controller.ts";
+import { plainVersion, tagOf } from "./image-version.ts";
 
 /** Two versions that do not agree. */
 export interface Skew {
@@ -93,4 +100,104 @@ export function controllerSkew(
 
 function skew(between: Skew["between"], message: string): Skew {
   return { between, message };
+}
+
+/** An image, and its version where its tag tells one. */
+interface NamedImage {
+  readonly name: string;
+  readonly image: string;
+  readonly version: string | null;
+}
+
+/** What works on the components of the hub. */
+export interface ControllerVersion {
+  readonly flavour: ControllerDeployment["flavour"];
+  readonly namespace: string;
+  readonly name: string;
+  readonly image: string | null;
+  readonly version: string | null;
+  /** Images that bring exec plugins: those of volumes and of init containers. */
+  readonly plugins: readonly NamedImage[];
+}
+
+/** The controllers of the hub; null when we may not look. */
+export async function controllerVersions(
+  hub: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly ControllerVersion[] | null> {
+  const { deployments } = await findControllers(hub, signal);
+  return deployments?.map(versionOf) ?? null;
+}
+
+function versionOf({ flavour, namespace, name, object }: ControllerDeployment): ControllerVersion {
+  const pod = ["spec", "template", "spec"];
+  const [container] = itemsAt(object, ...pod, "containers");
+  const image = stringAt(container, "image");
+  const label = object.metadata.labels?.["app.kubernetes.io/version"];
+  const volumes = itemsAt(object, ...pod, "volumes").map((volume) => ({
+    name: stringAt(volume, "name"),
+    image: stringAt(volume, "image", "reference"),
+  }));
+  const starters = itemsAt(object, ...pod, "initContainers").map((one) => ({
+    name: stringAt(one, "name"),
+    image: stringAt(one, "image"),
+  }));
+  return {
+    flavour,
+    namespace,
+    name,
+    image,
+    version: label === undefined ? tagOf(image ?? "") : plainVersion(label),
+    plugins: [...volumes, ...starters].flatMap((one) =>
+      one.name === null || one.image === null
+        ? []
+        : [{ name: one.name, image: one.image, version: tagOf(one.image) }],
+    ),
+  };
+}
+
+/** Versions of each kind that this release of knfleet brings, newest first. */
+export type KnownVersions = Readonly<Record<ComponentKind, readonly string[]>>;
+
+/** The versions of a lock file. */
+export function knownVersions({ files }: Pick<ReleaseLock, "files">): KnownVersions {
+  const of = (kind: ComponentKind): readonly string[] => {
+    const folder = `${componentKinds[kind].label}/`;
+    const names = files
+      .filter(({ path }) => path.startsWith(folder))
+      .map(({ path }) => path.slice(folder.length).split("/")[0] ?? "");
+    return [...new Set(names)].toSorted(newestFirst);
+  };
+  return { KnativeServing: of("KnativeServing"), KnativeEventing: of("KnativeEventing") };
+}
+
+/** The newest version that an installation may be brought to in one step; null when it has it, or nothing is installed. */
+export function nextVersion(
+  kind: ComponentKind,
+  installed: string | null,
+  known: readonly string[],
+): string | null {
+  if (installed === null) return null;
+  const newer = known.filter((version) => newestFirst(version, installed) < 0);
+  return newer.find((target) => isEligible({ kind, installed, target })) ?? null;
+}
+
+function isEligible(migration: Parameters<typeof assertEligible>[0]): boolean {
+  try {
+    assertEligible(migration);
+    return true;
+  } catch (error) {
+    if (error instanceof FleetError) return false;
+    throw error;
+  }
+}
+
+/** The versions that this release of knfleet brings; none where its list of releases is not beside it. */
+export async function knownReleases(): Promise<KnownVersions> {
+  try {
+    return knownVersions(await lockedReleases());
+  } catch (error) {
+    if (error instanceof FleetError) return { KnativeServing: [], KnativeEventing: [] };
+    throw error;
+  }
 }

@@ -2,16 +2,25 @@ import { print, selectionOf, type ActionInput } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import type { ExitCode } from "../../exit-codes.ts";
 import { nameOf } from "../../hub/installation-name.ts";
+import { clusterNames } from "../../output/cluster-name.ts";
+import { unreadNotes } from "../../output/notes.ts";
+import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
+import { orNone, type Cell, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { ownReasons } from "../status/own-reasons.ts";
-import { knownReleases } from "./known-releases.ts";
-import { versionLines, versionNotes, versionTable } from "./version-text.ts";
-import { version, versionExitCode, type VersionDeps, type VersionReport } from "./version.ts";
+import { knownReleases, type ControllerVersion } from "./skew.ts";
+import {
+  readVersions,
+  versionExitCode,
+  type VersionDeps,
+  type VersionReport,
+  type VersionItem,
+} from "./version.ts";
 
 /** Flags of `version` alone. */
-export interface VersionFlags {
+interface VersionFlags {
   readonly client?: boolean;
   readonly live?: boolean;
   readonly strict?: boolean;
@@ -28,7 +37,7 @@ export async function runVersion(input: Input, signal: AbortSignal): Promise<Exi
     platform: `${process.platform}/${process.arch}`,
   };
   const own = { client, known: await knownReleases(), now: terminal.now };
-  const clientOnly = await version({ ...own, hub: undefined }, signal);
+  const clientOnly = await readVersions({ ...own, hub: undefined }, signal);
   if (options.client === true) return await printVersion(clientOnly, input);
   try {
     return await printVersion(await versionOfAll(own, input, signal), input);
@@ -54,7 +63,7 @@ async function versionOfAll(
   const namespace = flags.namespace ?? undefined;
   const selection = selectionOf([], { ...flags, namespace }, access);
   const hub = { access, limits, selection, live };
-  return await version({ ...own, hub }, signal).finally(end);
+  return await readVersions({ ...own, hub }, signal).finally(end);
 }
 
 async function printVersion(
@@ -74,4 +83,99 @@ async function printVersion(
     terminal,
   );
   return versionExitCode(report, { strict: options.strict === true });
+}
+
+/** The lines above the table of installations, written as `kubectl version` writes them. */
+export function versionLines({ summary, items }: VersionReport, wide: boolean): string {
+  const { client, hub, controllers } = summary;
+  const lines = [
+    `Client Version: ${client.version}`,
+    ...(wide ? [`Node Version: ${client.node} (${client.platform})`] : []),
+    ...(controllers ?? []).flatMap((one) => controllerLines(one, wide)),
+    ...(hub === null ? [] : [`Hub Version: ${orNone(hub.kubernetes)}`]),
+    ...(wide && hub !== null ? [`Hub Server: ${hub.server}`] : []),
+    ...(items.length > 0 ? [""] : []),
+  ];
+  return lines.map((line) => `${plainText(line)}\n`).join("");
+}
+
+function controllerLines(controller: ControllerVersion, wide: boolean): readonly string[] {
+  const { flavour, namespace, name, version, image, plugins } = controller;
+  const what = flavour === "knfleet" ? "Controller" : "Knative Operator";
+  const shown = wide && image !== null ? `, ${image}` : "";
+  return [
+    `${what} Version: ${orNone(version)} (${namespace}/${name}${shown})`,
+    ...plugins.map((plugin) => {
+      const which = wide ? `${plugin.name}, ${plugin.image}` : plugin.name;
+      return `Plugin Version: ${orNone(plugin.version)} (${which})`;
+    }),
+  ];
+}
+
+/** One row an installation: what is wanted, installed and there, what comes next, and what does not agree. */
+export function versionTable({ items }: VersionReport): Table {
+  const clusterNameOf = clusterNames(items.map(({ cluster }) => cluster));
+  return {
+    headers: [
+      "NAMESPACE",
+      "NAME",
+      "KIND",
+      "CLUSTER",
+      "WANTED",
+      "INSTALLED",
+      "LIVE",
+      "KUBERNETES",
+      "NEXT",
+      "SKEW",
+    ],
+    rows: items.map((item) => [
+      item.namespace,
+      item.name,
+      item.kind,
+      clusterNameOf(item.cluster),
+      orNone(item.wantedVersion),
+      orNone(item.version),
+      liveText(item),
+      item.kubernetes ?? unknown,
+      orNone(item.nextVersion),
+      skewCell(item),
+    ]),
+  };
+}
+
+const unknown = "<unknown>";
+
+/** The one version, or each with the number of its Deployments. */
+function liveText({ liveVersions }: VersionItem): string {
+  if (liveVersions === null) return unknown;
+  const [first, ...others] = liveVersions;
+  if (first === undefined) return "<none>";
+  if (others.length === 0) return first.version ?? unknown;
+  return liveVersions
+    .map(({ version, deployments }) => `${version ?? unknown} (${deployments})`)
+    .join(", ");
+}
+
+function skewCell({ skew }: VersionItem): Cell {
+  if (skew.length === 0) return "<none>";
+  return { text: skew.map(({ between }) => between).join(","), tone: "warning" };
+}
+
+/** The lines below the table: what does not agree, and what could not be read. */
+export function versionNotes({ summary, items, errors }: VersionReport): readonly string[] {
+  const own = summary.skew.map(({ message }) => `skew: ${plainText(message)}`);
+  const ofItems = items.flatMap(({ namespace, name, skew }) =>
+    skew.map(({ message }) => `skew: ${namespace}/${name}: ${plainText(message)}`),
+  );
+  const told = errors.filter(({ reason }) => reason !== "HubUnavailable");
+  const ofClusters = told.filter(({ cluster }) => cluster !== null).length;
+  return [
+    ...own,
+    ...ofItems,
+    ...unreadNotes(told, { unread: ofClusters, clusters: clustersOf(items) }),
+  ];
+}
+
+function clustersOf(items: readonly VersionItem[]): number {
+  return new Set(items.map(({ cluster }) => JSON.stringify(cluster))).size;
 }

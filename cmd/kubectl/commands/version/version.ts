@@ -14,9 +14,16 @@ import {
   type Readings,
 } from "../../spokes/read-clusters.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
-import { controllerVersions, type ControllerVersion } from "./controller-version.ts";
-import { nextVersion, type KnownVersions } from "./next-version.ts";
-import { controllerSkew, skewOf, type LiveVersion, type Skew } from "./skew.ts";
+import {
+  controllerVersions,
+  type ControllerVersion,
+  nextVersion,
+  type KnownVersions,
+  controllerSkew,
+  skewOf,
+  type LiveVersion,
+  type Skew,
+} from "./skew.ts";
 
 /** The versions of one installation. */
 export interface VersionItem {
@@ -38,7 +45,7 @@ export interface VersionItem {
   readonly skew: readonly Skew[];
 }
 
-export interface VersionSummary {
+interface VersionSummary {
   readonly client: { readonly version: string; readonly node: string; readonly platform: string };
   /** Null with `--client` and when the hub could not be asked. */
   readonly hub: { readonly server: string; readonly kubernetes: string | null } | null;
@@ -70,7 +77,7 @@ interface HubDeps {
  * The versions of this program, of the hub, of every selected installation and of its cluster. Throws when the hub cannot be asked for its
  * version; installations that may not be listed, and clusters that cannot be read, are in `errors`.
  */
-export async function version(
+export async function readVersions(
   { hub, known, client, now }: VersionDeps,
   signal: AbortSignal,
 ): Promise<VersionReport> {

@@ -16,8 +16,10 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { UsageError } from "../../usage-error.ts";
 import { reportOf, stampAt } from "../status/report.ts";
-import { goalOf, minimumOf, type Goal } from "./goal.ts";
 import {
+  goalOf,
+  minimumOf,
+  type Goal,
   waitExitCode,
   waitItems,
   type WaitItem,
@@ -26,7 +28,7 @@ import {
 } from "./wait.ts";
 
 /** Flags of `wait` alone. */
-export interface WaitFlags extends FilenameFlag {
+interface WaitFlags extends FilenameFlag {
   readonly for?: string;
   readonly min?: string;
   readonly stable?: string;

@@ -1,8 +1,14 @@
 import type { Component, ComponentKind } from "../../../../api/component.ts";
+import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
+import type { Condition } from "../../../../api/kubernetes.ts";
+import { reasons } from "../../../../api/reasons.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { knfOf } from "../../explaining/knf-of.ts";
+import { hubViewOf } from "../../hub/hub-view.ts";
 import type { Selection } from "../../selection/selection.ts";
+import { UsageError } from "../../usage-error.ts";
+import { conditionCode } from "../status/condition-code.ts";
 import type { Report } from "../status/report.ts";
-import { notThere, standingOf, standingOfGone, type Goal, type Standing } from "./goal.ts";
 
 /** One installation that is waited for. */
 export interface WaitItem extends Standing {
@@ -97,4 +103,115 @@ export function waitExitCode({ outcome }: WaitSummary): ExitCode {
     timedOut: exitCodes.timedOut,
     interrupted: exitCodes.interrupted,
   }[outcome];
+}
+
+/** What is waited for. */
+export type Goal =
+  | { readonly kind: "ready" | "resolved" | "deleted" }
+  | { readonly kind: "version"; readonly version: string };
+
+/** How one installation stands to a goal. `failed`: it cannot be reached without somebody's help. */
+interface Standing {
+  readonly state: "met" | "waiting" | "failed";
+  readonly reason: string | null;
+  /** The number of the reason; null where nothing is wrong, and for words of other programs. */
+  readonly code: KnfCode | null;
+  /** Foreign text. */
+  readonly message: string | null;
+}
+
+/** Reads the value of `--for`. Throws UsageError. */
+export function goalOf(text: string): Goal {
+  const [, version] = /^version=v?(\d+(?:\.\d+){0,2}(?:-[\w.-]+)?)$/.exec(text) ?? [];
+  if (version !== undefined) return { kind: "version", version };
+  const kind = (["ready", "resolved", "deleted"] as const).find((each) => each === text);
+  if (kind !== undefined) return { kind };
+  const wanted = "want ready, resolved, deleted or version=1.22";
+  throw new UsageError(`Invalid value "${text}" for --for: ${wanted}`);
+}
+
+const met: Standing = { state: "met", reason: null, code: null, message: null };
+
+/** How a component stands to a goal; undefined: it does not exist. */
+export function standingOf(goal: Goal, component: Component | undefined): Standing {
+  if (component === undefined) return goal.kind === "deleted" ? met : notThere;
+  const { state, reason, code, message } = hubViewOf(component);
+  if (goal.kind === "deleted") return { state: "waiting", reason, code, message };
+  if (state === "Deleting") {
+    return { state: "failed", reason, code, message: "It is being deleted" };
+  }
+  return currentStanding(goal, component);
+}
+
+/** How a name that does not exist stands to a goal that needs it. */
+const notThere: Standing = {
+  state: "waiting",
+  reason: "NotFound",
+  code: knfOf("NotFound"),
+  message: "It does not exist yet",
+};
+
+/** How a component that was there and is there no more stands to a goal. */
+function standingOfGone(goal: Goal): Standing {
+  if (goal.kind === "deleted") return met;
+  return { ...notThere, state: "failed", message: "It was deleted while it was waited for" };
+}
+
+function currentStanding(goal: Goal, component: Component): Standing {
+  const { state, reason, code, message } = hubViewOf(component);
+  const isCurrent = state !== "Outdated" && state !== "Unknown";
+  if (isCurrent && isMet(goal, component)) return met;
+  const blocked = isCurrent ? helplessReason(component) : undefined;
+  if (blocked !== undefined) return failedBecause(blocked);
+  const lag = goal.kind === "version" && state === "Ready" ? versionText(goal, component) : message;
+  return { state: "waiting", reason, code, message: lag };
+}
+
+function failedBecause(condition: Condition): Standing {
+  const { reason = "", message = "" } = condition;
+  return { state: "failed", reason, code: conditionCode(condition), message };
+}
+
+function isMet(goal: Goal, component: Component): boolean {
+  if (goal.kind === "resolved") return isTrue(component, "TargetClusterResolved");
+  if (!isTrue(component, "Ready")) return false;
+  return goal.kind !== "version" || isVersion(goal.version, component.status?.version);
+}
+
+/** `1.22` is every patch of it. */
+function isVersion(wanted: string, installed: string | undefined): boolean {
+  const plain = installed?.replace(/^v/, "") ?? "";
+  return plain === wanted || plain.startsWith(`${wanted}.`);
+}
+
+function versionText({ version }: { readonly version: string }, { status }: Component): string {
+  return `Version ${status?.version ?? "<unknown>"} is installed, not ${version}`;
+}
+
+function isTrue({ status }: Component, type: string): boolean {
+  return status?.conditions?.some((one) => one.type === type && one.status === "True") === true;
+}
+
+// A cluster manager sets ControlPlaneHealthy and a scheduler makes pods available, both without a person.
+const mayHeal = ["ClusterProfileNotReady", "DeploymentsNotReady"];
+
+/** The condition that nobody but a person or another change makes true. */
+function helplessReason({ status }: Component): Condition | undefined {
+  return status?.conditions?.find(({ type, status: value, reason = "" }) => {
+    if (value !== "False") return false;
+    // Upstream and this controller both write `Error` there.
+    if (type === "VersionMigrationEligible") return true;
+    const entry = Object.entries(reasons).find(([name]) => name === reason)?.[1];
+    return entry?.retry === "change" && !mayHeal.includes(reason);
+  });
+}
+
+/** How many of `total` have to meet the goal: `5`, `90%`, rounded up. Throws UsageError. */
+export function minimumOf(text: string, total: number): number {
+  const [, number, percent] = /^(\d{1,6})(%?)$/.exec(text) ?? [];
+  const count = Number(number ?? Number.NaN);
+  if (Number.isNaN(count) || (percent === "%" && count > 100)) {
+    throw new UsageError(`Invalid value "${text}" for --min: want a number or a percentage`);
+  }
+  return percent === "%" ? Math.ceil((total * count) / 100) : count;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { print, type Rendering } from "../../../../cmd/kubectl/action.ts";
-import { deploymentsTable } from "../../../../cmd/kubectl/commands/deployments/deployments-table.ts";
+import { deploymentsTable } from "../../../../cmd/kubectl/commands/deployments/deployments-action.ts";
 import { deploymentListOf } from "../../../../cmd/kubectl/commands/deployments/deployments.ts";
 import { statusItemOf } from "../../../../cmd/kubectl/commands/status/status-item.ts";
 import { statusTable } from "../../../../cmd/kubectl/commands/status/status-table.ts";
@@ -12,7 +12,7 @@ import {
   versionLines,
   versionNotes,
   versionTable,
-} from "../../../../cmd/kubectl/commands/version/version-text.ts";
+} from "../../../../cmd/kubectl/commands/version/version-action.ts";
 import {
   versionItemOf,
   type VersionReport,

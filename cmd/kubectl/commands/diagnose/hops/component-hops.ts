@@ -7,12 +7,19 @@ import {
   type Component,
   type ComponentKey,
 } from "../../../../../api/component.ts";
-import { describe } from "../../../../../api/kubernetes.ts";
+import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
+import { describe, type Condition } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { olderTwinOf, targetIdOf } from "../../../../../controller/reconcile/duplicate.ts";
 import { asComponent } from "../../../../../controller/reconcile/stored-component.ts";
 import { words } from "../../../commands.ts";
-import { upstreamWayOut } from "../../explain/upstream-notes.ts";
+import { upstreamWayOut } from "../../explain/causes.ts";
+import {
+  blockingCondition,
+  conditionCode,
+  isUnderWay,
+  workMessage,
+} from "../../status/condition-code.ts";
 import type { WalkContext } from "../walk-context.ts";
 import {
   failed,
@@ -23,7 +30,7 @@ import {
   passedWith,
   unseen,
 } from "./hop.ts";
-import { storedObject } from "./stored-object.ts";
+import { storedObject } from "./profile-hops.ts";
 
 /** Reads the component and says whether its controller has looked at it. */
 export async function readComponent(
@@ -152,4 +159,39 @@ export async function componentsOf(
     if (error instanceof ApiError && error.status === 403) return undefined;
     throw error;
   }
+}
+
+/** Asks what refuses the object that a message of the controller names; undefined when nobody says. */
+export type HearRefusal = (message: string) => Promise<string | undefined>;
+
+/** What the controller says, which may be older than what the walk saw. */
+export async function checkConditions(
+  { status }: Component,
+  { hear, compare }: { readonly hear: HearRefusal; readonly compare: string },
+): Promise<HopResult<true>> {
+  const conditions = status?.conditions ?? [];
+  const ready = conditions.find(({ type }) => type === "Ready");
+  if (ready === undefined) return passed(true, "there are none");
+  const text = `Ready=${ready.status} ${ready.reason ?? ""}`.trim();
+  const blocking = blockingCondition(conditions);
+  if (blocking === undefined) return passed(true, text);
+  return passedWith(true, text, { findings: [await findingOf(blocking, { hear, compare })] });
+}
+
+async function findingOf(
+  condition: Condition,
+  { hear, compare }: { readonly hear: HearRefusal; readonly compare: string },
+): Promise<Finding> {
+  const { type, status, reason = "", message = "", lastTransitionTime } = condition;
+  const code = conditionCode(condition) ?? "KNF1018";
+  const since = `since ${lastTransitionTime ?? "(not known)"}`;
+  const text = `${type}=${status} ${reason}: ${message}`;
+  const severity = isUnderWay(condition) ? "warning" : "error";
+  if (code !== "KNF6012") return finding(severity, code, { message: text, evidence: [since] });
+  const refusal = await hear(workMessage(condition));
+  if (refusal !== undefined) {
+    return finding(severity, code, { message: `${text}; it says: ${refusal}`, evidence: [since] });
+  }
+  const next = [knfCodes[code].next, compare];
+  return finding(severity, code, { message: text, evidence: [since], next });
 }

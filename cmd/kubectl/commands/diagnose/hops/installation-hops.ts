@@ -36,7 +36,7 @@ export function checkVersion(
 }
 
 /** What is on the cluster, and the anchor of this installation. */
-export interface Installed {
+interface Installed {
   readonly facts: SpokeFacts;
   /** Undefined on the hub itself, and where there is none. */
   readonly anchor: KubeObject | undefined;

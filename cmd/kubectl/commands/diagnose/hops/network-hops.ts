@@ -17,7 +17,7 @@ import { networkFinding } from "../explain-error.ts";
 import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
 
 /** Limits of each step on the network. */
-export interface NetworkLimits {
+interface NetworkLimits {
   readonly guard: AddressGuard;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

@@ -1,14 +1,20 @@
+import { ServedProfiles } from "../../../../../access/kube/profile-versions.ts";
 import {
   loadProviderFile,
   parseProviderFile,
   type ProviderFile,
+  type Provider,
 } from "../../../../../access/providers/provider-config.ts";
 import {
   type SelectedProvider,
   selectProvider,
 } from "../../../../../access/providers/select-provider.ts";
 import { accessOf, type ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
-import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+  type AccessCluster,
+} from "../../../../../api/cluster-profile.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { hubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
@@ -21,7 +27,7 @@ import {
   flagOf,
 } from "../find-controller.ts";
 import type { WalkContext } from "../walk-context.ts";
-import { finding, type HopResult, passedWith } from "./hop.ts";
+import { finding, type HopResult, passedWith, type Finding } from "./hop.ts";
 
 /** A provider file and whose word it is: that decides which commands of it may be run. */
 export interface FoundFile {
@@ -176,4 +182,48 @@ export function resolveEndpoint(
   const odd = access.warnings.map((what) => finding("warning", "KNF2007", { message: what }));
   const unverified = insecureSkipTlsVerify === true ? [finding("warning", "KNF4014", {})] : [];
   return passedWith(access, `${server}${through}${as}`, { findings: [...odd, ...unverified] });
+}
+
+/**
+ * What the upstream operator does with a way in otherwise than this walk, which goes as knfleet's controller does: fields that it
+ * ignores (cli.md, D6), and what one ClusterProfile adds that reaches others (D7).
+ */
+export async function upstreamQuirks(
+  { provider, entry }: SelectedProvider,
+  context: WalkContext & { readonly signal: AbortSignal },
+): Promise<readonly Finding[]> {
+  return [...ignoredFields(entry.cluster ?? {}), ...(await sharedAdditions(provider, context))];
+}
+
+const notRead = ["tls-server-name", "insecure-skip-tls-verify"] as const;
+
+function ignoredFields(cluster: AccessCluster): readonly Finding[] {
+  const ignored = notRead.filter((field) => ![undefined, "", false].includes(cluster[field]));
+  if (ignored.length === 0) return [];
+  const message = `The upstream operator ignores ${ignored.join(" and ")} of the ClusterProfile`;
+  const next = [
+    "give the API server a certificate for the host in server, and its authority in certificate-authority-data",
+  ];
+  return [finding("warning", "KNF2007", { message, next })];
+}
+
+async function sharedAdditions(
+  { name, argsPolicy, envPolicy }: Provider,
+  { hub, signal }: Pick<WalkContext, "hub"> & { readonly signal: AbortSignal },
+): Promise<readonly Finding[]> {
+  const policies = [
+    ...(argsPolicy === "Ignore" ? [] : [`profileSourcedCLIArgsPolicy: ${argsPolicy}`]),
+    ...(envPolicy === "Ignore" ? [] : [`profileSourcedEnvVarsPolicy: ${envPolicy}`]),
+  ];
+  if (policies.length === 0) return [];
+  const resource = knownResource(clusterProfileApiVersion, "ClusterProfile");
+  const list = await new ServedProfiles(hub).list({ resource }, {}, signal).catch(ifDenied);
+  const offering = (list?.items ?? []).filter((profile) =>
+    ["accessProviders", "credentialProviders"].some((field) =>
+      itemsAt(profile, "status", field).some((offer) => stringAt(offer, "name") === name),
+    ),
+  );
+  if (offering.length < 2) return [];
+  const message = `The upstream operator hands what one ClusterProfile adds to provider ${JSON.stringify(name)} on to the others that offer it: ${offering.length} do`;
+  return [finding("warning", "KNF1020", { message, evidence: policies })];
 }

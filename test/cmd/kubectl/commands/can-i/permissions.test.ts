@@ -6,8 +6,7 @@ import { parseDocument } from "yaml";
 
 import { listAt, recordAt } from "../../../../../api/fields.ts";
 import type { Manifest } from "../../../../../api/kubernetes.ts";
-import { clusterRoleOf } from "../../../../../cmd/kubectl/commands/can-i/cluster-role.ts";
-import { everythingOf } from "../../../../../cmd/kubectl/commands/can-i/needs.ts";
+import { clusterRoleOf, everythingOf } from "../../../../../cmd/kubectl/commands/can-i/needs.ts";
 import {
   allWanted,
   permissionsFor,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { shellStart } from "../../../../../cmd/kubectl/commands/connect/shell-start.ts";
+import { shellStart } from "../../../../../cmd/kubectl/commands/connect/run-child.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "knfleet-shell-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { Secret } from "../../../../../access/plugins/credential.ts";
-import { execCredentialText } from "../../../../../cmd/kubectl/commands/credential/exec-credential-text.ts";
 import {
+  execCredentialText,
   checkServer,
   execRequestOf,
-} from "../../../../../cmd/kubectl/commands/credential/exec-request.ts";
+} from "../../../../../cmd/kubectl/commands/credential/credential-action.ts";
 import { runText } from "../../run-text.ts";
 
 const v1 = "client.authentication.k8s.io/v1";

@@ -8,8 +8,7 @@ import {
   diagnosisOf,
   diagnosisReport,
 } from "../../../../../cmd/kubectl/commands/diagnose/diagnose.ts";
-import { diagnosisRendering } from "../../../../../cmd/kubectl/commands/diagnose/diagnosis-rendering.ts";
-import { compared } from "../../../../../cmd/kubectl/commands/diagnose/hops/differences.ts";
+import { diagnosisRendering } from "../../../../../cmd/kubectl/commands/diagnose/diagnosis-text.ts";
 import {
   finding,
   hopTitles,
@@ -17,6 +16,7 @@ import {
   type HopId,
   type HopState,
 } from "../../../../../cmd/kubectl/commands/diagnose/hops/hop.ts";
+import { compared } from "../../../../../cmd/kubectl/commands/diagnose/walk-elsewhere.ts";
 import { readFlags, type RawFlags } from "../../../../../cmd/kubectl/flags.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 
 import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
+import { rootCauseOf } from "../../../../../cmd/kubectl/commands/diagnose/diagnosis.ts";
 import {
   finding,
   hopTitles,
   type Hop,
   type HopId,
 } from "../../../../../cmd/kubectl/commands/diagnose/hops/hop.ts";
-import { rootCauseOf } from "../../../../../cmd/kubectl/commands/diagnose/root-cause.ts";
 
 type Row = readonly [id: HopId, code: KnfCode, severity?: "warning"];
 

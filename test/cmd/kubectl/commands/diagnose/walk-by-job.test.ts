@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import type { ControllerDeployment } from "../../../../../cmd/kubectl/commands/diagnose/find-controller.ts";
-import { jobOf } from "../../../../../cmd/kubectl/commands/diagnose/walk-by-job.ts";
+import { jobOf } from "../../../../../cmd/kubectl/commands/diagnose/walk-elsewhere.ts";
 import { valueAt } from "../../../../fleet/json-record.ts";
 
 const container = {

@@ -5,15 +5,14 @@ import { describe, expect, test } from "vitest";
 
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { codes, protectionReasons, reasons } from "../../../../../api/reasons.ts";
-import { causesOf } from "../../../../../cmd/kubectl/commands/explain/causes.ts";
+import { causesOf, upstreamNotes } from "../../../../../cmd/kubectl/commands/explain/causes.ts";
+import { nearest } from "../../../../../cmd/kubectl/commands/explain/explain-action.ts";
 import { explain, explainable } from "../../../../../cmd/kubectl/commands/explain/explain.ts";
 import {
   codeMeanings,
   protectionMeanings,
   reasonMeanings,
 } from "../../../../../cmd/kubectl/commands/explain/meanings.ts";
-import { nearest } from "../../../../../cmd/kubectl/commands/explain/nearest.ts";
-import { upstreamNotes } from "../../../../../cmd/kubectl/commands/explain/upstream-notes.ts";
 import { ownReasons } from "../../../../../cmd/kubectl/commands/status/own-reasons.ts";
 import { runText } from "../../run-text.ts";
 

@@ -3,9 +3,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { Secret } from "../../../../../access/plugins/credential.ts";
-import { KnownSecrets } from "../../../../../cmd/kubectl/commands/gather/known-secrets.ts";
+import { KnownSecrets, formsOf } from "../../../../../cmd/kubectl/commands/gather/known-secrets.ts";
 import { Redactor } from "../../../../../cmd/kubectl/commands/gather/redact.ts";
-import { formsOf } from "../../../../../cmd/kubectl/commands/gather/secret-forms.ts";
 import { checkFiles } from "../../../../../cmd/kubectl/commands/gather/write-bundle.ts";
 
 const token = "tok-5f8e1c0a9b7d/+canary&x";

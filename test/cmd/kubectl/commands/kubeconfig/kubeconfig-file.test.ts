@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { changeKubeconfig } from "../../../../../cmd/kubectl/commands/kubeconfig/kubeconfig-file.ts";
+import { changeKubeconfig } from "../../../../../cmd/kubectl/commands/kubeconfig/merged-kubeconfig.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -9,7 +9,7 @@ import {
   type Known,
 } from "../../../../../cmd/kubectl/commands/orphans/cluster-findings.ts";
 import { orphanFindings } from "../../../../../cmd/kubectl/commands/orphans/orphan.ts";
-import { sameClusters } from "../../../../../cmd/kubectl/commands/orphans/same-clusters.ts";
+import { sameClusters } from "../../../../../cmd/kubectl/commands/orphans/orphans.ts";
 import type { Traces } from "../../../../../cmd/kubectl/commands/orphans/traces.ts";
 import { encodeInventory } from "../../../../../installation/inventory.ts";
 import { component, now } from "../../fleet-facts.ts";

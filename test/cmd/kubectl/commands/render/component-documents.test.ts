@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { componentDocuments } from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
-import { componentCheck } from "../../../../../cmd/kubectl/commands/render/component-schema.ts";
-import { InputError } from "../../../../../cmd/kubectl/commands/render/input-error.ts";
-import { yamlDocuments } from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
+import {
+  componentDocuments,
+  componentCheck,
+} from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
+import {
+  InputError,
+  yamlDocuments,
+} from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
 
 const check = componentCheck();
 const serving = "apiVersion: operator.knative.dev/v1beta1\nkind: KnativeServing\n";

@@ -6,9 +6,11 @@ import { FleetError } from "../../../../../api/errors.ts";
 import { isRecord } from "../../../../../api/fields.ts";
 import { eventingSpec } from "../../../../../api/schema/eventing-spec.ts";
 import { servingSpec } from "../../../../../api/schema/serving-spec.ts";
-import { componentDocuments } from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
-import { componentCheck } from "../../../../../cmd/kubectl/commands/render/component-schema.ts";
-import { InputError } from "../../../../../cmd/kubectl/commands/render/input-error.ts";
+import {
+  componentDocuments,
+  componentCheck,
+} from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
+import { InputError } from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
 import { openReleases } from "../../../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../../../cmd/release-files.ts";
 import type { Releases } from "../../../../../render/release/releases.ts";

@@ -9,8 +9,8 @@ import {
   environmentOf,
   inputText,
   objectsOf,
+  manifestFolder,
 } from "../../../../../cmd/kubectl/commands/render/input-files.ts";
-import { manifestFolder } from "../../../../../cmd/kubectl/commands/render/manifest-folder.ts";
 
 let folder: string;
 beforeAll(async () => {

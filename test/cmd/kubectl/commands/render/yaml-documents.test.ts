@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { InputError } from "../../../../../cmd/kubectl/commands/render/input-error.ts";
-import { yamlDocuments } from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
+import {
+  InputError,
+  yamlDocuments,
+} from "../../../../../cmd/kubectl/commands/render/yaml-documents.ts";
 
 function valuesOf(text: string): readonly unknown[] {
   return yamlDocuments(text, "file").map(({ value }) => value);

@@ -1,8 +1,8 @@
 import { assert, integer, nat, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { fitColumns } from "../../../../../cmd/kubectl/commands/top/fit-columns.ts";
 import {
+  fitColumns,
   cutLine,
   cutText,
   padText,

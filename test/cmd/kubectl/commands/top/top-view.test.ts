@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { statusItemOf } from "../../../../../cmd/kubectl/commands/status/status-item.ts";
-import { keysOf } from "../../../../../cmd/kubectl/commands/top/terminal-keys.ts";
+import { keysOf } from "../../../../../cmd/kubectl/commands/top/run-screen.ts";
 import {
   firstView,
   keyOf,

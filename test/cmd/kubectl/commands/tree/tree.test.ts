@@ -2,9 +2,13 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { dotOf, mermaidOf } from "../../../../../cmd/kubectl/commands/tree/graph.ts";
-import { collapsed, type TreeNode } from "../../../../../cmd/kubectl/commands/tree/tree-node.ts";
-import { treeText } from "../../../../../cmd/kubectl/commands/tree/tree-text.ts";
+import {
+  dotOf,
+  mermaidOf,
+  collapsed,
+  type TreeNode,
+  treeText,
+} from "../../../../../cmd/kubectl/commands/tree/tree-node.ts";
 import { recordedObjects } from "../../recorded-hub.ts";
 import { runText } from "../../run-text.ts";
 import { startStubHub, type StubHub } from "../../stub-hub.ts";

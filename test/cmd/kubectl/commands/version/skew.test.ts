@@ -3,12 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { Component } from "../../../../../api/component.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { tagOf } from "../../../../../cmd/kubectl/commands/version/image-version.ts";
-import { knownReleases } from "../../../../../cmd/kubectl/commands/version/known-releases.ts";
 import {
+  knownReleases,
   knownVersions,
   nextVersion,
-} from "../../../../../cmd/kubectl/commands/version/next-version.ts";
-import { skewOf, type LiveVersion } from "../../../../../cmd/kubectl/commands/version/skew.ts";
+  skewOf,
+  type LiveVersion,
+} from "../../../../../cmd/kubectl/commands/version/skew.ts";
 import { component, deployment } from "../../fleet-facts.ts";
 import { rowsOf } from "../../run-knfleet.ts";
 import { runText } from "../../run-text.ts";

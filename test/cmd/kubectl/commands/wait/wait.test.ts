@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../../../../api/component.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { goalOf, minimumOf, standingOf } from "../../../../../cmd/kubectl/commands/wait/goal.ts";
+import { goalOf, minimumOf, standingOf } from "../../../../../cmd/kubectl/commands/wait/wait.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";
 import { startChangingCluster } from "../../changing-cluster.ts";
 import { component } from "../../fleet-facts.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Condition } from "../../../../../../api/kubernetes.ts";
-import { checkGuard } from "../../../../../../cmd/kubectl/commands/diagnose/hops/guard-hop.ts";
+import { checkGuard } from "../../../../../../cmd/kubectl/commands/diagnose/hops/spoke-hops.ts";
 import { anchorAnnotations } from "../../../../../../installation/anchor.ts";
 import { MemorySpoke } from "../../../../../controller/guard/memory-spoke.ts";
 import { serving } from "../../../../../support/component.ts";

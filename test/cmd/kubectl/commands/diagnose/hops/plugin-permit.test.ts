@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { refusalOf } from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-permit.ts";
+import { refusalOf } from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-hops.ts";
 
 let folder = "";
 let plugin = "";

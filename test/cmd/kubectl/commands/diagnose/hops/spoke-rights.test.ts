@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { parseDocument } from "yaml";
 
 import { listAt, recordAt } from "../../../../../../api/fields.ts";
-import { spokeRights } from "../../../../../../cmd/kubectl/commands/diagnose/hops/spoke-rights.ts";
+import { spokeRights } from "../../../../../../cmd/kubectl/commands/can-i/permissions.ts";
 
 const path = join(import.meta.dirname, "../../../../../../docs/spoke-role.yaml");
 const role: unknown = parseDocument(readFileSync(path, "utf8")).toJS();

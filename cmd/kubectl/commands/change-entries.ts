@@ -1,0 +1,107 @@
+import { Option } from "commander";
+
+import type { CommandEntry } from "../command-entry.ts";
+import { renderingOptions } from "../compare/rendering-options.ts";
+import { several } from "../output/several.ts";
+
+/** `diff` on the command line. */
+export function diffEntry(): CommandEntry {
+  return {
+    name: "diff",
+    args: "[TYPE[/NAME] | NAME...]",
+    summary: "Compare what clusters have with what would be installed",
+    text: "How the clusters of the selected installations differ from what the controller of this version makes of them, as unified diffs: what is\nlive on the left, what would be applied on the right. Only fields that the controller writes count; what a cluster fills in, an\nautoscaler decides or somebody adds is no difference. The API servers are asked by dry runs; nothing is changed. Values of Secrets\nare not shown, but that they differ is. The exit code is kubectl diff's: 0 no difference, 1 some, above 1 an error.",
+    examples: [
+      ["kubectl knfleet diff ks/knative-serving -n team-a", "one installation"],
+      ["kubectl knfleet diff -A -o wide", "the fleet as a table"],
+      ["KUBECTL_EXTERNAL_DIFF=meld kubectl knfleet diff ks/a", "in a program of your choice"],
+      ["kubectl knfleet diff --between eu-1 eu-2", "two clusters against each other"],
+      ["kubectl knfleet diff -A -o json", "field by field, for scripts"],
+      [
+        "kubectl knfleet diff -A --bundle fleet.tgz",
+        "as it was when gather --diff wrote the bundle",
+      ],
+    ],
+    options: [
+      new Option(
+        "--between <clusters...>",
+        "compare the clusters of two ClusterProfiles with each other; -n counts only when it is given",
+      ),
+      ...renderingOptions(),
+    ],
+    kind: "DiffList",
+    completes: "installations",
+    readsBundles: true,
+    load: async () => (await import("./diff/diff-action.ts")).runDiff,
+  };
+}
+
+/** `plan` on the command line. */
+export function planEntry(): CommandEntry {
+  return {
+    name: "plan",
+    args: "-f FILE",
+    summary: "Show what applying a file would change, on the hub and on the clusters",
+    text: "What would happen if the components of a file were applied: first on the hub, whose webhooks are asked by a dry run, then on the cluster of each\ncomponent: objects that would be made, changed, pruned or made anew, pods that would be started anew, and versions that may not follow\neach other. Nothing is changed. The exit code is 0 for no change, 1 for changes, 2 when something would be refused, 3 when a cluster\ncould not be read.",
+    examples: [
+      ["kubectl knfleet plan -f serving.yaml", "before kubectl apply"],
+      ["helm template fleet ./my-chart | kubectl knfleet plan -f -", "from standard input"],
+      ["kubectl knfleet plan -f serving.yaml -o json", "field by field, for scripts"],
+    ],
+    options: [
+      new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
+        several,
+      ),
+      ...renderingOptions(),
+    ],
+    kind: "Plan",
+    needsFleet: "API servers tell by dry runs what would change",
+    load: async () => (await import("./plan/plan-action.ts")).runPlan,
+  };
+}
+
+/** `render` on the command line. */
+export const renderEntry = (): CommandEntry => ({
+  name: "render",
+  args: "-f FILE",
+  summary: "Print what a component installs, without any cluster",
+  text: `Prints the objects that the controller would apply for the components of a file, in the order in which it applies them. No cluster is
+asked. Wrong input ends with code 2 and a line for each problem, a version or an option that is refused with code 1.`,
+  examples: [
+    ["kubectl knfleet render -f serving.yaml", "as YAML documents"],
+    ["kubectl knfleet render -f serving.yaml --only Deployment/activator", "one object"],
+    ["kubectl knfleet render -f serving.yaml --diff-with 1.22", "what an upgrade from 1.22 alters"],
+    [
+      "kubectl knfleet render -f - --diff-with old.yaml -o json",
+      "what a change of the file alters",
+    ],
+  ],
+  options: options(),
+  load: async () => (await import("./render/render-action.ts")).runRender,
+});
+
+function options(): readonly Option[] {
+  return [
+    new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
+      several,
+    ),
+    new Option("--release-dir <folder>", "release files (default: those of the cache)"),
+    new Option("--only <kind/name>", "only this object; can be repeated").argParser(several),
+    new Option(
+      "--diff-with <file|version>",
+      "print how it differs from another file or version, as a unified diff; code 1 when it does",
+    ),
+    new Option(
+      "--spoke-namespace <mode>",
+      "namespace of new installations on spokes: Component|Canonical (default Canonical)",
+    ),
+    new Option("--anchor-uid <uid>", "uid of the anchor, which owns what is on a spoke"),
+    new Option("--kubernetes-version <version>", "version of the cluster, to check the minimum"),
+    new Option("--live <file>", "objects that the cluster has already"),
+    new Option("--env-file <file>", "environment of the controller, a JSON object"),
+    new Option(
+      "--manifests-from <folder>",
+      "folder for manifests whose URL is file:NAME in the spec",
+    ),
+  ];
+}

@@ -1,0 +1,207 @@
+import { Option } from "commander";
+
+import type { CommandEntry } from "../command-entry.ts";
+import { renderingOptions } from "../compare/rendering-options.ts";
+import { several } from "../output/several.ts";
+import { filenameOption } from "../selection/filename-option.ts";
+import { spokeNamespaceFlag } from "../spokes/spoke-namespace.ts";
+
+/** `diagnose` in the table of commands. */
+export function diagnoseEntry(): CommandEntry {
+  return {
+    name: "diagnose",
+    args: "[TYPE/NAME | CLUSTERPROFILE | NAME...]",
+    summary: "Walk the whole path to a spoke and find the root cause",
+    text: "Walks from the hub to the spoke's pods, step by step: controller, ClusterProfile, provider file, plugin, credential, DNS, TCP, TLS,\nidentity, rights, anchor, guard, objects, Deployments. Each step is OK, WARN, FAIL or SKIPPED; then follow the root cause and what to do.\nA target is ks/NAME, ke/NAME, cp/NAME, NAMESPACE/CLUSTERPROFILE or NAME; without any, all installations of the namespace.",
+    examples: [
+      ["kubectl knfleet diagnose ks/knative-serving -n team-a", "one installation"],
+      ["kubectl knfleet diagnose fleet/spoke-1", "the way to one cluster"],
+      ["kubectl knfleet diagnose -A", "the whole fleet, a line each"],
+      [
+        "kubectl knfleet diagnose ks/a --from controller-identity",
+        "as the controller's ServiceAccount",
+      ],
+      [
+        "kubectl knfleet diagnose ks/a --from controller --yes",
+        "by a Job where the controller runs",
+      ],
+    ],
+    options: [
+      new Option(
+        "--from <vantage>",
+        "local|controller-identity|controller: from where the way is walked",
+      ),
+      new Option(
+        "--exec",
+        "run exec plugins also when the provider file came from the cluster; needs --plugin-root",
+      ),
+      new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)"),
+      new Option(
+        "--release-dir <folder>",
+        "release files, to ask why the spoke refuses an object (default: those of the cache)",
+      ),
+      new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+      filenameOption(),
+      new Option("--yes", "make the Job of --from controller without asking"),
+      new Option("--report-file <file>", "write a short report there, too").hideHelp(),
+    ],
+    kind: "Diagnosis",
+    pages: "one",
+    readsBundles: true,
+    completes: "installations",
+    load: async () => (await import("./diagnose/diagnose-action.ts")).runDiagnose,
+  };
+}
+
+/** `check` on the command line. */
+export function checkEntry(): CommandEntry {
+  return {
+    name: "check",
+    args: "[-f FILE]",
+    summary: "Check everything that an installation needs, before there is one",
+    text: "Looks at the hub (Kubernetes, CRDs, controller, webhook, provider file), at the way to every ClusterProfile, and at each cluster's Kubernetes, at the\nrights there, and when credentials and certificates end. With -f the components of a file, which need not be applied, are checked\nwith the clusters that they are for. Nothing is changed. The exit code is 1 when something is wrong.",
+    examples: [
+      ["kubectl knfleet check", "before the first component"],
+      ["kubectl knfleet check -f new.yaml", "one that is not applied yet"],
+      [
+        "kubectl knfleet check --warn-within 14d -o short",
+        "red two weeks before anything ends, for a nightly job",
+      ],
+      ["kubectl knfleet check -o junit > check.xml", "for a CI system"],
+      ["kubectl knfleet check --bundle fleet.tgz", "what it found when gather -A wrote the bundle"],
+    ],
+    options: [
+      new Option("-f, --filename <file>", "file with components, - for standard input").argParser(
+        several,
+      ),
+      new Option(
+        "--warn-within <duration>",
+        "what ends within this time, such as 14d, is an error (default: a warning within 7d)",
+      ),
+      new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+      new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)"),
+      ...renderingOptions(),
+    ],
+    kind: "Check",
+    readsBundles: true,
+    formats: ["short", "junit"],
+    load: async () => (await import("./check/check-action.ts")).runCheck,
+  };
+}
+
+/** `orphans` on the command line. */
+export function orphansEntry(): CommandEntry {
+  return {
+    name: "orphans",
+    args: "",
+    summary: "Find what is left over on clusters, and what is in the way of others",
+    text: "Looks at all components of the hub and at every cluster that has a ClusterProfile, also those without a component, for anchors without a component,\ntwo components on one cluster, leftovers in an old namespace, objects with our mark and no anchor, guarded namespaces that nobody uses, and\ndeletions that hang. Each comes with what to do about it; nothing is deleted. The exit code is 1 when something is found.",
+    examples: [
+      ["kubectl knfleet orphans", "the whole fleet"],
+      ["kubectl knfleet orphans --cluster 'eu-*' -o wide", "some clusters"],
+      ["kubectl knfleet orphans --no-live", "what the hub knows by itself"],
+      ["kubectl knfleet orphans --bundle fleet.tgz", "on what gather -A has written"],
+    ],
+    options: [new Option("--no-live", "only the hub's view: no spoke is reached")],
+    kind: "OrphanList",
+    readsBundles: true,
+    load: async () => (await import("./orphans/orphans-action.ts")).runOrphans,
+  };
+}
+
+/** `can-i` on the command line. */
+export function canIEntry(): CommandEntry {
+  return {
+    name: "can-i",
+    args: "[TYPE[/NAME] | CLUSTERPROFILE...]",
+    summary: "Show what the identities on the spokes may do, and what they lack",
+    text: "Derives from the release files what the controller has to be allowed on a spoke to install, follow, repair and remove Knative, asks the\nspokes for each right with the credential that the controller uses, and shows what is missing. Code 1 when something is, 3 when a spoke could\nnot be asked. With --role it prints the whole ClusterRole and asks nobody.\nClusterProfiles are cp/NAME, NAMESPACE/CLUSTERPROFILE or NAME; one without installations stands for Serving and Eventing.",
+    examples: [
+      ["kubectl knfleet can-i -A", "on the clusters of all installations"],
+      ["kubectl knfleet can-i -A --version 1.23", "before an upgrade: what that version needs"],
+      ["kubectl knfleet can-i fleet/spoke-1", "on one cluster, before anything is installed there"],
+      [
+        "kubectl knfleet can-i fleet/spoke-1 -o clusterrole | kubectl --context SPOKE apply -f -",
+        "grant what is missing",
+      ],
+      [
+        "kubectl knfleet can-i --role | kubectl --context SPOKE apply -f -",
+        "grant everything, before there is a ClusterProfile",
+      ],
+    ],
+    options: [
+      new Option(
+        "--version <version>",
+        "version to be installed, such as 1.23 (default: that of the installation, or the newest)",
+      ),
+      new Option("--role", "print the complete ClusterRole; no cluster is asked"),
+      new Option("--release-dir <folder>", "release files (default: those of the cache)"),
+      spokeNamespaceFlag(),
+    ],
+    kind: "Permissions",
+    formats: ["clusterrole"],
+    completes: "installations",
+    needsFleet: "it asks API servers what they allow",
+    load: async () => (await import("./can-i/can-i-action.ts")).runCanI,
+  };
+}
+
+/** `explain` on the command line. */
+export function explainEntry(): CommandEntry {
+  return {
+    name: "explain",
+    args: "[REASON | CODE...]",
+    summary: "Say what a reason or code means, without any cluster",
+    text: "What a reason of a condition, a code in brackets, a KNF number or a reason of this program means, who sets it, likely causes and what\nto do; and what the same word means, and does not mean, when the upstream Knative Operator wrote it. Without a word: all of them.",
+    examples: [
+      ["kubectl knfleet explain AccessProviderFailed", "a reason"],
+      ["kubectl knfleet explain KNF1005", "a finding of diagnose"],
+      ["kubectl knfleet explain", "all words"],
+      ["kubectl knfleet explain CredentialRejected -o json", "for runbooks"],
+    ],
+    options: [],
+    kind: "Explanation",
+    pages: "always",
+    completes: "reasons",
+    load: async () => (await import("./explain/explain-action.ts")).runExplain,
+  };
+}
+
+/** `gather` on the command line. */
+export function gatherEntry(): CommandEntry {
+  return {
+    name: "gather",
+    args: "[TYPE[/NAME] | NAME...]",
+    summary: "Write a bundle for support: hub and spokes, without secrets",
+    text: "Reads the selected installations, their ClusterProfiles, the namespaces that they are in on hub and spokes, the logs of controllers and Knative's own Deployments,\nand walks to every one as diagnose does; and writes all of it into one tar.gz that only you may read. Of Secrets there are only the names of keys, sizes, and hashes\nby which equal values of one bundle are seen; tokens, keys, certificates and logins in URLs are taken out everywhere. Before it is\nwritten, the bundle is searched for every credential that the run has met. Other commands read it with --bundle. A spoke has a minute,\nthe whole command ten, unless --spoke-timeout and --timeout say otherwise.",
+    examples: [
+      ["kubectl knfleet gather -A", "of the whole fleet, into a file named by the time"],
+      ["kubectl knfleet gather ks/knative-serving -n team-a -o case-17.tgz", "of one installation"],
+      ["kubectl knfleet gather -A --diff", "with how clusters differ from what would be installed"],
+      ["kubectl knfleet gather -A --dry-run", "only list the files that would be in it"],
+      [
+        "kubectl knfleet gather -A -o json",
+        "for scripts: what was written, and what could not be read",
+      ],
+    ],
+    options: [
+      new Option("--dry-run", "read everything and list the files, but write nothing"),
+      new Option(
+        "--tail <lines>",
+        "of each container the last so many log lines (default 500); 0: no logs",
+      ),
+      new Option(
+        "--diff",
+        "also compare clusters with what would be installed, for diff --bundle; API servers are asked by dry runs",
+      ),
+      ...renderingOptions(),
+      new Option("--no-live", "only the hub's: no spoke is reached"),
+    ],
+    kind: "Bundle",
+    readsBundles: true,
+    completes: "installations",
+    ownTimeout: true,
+    writesFile: true,
+    load: async () => (await import("./gather/gather-action.ts")).runGather,
+  };
+}

@@ -1,0 +1,142 @@
+import { Option } from "commander";
+
+import type { CommandEntry } from "../command-entry.ts";
+import { filenameOption } from "../selection/filename-option.ts";
+import { spokeNamespaceFlag } from "../spokes/spoke-namespace.ts";
+
+const selectionText =
+  "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";
+
+const installationArgs = "[TYPE[/NAME] | NAME...]";
+
+/** `status` on the command line. */
+export const statusEntry = (): CommandEntry => ({
+  name: "status",
+  args: installationArgs,
+  summary: "Show every installation: the hub's view and the spoke's",
+  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n${selectionText}`,
+  examples: [
+    ["kubectl knfleet status -A", "the whole fleet"],
+    ["kubectl knfleet status -A --failed --cluster 'eu-*'", "what is wrong on some clusters"],
+    ["kubectl knfleet status -A -w", "and what changes from now on"],
+    ["kubectl knfleet status ks/knative-serving ke/knative-eventing", "two installations"],
+    ["kubectl knfleet status -A -l env=prod -o wide", "with server, provider and message"],
+    ["kubectl knfleet status -A -o json", "for scripts; see docs/cli.md for the fields"],
+    ["kubectl knfleet status -A -o html > fleet.html", "one page for a browser"],
+    ["kubectl knfleet status -A --since 2h", "what changed in the last two hours"],
+    ["kubectl knfleet status -A --since yesterday.tgz", "what is other than in a bundle of gather"],
+    ["kubectl knfleet status -A --bundle fleet.tgz", "as it was when gather wrote the bundle"],
+  ],
+  options: [
+    new Option("--no-live", "only the hub's view: no spoke is reached"),
+    new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1"),
+    filenameOption(),
+    new Option("-w, --watch", "go on and print rows that change; --timeout ends it"),
+    new Option("--since <when>", "only what changed: 2h, 3d, a time, or a bundle to compare with"),
+  ],
+  kind: "FleetStatus",
+  formats: ["html"],
+  readsBundles: true,
+  completes: "installations",
+  load: async () => (await import("./status/status-action.ts")).runStatus,
+});
+
+/** `deployments` on the command line. */
+export const deploymentsEntry = (): CommandEntry => ({
+  name: "deployments",
+  args: installationArgs,
+  summary: "List the Knative deployments of the spokes",
+  text: `The Deployments of the selected installations, read from their clusters. A cluster that cannot be read is named below\nthe table and delays no other.\n${selectionText}`,
+  examples: [
+    ["kubectl knfleet deployments -A", "of the whole fleet"],
+    ["kubectl knfleet deployments ks -A -o wide", "of all KnativeServing, with images"],
+  ],
+  options: [filenameOption()],
+  kind: "DeploymentList",
+  readsBundles: true,
+  completes: "installations",
+  load: async () => (await import("./deployments/deployments-action.ts")).runDeployments,
+});
+
+/** `top` on the command line. */
+export function topEntry(): CommandEntry {
+  return {
+    name: "top",
+    args: installationArgs,
+    summary: "Watch the fleet on the whole screen of a terminal",
+    text: "The table of status, kept up to date: the hub is watched, and the spokes are read anew ten seconds after the last round, one of them sooner\nwhen its component changes on the hub. Keys: arrows or j and k move, Enter opens one installation, d diagnoses it, e and l show its Events\nand logs, / filters, s sorts, r reads everything anew, ? lists all keys, q ends it. It only reads. It needs a terminal; everywhere else there\nis status -w.",
+    examples: [
+      ["kubectl knfleet top -A", "the whole fleet"],
+      ["kubectl knfleet top ks -A --cluster 'eu-*'", "Serving on some clusters"],
+      ["kubectl knfleet top -A --failed", "only what is not healthy"],
+      ["kubectl knfleet top -A --bundle fleet.tgz", "as it was when gather wrote the bundle"],
+      ["kubectl knfleet top -A --once", "the first screen as text, without a terminal"],
+    ],
+    options: [
+      new Option("--no-live", "only the hub's view: no spoke is reached"),
+      new Option("--once", "print one screen when everything is read, and end"),
+    ],
+    readsBundles: true,
+    ownTimeout: true,
+    completes: "installations",
+    load: async () => (await import("./top/top-action.ts")).runTop,
+  };
+}
+
+/** `tree` on the command line. */
+export function treeEntry(): CommandEntry {
+  return {
+    name: "tree",
+    args: installationArgs,
+    summary: "Show the way from an installation on the hub to its pods",
+    text: "For each selected installation: the component, its ClusterProfile, the access provider, the Secret of the credential (its name only), the\ncluster, the namespace, the anchor, the Deployments and their pods, each with its state. Healthy Deployments and pods side by side are one line.\nWhat is broken is shown and changes no exit code; a cluster that cannot be read ends with 3.\n-o dot and -o mermaid print one graph of all of it.",
+    examples: [
+      ["kubectl knfleet tree ks/knative-serving -n team-a", "one installation"],
+      ["kubectl knfleet tree -A --failed --all", "those that are not ready, with every pod"],
+      ["kubectl knfleet tree -A -o dot | dot -Tsvg > fleet.svg", "a picture of the fleet"],
+      ["kubectl knfleet tree -A -o json", "for scripts; everything, as with --all"],
+    ],
+    options: [
+      new Option("--all", "healthy Deployments and pods one by one, too"),
+      filenameOption(),
+      spokeNamespaceFlag(),
+    ],
+    kind: "Tree",
+    readsBundles: true,
+    formats: ["dot", "mermaid"],
+    completes: "installations",
+    load: async () => (await import("./tree/tree-action.ts")).runTree,
+  };
+}
+
+/** `wait` on the command line. */
+export function waitEntry(): CommandEntry {
+  return {
+    name: "wait",
+    args: "[TYPE[/NAME] | NAME...] --for=CONDITION",
+    summary: "Wait until installations are ready, resolved, deleted or of a version",
+    text: "Waits for the hub's word about the selected installations: ready (condition Ready of the latest spec), resolved\n(TargetClusterResolved), version=1.22 (ready, and of that version), deleted. What cannot become true without somebody's help, such\nas a ClusterProfile that does not exist, ends the waiting at once with code 1, unless --no-fail-fast is given. A name that does not exist\nyet is waited for; one that is deleted while it is waited for has failed. --timeout 0 looks once, and less than nothing is a week.",
+    examples: [
+      ["kubectl knfleet wait ks/knative-serving --for=ready", "one installation"],
+      [
+        "kubectl knfleet wait ks -A --for=version=1.22 --min 95% --timeout 30m",
+        "an upgrade of the fleet",
+      ],
+      ["kubectl knfleet wait ks/knative-serving --for=deleted", "a removal"],
+    ],
+    options: [
+      filenameOption(),
+      new Option("--for <condition>", "ready|resolved|deleted|version=VERSION (default ready)"),
+      new Option(
+        "--min <count>",
+        "so many of them, or so many percent (default 100%); more than there are wait for others",
+      ),
+      new Option("--stable <duration>", "it has to be true for so long (default 2s)"),
+    ],
+    kind: "Wait",
+    completes: "installations",
+    ownTimeout: true,
+    needsFleet: "a bundle does not change",
+    load: async () => (await import("./wait/wait-action.ts")).runWait,
+  };
+}
