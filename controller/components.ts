@@ -2,9 +2,8 @@ import type { KubeClient } from "../access/kube/kube-client.ts";
 import { type Listing, Reflector } from "../access/kube/reflector.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
+import { keyTextOf, asComponent } from "./component-identity.ts";
 import type { Log } from "./log.ts";
-import { keyTextOf } from "./queue/component-key.ts";
-import { asComponent } from "./reconcile/stored-component.ts";
 
 export interface ComponentsOptions {
   readonly client: Pick<KubeClient, "watch" | "list">;

@@ -7,24 +7,22 @@ import type { Component } from "../api/component.ts";
 import { Preparations } from "../installation/desired.ts";
 import type { SpokeNamespaceMode } from "../installation/installation-namespace.ts";
 import type { Releases } from "../render/release/releases.ts";
+import { hasFinalizer, targetIdOf } from "./component-identity.ts";
 import { Components } from "./components.ts";
 import { EventRecorder } from "./events.ts";
 import { Guards } from "./guard/guards.ts";
 import type { AnchorProtection } from "./guard/protection.ts";
 import { type HealthServer, type ListenAddress, startHealthServer } from "./health.ts";
-import { hubIdOf } from "./leader/hub-id.ts";
 import type { LeaderOptions, Leadership } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, type MetricSources } from "./metrics/metrics.ts";
 import { WatchSharing } from "./observe/shared-watches.ts";
 import { type Clock, limited } from "./queue/clock.ts";
+import { leftSpokeOf } from "./queue/component-changes.ts";
 import { Dispatcher } from "./queue/dispatcher.ts";
-import { ClusterVersions } from "./reconcile/cluster-versions.ts";
-import { targetIdOf } from "./reconcile/duplicate.ts";
-import { hasFinalizer } from "./reconcile/finalizer.ts";
+import { hubIdOf, ClusterVersions } from "./reconcile/cluster-facts.ts";
 import { Neighbours } from "./reconcile/neighbours.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
-import { leftSpokeOf } from "./uninstall/left-spoke.ts";
 
 export interface ControllerSettings {
   /** Pace in ms at which a component that is not ready is looked at again. */

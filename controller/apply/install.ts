@@ -1,9 +1,8 @@
 import { identityOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
-import { anchorAnnotations } from "../../installation/anchor.ts";
+import { anchorAnnotations, componentSelector } from "../../installation/anchor.ts";
 import type { Desired } from "../../installation/desired.ts";
 import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
 import { isSettled } from "../../installation/plan.ts";
-import { componentSelector } from "../uninstall/component-selector.ts";
 import { adopt, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
 import { dropWebhooks } from "./adoption/lost-anchor.ts";
 import { unlessSecond } from "./adoption/second-root.ts";

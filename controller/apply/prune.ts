@@ -1,11 +1,10 @@
 import { foreignText } from "../../access/foreign-text.ts";
-import { ApiError } from "../../access/kube/api-error.ts";
+import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
 import { type KubeClient, type ObjectRef, objectRefOf } from "../../access/kube/kube-client.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { type Belonging, isOurs, isWebhookConfiguration } from "../uninstall/finalize-plan.ts";
-import { missingRightIn } from "../uninstall/missing-right.ts";
 import type { Trouble } from "./change-set.ts";
 import type { Whereabouts } from "./inventory-kinds.ts";
 import { obstacleIn, refusedOf } from "./refusals.ts";

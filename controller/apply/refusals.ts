@@ -1,7 +1,11 @@
-import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/kube/api-error.ts";
+import {
+  ApiError,
+  type ApiErrorFacts,
+  type StatusCause,
+  missingRightIn,
+} from "../../access/kube/api-error.ts";
 import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Code } from "../../api/reasons.ts";
-import { missingRightIn } from "../uninstall/missing-right.ts";
 import type { Trouble } from "./change-set.ts";
 
 /** What the server was asked to take. */

@@ -2,12 +2,12 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 
 import type { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import type { Component } from "../../api/component.ts";
+import { contestedCondition } from "../../api/reasons.ts";
+import { targetIdOf } from "../component-identity.ts";
 import type { QueueObserver } from "../queue/queue.ts";
-import { addComponentMetrics } from "./component-metrics.ts";
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
-import { addPathMetrics } from "./path-metrics.ts";
+import { addPathMetrics, addRequestMetrics, type RequestSource } from "./path-metrics.ts";
 import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
-import { addRequestMetrics, type RequestSource } from "./request-metrics.ts";
 
 /** What is counted; the names are those of client-go and controller-runtime where they have one. */
 export interface Metrics extends QueueObserver {
@@ -37,7 +37,7 @@ export interface MetricSources extends QueueSources {
   readonly path?: PathMetrics;
 }
 
-const name = "knfleet";
+const leaderName = "knfleet";
 
 /** Metrics of one controller, in a registry of its own. */
 export function createMetrics(sources: MetricSources): Metrics {
@@ -95,7 +95,7 @@ function applyMetrics(
     labelNames: ["name"],
     registers,
   });
-  leader.set({ name }, 0);
+  leader.set({ name: leaderName }, 0);
   return {
     failed: ({ reason, code = "" }) => failures.inc({ reason, code }),
     hubFailed: () => hubFailures.inc(),
@@ -105,6 +105,62 @@ function applyMetrics(
     repaired: (kinds) => {
       for (const kind of kinds) repairs.inc({ kind });
     },
-    leading: (isLeader) => leader.set({ name }, isLeader ? 1 : 0),
+    leading: (isLeader) => leader.set({ name: leaderName }, isLeader ? 1 : 0),
   };
+}
+
+/** Puts what the components say of themselves into a registry; a component that is gone has no series. */
+function addComponentMetrics(registry: Registry, all: () => Iterable<Component>): void {
+  const registers = [registry];
+  const ready = new Gauge({
+    name: "knfleet_component_ready",
+    help: "1 for what the condition Ready of a component says: True, False or Unknown",
+    labelNames: ["kind", "namespace", "name", "status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const component of all()) {
+        ready.set({ ...labelsOf(component), status: readinessOf(component) }, 1);
+      }
+    },
+  });
+  const contested = new Gauge({
+    name: "knfleet_component_contested",
+    help: "1 while somebody else changes or deletes objects of a component again and again",
+    labelNames: ["kind", "namespace", "name"],
+    registers,
+    collect() {
+      this.reset();
+      for (const component of all()) {
+        contested.set(labelsOf(component), isContested(component) ? 1 : 0);
+      }
+    },
+  });
+  const info = new Gauge({
+    name: "knfleet_component_info",
+    help: "1 with the version that is installed (empty: none yet) and the ClusterProfile of a component (empty: the hub)",
+    labelNames: ["kind", "namespace", "name", "version", "spoke"],
+    registers,
+    collect() {
+      this.reset();
+      for (const component of all()) {
+        const { version = "" } = component.status ?? {};
+        info.set({ ...labelsOf(component), version, spoke: targetIdOf(component) }, 1);
+      }
+    },
+  });
+}
+
+function labelsOf({ kind, metadata }: Component) {
+  const { namespace, name } = metadata;
+  return { kind, namespace, name };
+}
+
+function isContested({ status }: Component): boolean {
+  return status?.conditions?.some(({ type }) => type === contestedCondition) ?? false;
+}
+
+function readinessOf({ status }: Component): string {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status ?? "Unknown";
 }

@@ -1,6 +1,7 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 
-import type { Next, QueueObserver } from "../queue/queue.ts";
+import type { Next } from "../queue/delays.ts";
+import type { QueueObserver } from "../queue/queue.ts";
 import { addLiveGauge } from "./live-gauge.ts";
 
 /** Numbers of the queue that are read when the metrics are asked for. */

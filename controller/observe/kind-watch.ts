@@ -1,9 +1,8 @@
-import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import { ApiError, ConnectionError, missingRightIn } from "../../access/kube/api-error.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { missingRightIn } from "../uninstall/missing-right.ts";
 import type {
   KindSubscription,
   SharedWatchHandlers,

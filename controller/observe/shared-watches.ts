@@ -4,10 +4,13 @@ import { isRecord } from "../../api/fields.ts";
 import { interned } from "../../api/interned.ts";
 import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
+import {
+  componentUidLabel,
+  definitionLabel,
+  componentsSelector,
+} from "../../installation/anchor.ts";
 import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
 import { isWorkload } from "../../installation/readiness.ts";
-import { componentsSelector } from "../uninstall/component-selector.ts";
 
 /** What is kept of an object. */
 export interface Sighted {

@@ -7,30 +7,20 @@ import { canonicalJson } from "../../api/canonical-json.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { identityOf } from "../../api/kubernetes.ts";
-import {
-  recordedNamespace,
-  spokeNamespaceAnnotation,
-} from "../../installation/installation-namespace.ts";
 import { isOlder } from "../../installation/observed-object.ts";
 import { namesChangeable } from "../../render/release/user-manifests.ts";
-import { lastingLogFieldsOf } from "../log-fields.ts";
+import { targetIdOf, newerOf, keyTextOf } from "../component-identity.ts";
+import { lastingLogFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
-import { targetIdOf } from "../reconcile/duplicate.ts";
-import { askedWaitMs } from "../reconcile/failure.ts";
-import { hasFinalizer } from "../reconcile/finalizer.ts";
-import { greet, Greeting } from "../reconcile/greeting.ts";
+import { refusalOf } from "../reconcile/claims.ts";
 import { Installation } from "../reconcile/installation.ts";
-import { refusalOf } from "../reconcile/permission.ts";
+import { askedWaitMs } from "../reconcile/outcome.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { reconcile } from "../reconcile/reconcile.ts";
-import { retract, retractionDelayOf } from "../reconcile/retraction.ts";
-import { newerOf } from "../reconcile/stored-component.ts";
-import { orphaningOf } from "../uninstall/force-orphan.ts";
-import { heirsOf, type Holdings } from "../uninstall/heirs.ts";
-import { untilAuditMs } from "./audit-pace.ts";
-import { keyTextOf } from "./component-key.ts";
-import { lookDelayOf } from "./look-delay.ts";
-import { type Next, type QueueObserver, WorkQueue } from "./queue.ts";
+import { greet, Greeting, retract, retractionDelayOf } from "../reconcile/report.ts";
+import { heirsOf, type Holdings, isMootBy, isNews } from "./component-changes.ts";
+import { type Next, untilAuditMs, lookDelayOf } from "./delays.ts";
+import { type QueueObserver, WorkQueue } from "./queue.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
   readonly components: { get(key: string): Component | undefined; all(): Iterable<Component> };
@@ -326,37 +316,4 @@ export class Dispatcher implements AsyncDisposable {
     const component = this.#options.components.get(key);
     return component === undefined ? { component: key } : lastingLogFieldsOf(component);
   }
-}
-
-/** Whether a change asks for a look; our own writes do not. */
-function isNews(
-  component: Component,
-  before: Component | undefined,
-  { latest, isBusy }: Installation,
-): boolean {
-  if (before === undefined) return true;
-  if (facetsOf(component) !== facetsOf(before)) return true;
-  // One that comes was brought by the very attempt that installs, which would take it for somebody who waits for its end.
-  if (hasFinalizer(before) && !hasFinalizer(component)) return true;
-  const recorded = recordedNamespace(before);
-  if (recorded !== undefined && recorded !== recordedNamespace(component)) return true;
-  // Work that is running ends with a status of its own, and a watch that lags tells later of what it said on the way.
-  const isOurs = component.metadata.resourceVersion === latest?.metadata.resourceVersion;
-  if (isBusy || isOurs || newerOf(latest, component) === latest) return false;
-  return canonicalJson(component.status) !== canonicalJson(before.status);
-}
-
-/** Whether a change takes the sense from work that is running: the component is to go, or may go without its installation, which then stays as it is. */
-function isMootBy(component: Component, before: Component | undefined): boolean {
-  if (component.metadata.deletionTimestamp === undefined) return false;
-  if (before?.metadata.deletionTimestamp === undefined) return true;
-  return orphaningOf(component).kind === "granted" && orphaningOf(before).kind !== "granted";
-}
-
-/** Everything of a component but its status and our finalizer that a reconcile looks at, and annotations, by which people ask for one. */
-function facetsOf({ metadata }: Component): string {
-  const { generation, deletionTimestamp, annotations = {} } = metadata;
-  // As for the finalizer: it comes by the very attempt that installs.
-  const { [spokeNamespaceAnnotation]: _, ...others } = annotations;
-  return canonicalJson([generation, deletionTimestamp, others]);
 }

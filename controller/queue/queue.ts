@@ -1,20 +1,5 @@
-import { backoffMs } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
-
-/**
- * When to look at a key again after its work: `done` and `change` wait for the next `add`; `after` comes back by itself; `backoff`
- * comes back after a time that grows with every failure in a row, to `mostMs` at most. Neither before `leastMs`, whatever is hastened. All but `backoff` end the row of failures.
- */
-export type Next =
-  | { readonly kind: "done" }
-  | { readonly kind: "change" }
-  | { readonly kind: "after"; readonly ms: number; readonly leastMs?: number }
-  | { readonly kind: "backoff"; readonly mostMs?: number; readonly leastMs?: number };
-
-/** Milliseconds before which nothing brings a key back but an `add`. */
-export function leastMsOf(next: Next): number {
-  return next.kind === "backoff" || next.kind === "after" ? (next.leastMs ?? 0) : 0;
-}
+import { backoffMs, leastMsOf, type Next } from "./delays.ts";
 
 /** Told about every step of the queue; see metrics.ts. */
 export interface QueueObserver {

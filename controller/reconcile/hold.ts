@@ -1,7 +1,13 @@
-import { addFinalizer, hasFinalizer } from "./finalizer.ts";
-import { recordNamespace } from "./namespace-record.ts";
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { type Component, componentKinds } from "../../api/component.ts";
+import {
+  recordedNamespace,
+  spokeNamespaceAnnotation,
+} from "../../installation/installation-namespace.ts";
+import { asComponent, refOf, hasFinalizer } from "../component-identity.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import type { StatusReport } from "./status-report.ts";
+import type { StatusWriter } from "./status-writer.ts";
 
 /** A component has no finalizer, so that nothing may be written to its target. Without a cause: it is gone or being deleted. */
 export class NotHeld extends Error {
@@ -31,7 +37,7 @@ type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
  * of the hub as its cause, and the reason of the signal.
  */
 export async function hold(
-  subject: Subject & { readonly report: StatusReport },
+  subject: Subject & { readonly report: StatusWriter },
   { hub: client, events, namespace }: HoldDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -41,7 +47,8 @@ export async function hold(
   if (!hasFinalizer(latest)) {
     // Whether the hub takes it is not known when the answer is lost; that nothing is written without the answer is.
     if (!wasWritten(subject)) installation.isUntouched = true;
-    const held = await added(subject, place, signal);
+    const held = await orNotHeld(() => addFinalizer(latest, place, signal), signal);
+    if (held === undefined) throw new NotHeld();
     report.saw(held);
     const message = `Updated "${component.metadata.name}" finalizers`;
     // Not waited for: nobody's work depends on it, and it never rejects.
@@ -52,21 +59,115 @@ export async function hold(
   installation.isUntouched = false;
 }
 
-async function added(
-  { report }: { readonly report: StatusReport },
-  place: Parameters<typeof addFinalizer>[1],
-  signal: AbortSignal,
-) {
-  const held = await orNotHeld(() => addFinalizer(report.latest, place, signal), signal);
-  if (held === undefined) throw new NotHeld();
-  return held;
-}
-
 async function orNotHeld<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await write();
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof Error ? new NotHeld(error) : error;
+  }
+}
+
+type Client = Pick<KubeClient, "get" | "patch">;
+
+const maxAttempts = 5;
+
+/**
+ * The component with our finalizer, and with the namespace that it is installed in, if that is known; undefined when it is gone or being deleted by now. Others'
+ * finalizers stay.
+ */
+export function addFinalizer(
+  component: Component,
+  { client, namespace }: { readonly client: Client; readonly namespace?: string },
+  signal: AbortSignal,
+): Promise<Component | undefined> {
+  const annotations = namespaceRecord(component, namespace);
+  return editFinalizers(component, { client, wanted: true, annotations }, signal);
+}
+
+/** Lets the component go. */
+export async function removeFinalizer(
+  component: Component,
+  client: Client,
+  signal: AbortSignal,
+): Promise<void> {
+  await editFinalizers(component, { client, wanted: false, annotations: {} }, signal);
+}
+
+interface Edit {
+  readonly client: Client;
+  readonly wanted: boolean;
+  /** To be set by the same request. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** Patches with the version that was read, and reads again after a conflict. */
+async function editFinalizers(
+  component: Component,
+  { client, wanted, annotations }: Edit,
+  signal: AbortSignal,
+): Promise<Component | undefined> {
+  let current = component;
+  for (let attempt = 1; ; attempt += 1) {
+    if (wanted && current.metadata.deletionTimestamp !== undefined) return undefined;
+    if (hasFinalizer(current) === wanted) return current;
+    try {
+      const patch = patchOf(current, { wanted, annotations });
+      return asComponent(await client.patch(refOf(current), patch, {}, signal));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 404) return undefined;
+      if (error.status !== 409 || attempt === maxAttempts) throw error;
+      const stored = asComponent(await client.get(refOf(current), {}, signal));
+      if (stored?.metadata.uid !== component.metadata.uid) return undefined;
+      current = stored;
+    }
+  }
+}
+
+function patchOf(
+  { kind, metadata }: Component,
+  { wanted, annotations }: Omit<Edit, "client">,
+): Record<string, unknown> {
+  const { finalizer } = componentKinds[kind];
+  const others = (metadata.finalizers ?? []).filter((name) => name !== finalizer);
+  const finalizers = wanted ? [...others, finalizer] : others;
+  const { uid, resourceVersion } = metadata;
+  const added = Object.keys(annotations).length === 0 ? {} : { annotations };
+  return { metadata: { uid, resourceVersion, finalizers, ...added } };
+}
+
+/** The annotations that a component is to get so that it says where it is installed; empty where it says so, where that is not known, and on the hub itself. */
+function namespaceRecord(
+  component: Component,
+  namespace: string | undefined,
+): Readonly<Record<string, string>> {
+  const isRemote = component.spec?.clusterProfileRef !== undefined;
+  if (namespace === undefined || !isRemote || recordedNamespace(component) === namespace) return {};
+  return { [spokeNamespaceAnnotation]: namespace };
+}
+
+/**
+ * Writes on the component of a report where it is installed, if it does not say so. To be done before the first write to the target: after a crash nothing else
+ * may say where that went. A component that is gone needs no record.
+ */
+async function recordNamespace(
+  report: Pick<StatusWriter, "latest" | "saw">,
+  {
+    client,
+    namespace,
+  }: { readonly client: Pick<KubeClient, "patch">; readonly namespace?: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const component = report.latest;
+  const annotations = namespaceRecord(component, namespace);
+  if (Object.keys(annotations).length === 0) return;
+  // With its uid the patch meets no other component of the name.
+  const patch = { metadata: { uid: component.metadata.uid, annotations } };
+  try {
+    const written = asComponent(await client.patch(refOf(component), patch, {}, signal));
+    if (written !== undefined) report.saw(written);
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error;
   }
 }

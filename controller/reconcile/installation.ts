@@ -6,8 +6,7 @@ import { FailedJobs } from "../observe/failed-jobs.ts";
 import type { Observation } from "../observe/observation.ts";
 import { WorkloadCauses } from "../observe/visible-readiness.ts";
 import { Awaiting } from "../queue/awaiting.ts";
-import { StatusPace } from "./status-pace.ts";
-import type { StatusReport } from "./status-report.ts";
+import { StatusPace, type StatusWriter } from "./status-writer.ts";
 
 /** What is known of one target over one connection. */
 export interface View {
@@ -45,7 +44,7 @@ export class Installation implements AsyncDisposable {
   wasReached = false;
   readonly awaiting = new Awaiting();
   /** Of the attempt that is running. */
-  report: StatusReport | undefined;
+  report: StatusWriter | undefined;
   /** Resolves when what is being taken back is written; see retraction.ts. */
   retracting: Promise<void> = Promise.resolve();
   /** Runs until what changed must have been told of. */

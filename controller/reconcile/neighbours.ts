@@ -1,4 +1,5 @@
 import { foreignText } from "../../access/foreign-text.ts";
+import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -19,10 +20,9 @@ import { decodeInventory } from "../../installation/inventory.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
 import type { Anchor, SeenAnchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
+import { clusterNameOf } from "../component-identity.ts";
 import { type Clock, systemClock } from "../queue/clock.ts";
-import { unlessDenied } from "../uninstall/unless-denied.ts";
-import { clusterNameOf } from "./cluster-name.ts";
-import { labelledRoots, rootsBefore } from "./earlier-roots.ts";
+import { labelledRoots, rootsBefore } from "./cluster-facts.ts";
 
 /** A component that was never installed, with all that it would bring to its target. */
 export interface Newcomer {

@@ -103,3 +103,13 @@ function waitingText({ message, count }: Waiting): string {
     : message;
   return cause.startsWith("waiting for ") ? `${count} ${cause}` : `${count} waiting: ${cause}`;
 }
+
+const maxJobsNamed = 3;
+
+/** The first of the sentences about Jobs that failed, and how many more there are; undefined: none did. */
+export function failedJobsMessage(failed: readonly string[] = []): string | undefined {
+  if (failed.length === 0) return undefined;
+  const more = failed.length - maxJobsNamed;
+  const named = failed.slice(0, maxJobsNamed).join("; ");
+  return more > 0 ? `${named} (and ${more} more)` : named;
+}

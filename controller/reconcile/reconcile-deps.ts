@@ -13,8 +13,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import type { WatchSharing } from "../observe/shared-watches.ts";
 import type { Clock } from "../queue/clock.ts";
-import type { TokenSharers } from "../shared-credential.ts";
-import type { ClusterVersions } from "./cluster-versions.ts";
+import type { ClusterVersions } from "./cluster-facts.ts";
+import type { TokenSharers } from "./happenings.ts";
 import type { Installation } from "./installation.ts";
 import type { Neighbours } from "./neighbours.ts";
 

@@ -1,40 +1,23 @@
-import { abortable } from "../../access/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { contestedCondition } from "../../api/reasons.ts";
-import { installationNamespace } from "../../installation/installation-namespace.ts";
 import { isUnwanted } from "../../installation/strays.ts";
 import type { Rendered } from "../../render/release/releases.ts";
-import { assertKubernetesVersion } from "../../render/release/version.ts";
-import { render } from "../../render/render.ts";
-import type { SeenAnchor } from "../apply/anchor/anchor.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
 import type { InstallDeps } from "../apply/install-work.ts";
 import { install } from "../apply/install.ts";
 import type { Target } from "../apply/target.ts";
+import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import { gateOf } from "../guard/guards.ts";
-import { lastingLogFieldsOf, logFieldsOf } from "../log-fields.ts";
-import type { Log } from "../log.ts";
+import { lastingLogFieldsOf, logFieldsOf, type Log } from "../log.ts";
 import { type JobFindings, type JobQuestion, newsOf } from "../observe/failed-jobs.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import { observe } from "../observe/observe.ts";
 import { type VisibleReadiness, visibleReadiness } from "../observe/visible-readiness.ts";
-import type { Next } from "../queue/queue.ts";
+import type { Next } from "../queue/delays.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
-import { clusterNameOf } from "./cluster-name.ts";
-import { assertOnlyOne } from "./duplicate.ts";
-import { fleetErrorOf, lossOf } from "./failure.ts";
-import { hasFinalizer } from "./finalizer.ts";
-import { hold, NotHeld, wasWritten } from "./hold.ts";
-import type { View } from "./installation.ts";
-import type { Newcomer } from "./neighbours.ts";
-import type { Outcome, Steps } from "./outcome.ts";
-import { assertPermitted, claimantsOf, isHeldBack, leaveAlone } from "./permission.ts";
-import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import { conclude, openReport } from "./report.ts";
-import { acquaintanceWith, type Resolved, resolvedSoFar, resolveTarget } from "./resolve.ts";
-import type { StatusReport } from "./status-report.ts";
+import { assertOnlyOne, assertPermitted, claimantsOf, isHeldBack } from "./claims.ts";
 import {
   adopted,
   anchorLost,
@@ -42,7 +25,16 @@ import {
   jobsFailed,
   repairsOf,
   webhookUnblocked,
-} from "./transitions.ts";
+} from "./happenings.ts";
+import { hold, NotHeld, wasWritten } from "./hold.ts";
+import type { View } from "./installation.ts";
+import type { Newcomer } from "./neighbours.ts";
+import { fleetErrorOf, lossOf, type Outcome, type Steps } from "./outcome.ts";
+import { type Writable, type Work, type Prepared, prepare } from "./prepare.ts";
+import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { conclude } from "./report.ts";
+import { leaveAlone, acquaintanceWith } from "./resolve.ts";
+import { openStatusWriter } from "./status-writer.ts";
 
 /**
  * Brings the target of one component to what the component says, or removes the installation when it is being deleted, and reports on
@@ -59,7 +51,7 @@ export async function reconcile(
   }
   const subject = { component, installation };
   const wrote = installation.writing();
-  const report = openReport(subject, deps, signal);
+  const report = openStatusWriter(subject, deps, signal);
   installation.report = report;
   const work = { ...subject, report, isNew: !hasFinalizer(component) };
   try {
@@ -77,12 +69,6 @@ export async function reconcile(
     await report.over();
     wrote(report.latest);
   }
-}
-
-interface Work extends Subject {
-  readonly report: StatusReport;
-  /** Nothing was done for the component before. */
-  readonly isNew: boolean;
 }
 
 async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<Outcome> {
@@ -117,89 +103,6 @@ function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
   const steps = { eligible: false, resolved: false };
   report.progress({ kind: "working", steps }, signal);
 }
-
-interface Prepared {
-  readonly rendered: Rendered;
-  readonly resolved: Resolved;
-  /** Resolves when the component is held by its finalizer, and says where it is installed. Rejects for a cluster that is too old, or has no room, and with `NotHeld`. */
-  readonly suited: Promise<SeenAnchor>;
-}
-
-/**
- * Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. The component gets its
- * finalizer when the cluster suits: just before the first write there, so that a component that never wrote anything can be deleted freely.
- */
-async function prepare(
-  work: Work,
-  { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
-  signal: AbortSignal,
-): Promise<Prepared> {
-  const { component, installation } = work;
-  const resolving = resolveTarget(work, deps, signal);
-  // Awaited below; a rendering that fails first must not leave a rejection behind.
-  resolving.catch(() => undefined);
-  const renderIn = (namespace: string): Promise<Rendered> =>
-    // A source of manifests may take its time.
-    abortable(render(component, deps.releases, { ...deps.rendering, namespace }), signal);
-  const expected = installationNamespace(component, deps.spokeNamespace);
-  let rendered: Rendered;
-  try {
-    rendered = await renderIn(expected);
-  } catch (error) {
-    steps.eligible = error instanceof FleetError && error.reason !== "VersionNotEligible";
-    Object.assign(steps, await resolvedSoFar(resolving, { component, installation, deps }, signal));
-    throw error;
-  }
-  steps.eligible = true;
-  const resolved = await resolving;
-  steps.resolved = true;
-  const { namespace } = resolved.target;
-  if (namespace !== expected) rendered = await renderIn(namespace);
-  const { manifests } = rendered;
-  const suited = suitability(work, { manifests, resolved, deps }, signal).then(async (seen) => {
-    await hold(work, { ...deps, namespace }, signal);
-    return seen;
-  });
-  return { rendered, resolved, suited };
-}
-
-interface Question extends Pick<Rendered, "manifests"> {
-  readonly resolved: Resolved;
-  readonly deps: ReconcileDeps;
-}
-
-/** Asks what is needed only before the first write: whether the target is new enough, and of what is new whether nobody else has what it would write. */
-async function suitability(
-  { component, installation }: Subject,
-  { manifests, resolved: { target, connection }, deps }: Question,
-  signal: AbortSignal,
-): Promise<SeenAnchor> {
-  const either = AbortSignal.any([signal, connection.signal]);
-  const isNew = component.status?.version === undefined && !installation.wasInstalled;
-  const newcomer = { component, target, manifests };
-  const room = isNew && deps.neighbours.assertRoom(newcomer, () => deps.components.all(), either);
-  // Awaited below.
-  if (room) room.catch(() => undefined);
-  await assertVersion(target, deps, either);
-  return room === false ? "unknown" : room;
-}
-
-async function assertVersion(
-  { client }: Target,
-  { rendering, versions }: ReconcileDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  const version = await versions.of(client, signal);
-  if (version === undefined) return;
-  try {
-    assertKubernetesVersion(version, rendering.environment ?? {});
-  } catch (error) {
-    versions.forget(client);
-    throw error;
-  }
-}
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 async function apply(
   { component, installation, report, isNew }: Work,

@@ -1,3 +1,4 @@
+import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { reasons } from "../../api/reasons.ts";
@@ -10,11 +11,9 @@ import {
 } from "../../installation/installation-namespace.ts";
 import { anchorRef } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
+import { clusterNameOf } from "../component-identity.ts";
 import { delay } from "../queue/clock.ts";
-import { unlessDenied } from "../uninstall/unless-denied.ts";
-import { clusterNameOf } from "./cluster-name.ts";
-import { type Acquaintance, fleetErrorOf, lossOf } from "./failure.ts";
-import type { Steps } from "./outcome.ts";
+import { type Acquaintance, fleetErrorOf, lossOf, type Steps } from "./outcome.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 
 /** The target of a component and the connection behind it. */
@@ -123,4 +122,16 @@ export async function resolvedSoFar(
     const isKnown = !isStale && reasons[reason].condition === "TargetClusterResolved";
     return { resolved: false, ...(isKnown ? { obstacle } : {}) };
   }
+}
+
+/**
+ * Leaves the cluster of a component alone that may not use it any more: nothing there is watched, guarded or put right. What is installed stays,
+ * also the policies that guard the anchor. Security: T-05.
+ */
+export async function leaveAlone(
+  { component, installation }: Subject,
+  { guards }: Pick<ReconcileDeps, "guards">,
+): Promise<void> {
+  guards.withdraw(component);
+  await installation.closeView();
 }

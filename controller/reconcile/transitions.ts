@@ -1,20 +1,10 @@
 import type { ComponentStatus } from "../../api/component.ts";
-import { type Condition, describe, type ObjectKey } from "../../api/kubernetes.ts";
+import type { Condition } from "../../api/kubernetes.ts";
 import { contestedCondition, protectedCondition } from "../../api/reasons.ts";
-import type { Unblocked } from "../apply/unblock.ts";
 import { beginning } from "../guard/protection.ts";
-import { isForNow } from "./failure.ts";
-import { failedJobsMessage, type Outcome } from "./outcome.ts";
+import type { Happening } from "./happenings.ts";
+import { isForNow, type Outcome } from "./outcome.ts";
 import { waitingMessage } from "./progress.ts";
-
-/** One thing worth an Event on a component. */
-export interface Happening {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly message: string;
-  /** Of the Event, for what is too long for a message. */
-  readonly annotations?: Readonly<Record<string, string>>;
-}
 
 /**
  * What changed between two statuses, for the people who look at a component's Events: a version was installed, it became
@@ -48,46 +38,6 @@ function peaceOf(
   if (was === undefined || is !== undefined) return [];
   const message = "Nobody has changed the contested objects for a minute";
   return [{ type: "Normal", reason: "ContestOver", message }];
-}
-
-const maxNamed = 3;
-
-/** What is worth an Event of objects that somebody else had deleted or changed; undefined: nothing. */
-export function repairsOf({
-  repaired,
-}: {
-  readonly repaired: readonly ObjectKey[];
-}): Happening | undefined {
-  if (repaired.length === 0) return undefined;
-  const names = repaired.map(describe).toSorted();
-  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
-  const named = names.slice(0, maxNamed).join(", ");
-  const message = `Put right what was deleted or changed: ${named}${more}`;
-  return { type: "Normal", reason: "Repaired", message };
-}
-
-/** What is worth an Event of Jobs that failed; `news` has a sentence for each of which nobody was told yet. Undefined: nothing. */
-export function jobsFailed(news: readonly string[]): Happening | undefined {
-  const message = failedJobsMessage(news);
-  return message === undefined ? undefined : { type: "Warning", reason: "JobFailed", message };
-}
-
-/** The anchor of an installation is gone, and with it what it owned. */
-export function anchorLost(cluster: string): Happening {
-  const message = `The anchor of this installation is gone from ${cluster}; everything is installed again`;
-  return { type: "Warning", reason: "AnchorLost", message };
-}
-
-/** The rules of a webhook were emptied; see apply/unblock.ts. */
-export function webhookUnblocked({ webhook, configuration }: Unblocked): Happening {
-  const message = `Emptied the rules of ${configuration}: for minutes nobody answered for ${webhook}, without which the cluster refuses ConfigMaps that its pods need; they fill them again`;
-  return { type: "Warning", reason: "WebhookUnblocked", message };
-}
-
-/** What upstream's operator had installed is managed from here now; see apply/adopt.ts. */
-export function adopted(count: number, cluster: string): Happening {
-  const message = `Took over ${count} objects that the upstream operator installed on ${cluster}`;
-  return { type: "Normal", reason: "Adopted", message };
 }
 
 /** Work that begins is told once, not with every step of it. */

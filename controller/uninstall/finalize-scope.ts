@@ -1,5 +1,7 @@
 import type { Component } from "../../api/component.ts";
-import type { ObjectKey } from "../../api/kubernetes.ts";
+import type { ObjectKey, KubeObject } from "../../api/kubernetes.ts";
+import type { ResourceType } from "../../api/resources.ts";
+import { componentSelector, anchorKindOf, componentUidLabel } from "../../installation/anchor.ts";
 import { outlives } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import {
@@ -8,14 +10,33 @@ import {
   kindIdOf,
   kindKeyOf,
 } from "../../installation/kinds.ts";
+import { isOfLibrary } from "../apply/adoption/take-over.ts";
+import { mayBeUpstreams, upstreamMarks } from "../apply/adoption/upstream-objects.ts";
 import type { Anchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import type { Observation } from "../observe/observation.ts";
-import { componentSelector } from "./component-selector.ts";
-import { inheritedBy } from "./finalize-inherited.ts";
+import { labelledRoots } from "../reconcile/cluster-facts.ts";
 import { deletableKinds, onceEach, servedKinds } from "./finalize-kinds.ts";
-import { belongingOf } from "./finalize-plan.ts";
-import type { SweepScope } from "./finalize-sweep.ts";
+import { belongingOf, type Belonging } from "./finalize-plan.ts";
+
+/** What is to be removed from a cluster. */
+export interface SweepScope {
+  /** Selects the objects of one component; never empty. */
+  readonly labelSelector: string;
+  /** Kinds that may be there, by `kindKeyOf`. */
+  readonly resources: ReadonlyMap<string, ResourceType>;
+  /** What the inventory says was installed; empty when there is none. */
+  readonly inventory: readonly ObjectKey[];
+  readonly belonging: Belonging | undefined;
+  /** Kinds of which nothing proves that an instance was ever made: no right to list them is no obstacle. */
+  readonly unproven: ReadonlySet<string>;
+  /** Kinds that are looked at only because nobody knows better: one that cannot be listed is no obstacle either. */
+  readonly guessed?: ReadonlySet<string>;
+  /** What goes along although nothing of it is ours. */
+  readonly inherited?: Inherited | undefined;
+  /** Follows all of these kinds, so that nobody has to ask the cluster for what carries the label. */
+  readonly view?: Pick<Observation, "objects">;
+}
 
 /** What is known of an installation without its root. */
 export interface Recollection {
@@ -135,4 +156,41 @@ function provenKinds(
       .filter((entry) => entry.fingerprint !== undefined || builtIn.has(kindKeyOf(entry)))
       .map((entry) => kindKeyOf(entry)),
   );
+}
+
+/** How objects of upstream's operator are known that nobody has taken over, and that go with the component. */
+export interface Inherited {
+  readonly labelSelector: string;
+  readonly isOne: (object: KubeObject) => boolean;
+}
+
+interface Place {
+  readonly component: Component;
+  readonly target: Target;
+}
+
+/**
+ * What of upstream's operator is a component's that is removed before it was taken over, or in the middle of that; undefined where there can be nothing. What is
+ * cluster-scoped, or in others' namespaces, says for none that it is its own: it stays while another anchor of the kind is on the cluster.
+ */
+async function inheritedBy(
+  { component, target }: Place,
+  root: Anchor | undefined,
+  signal: AbortSignal,
+): Promise<Inherited | undefined> {
+  if (!mayBeUpstreams({ component, target }, root)) return undefined;
+  const roots = (await labelledRoots(target.client, signal)) ?? [];
+  const isAlone = roots.every(
+    ({ metadata: { uid, name } }) => uid === root?.uid || anchorKindOf(name) !== component.kind,
+  );
+  const { labelSelector, owner } = upstreamMarks({ component, target }, root);
+  return {
+    labelSelector,
+    isOne: (object) => {
+      const { labels = {}, ownerReferences = [] } = object.metadata;
+      if (!isOfLibrary(object) || labels[componentUidLabel] !== undefined) return false;
+      const controllers = ownerReferences.filter(({ controller }) => controller === true);
+      return controllers.length === 0 ? isAlone : controllers.every(({ uid }) => uid === owner);
+    },
+  };
 }

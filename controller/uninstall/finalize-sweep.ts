@@ -7,9 +7,7 @@ import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 import { codeOfRefusal, obstacleIn, withObstacle } from "../apply/refusals.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
-import type { Inherited } from "./finalize-inherited.ts";
 import {
-  type Belonging,
   isOurs,
   isWebhookConfiguration,
   type Kinded,
@@ -20,25 +18,7 @@ import {
   type Remnant,
   remnantOf,
 } from "./finalize-plan.ts";
-
-/** What is to be removed from a cluster. */
-export interface SweepScope {
-  /** Selects the objects of one component; never empty. */
-  readonly labelSelector: string;
-  /** Kinds that may be there, by `kindKeyOf`. */
-  readonly resources: ReadonlyMap<string, ResourceType>;
-  /** What the inventory says was installed; empty when there is none. */
-  readonly inventory: readonly ObjectKey[];
-  readonly belonging: Belonging | undefined;
-  /** Kinds of which nothing proves that an instance was ever made: no right to list them is no obstacle. */
-  readonly unproven: ReadonlySet<string>;
-  /** Kinds that are looked at only because nobody knows better: one that cannot be listed is no obstacle either. */
-  readonly guessed?: ReadonlySet<string>;
-  /** What goes along although nothing of it is ours. */
-  readonly inherited?: Inherited | undefined;
-  /** Follows all of these kinds, so that nobody has to ask the cluster for what carries the label. */
-  readonly view?: Pick<Observation, "objects">;
-}
+import type { SweepScope } from "./finalize-scope.ts";
 
 /** Finds and deletes the objects of an installation; remembers what it deleted and what it was not allowed to. */
 export class Sweep {

@@ -1,13 +1,14 @@
+import { abortable } from "../../access/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { describe, type ObjectKey } from "../../api/kubernetes.ts";
+import { describe, type ObjectKey, keyOf } from "../../api/kubernetes.ts";
 import { reasons } from "../../api/reasons.ts";
 import { anchorKey } from "../../installation/anchor-object.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
-import { logFieldsOf } from "../log-fields.ts";
-import { clusterNameOf } from "../reconcile/cluster-name.ts";
+import { render } from "../../render/render.ts";
+import { clusterNameOf } from "../component-identity.ts";
+import { logFieldsOf } from "../log.ts";
 import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
-import { renderedObjects } from "../reconcile/rendered-objects.ts";
 
 /** Lets a component that is being deleted go without its installation; its value has to be the uid of the component. */
 export const forceOrphanAnnotation = "knfleet.dev/force-orphan";
@@ -112,4 +113,27 @@ function sumsOf(objects: readonly ObjectKey[]): string {
 
 function lineOf({ apiVersion, kind, namespace, name }: ObjectKey): string {
   return `${apiVersion} ${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+}
+
+type Deps = Pick<ReconcileDeps, "releases" | "rendering" | "log">;
+
+/** What a component that was installed in a namespace renders to; undefined when that cannot be said. Rejects with the reason of the signal. */
+export async function renderedObjects(
+  component: Component,
+  { releases, rendering, log, namespace }: Deps & { readonly namespace: string },
+  signal: AbortSignal,
+): Promise<readonly ObjectKey[] | undefined> {
+  const { version } = component.status ?? {};
+  const installed = version === undefined ? {} : { version };
+  try {
+    const spec = { ...component.spec, ...installed };
+    // A source of manifests may take its time.
+    const working = render({ ...component, spec }, releases, { ...rendering, namespace });
+    const { manifests } = await abortable(working, signal);
+    return manifests.map(keyOf);
+  } catch (err) {
+    signal.throwIfAborted();
+    log.debug({ err }, "What was installed cannot be rendered");
+    return undefined;
+  }
 }

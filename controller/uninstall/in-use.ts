@@ -1,5 +1,5 @@
 import { foreignText } from "../../access/foreign-text.ts";
-import { ApiError } from "../../access/kube/api-error.ts";
+import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
@@ -10,7 +10,6 @@ import { readAnchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { kindsOfGroup } from "./finalize-kinds.ts";
 import type { Recollection } from "./finalize-scope.ts";
-import { missingRightIn } from "./missing-right.ts";
 
 /** On a component: it is not uninstalled while somebody uses it. */
 export const keepWhileUsedAnnotation = "knfleet.dev/keep-while-used";

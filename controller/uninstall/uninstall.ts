@@ -2,26 +2,23 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import { FleetError } from "../../api/errors.ts";
 import { withObstacle } from "../apply/refusals.ts";
 import type { Target } from "../apply/target.ts";
+import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { ClusterGuard } from "../guard/cluster-guard.ts";
 import { releaseNamespaces } from "../guard/guarded-objects.ts";
-import { logFieldsOf } from "../log-fields.ts";
-import type { Next } from "../queue/queue.ts";
-import { clusterNameOf } from "../reconcile/cluster-name.ts";
-import { olderTwinOf } from "../reconcile/duplicate.ts";
-import { fleetErrorOf, lossOf } from "../reconcile/failure.ts";
-import { hasFinalizer, removeFinalizer } from "../reconcile/finalizer.ts";
-import type { Steps } from "../reconcile/outcome.ts";
-import { assertPermitted, claimantsOf, leaveAlone } from "../reconcile/permission.ts";
+import { logFieldsOf } from "../log.ts";
+import type { Next } from "../queue/delays.ts";
+import { olderTwinOf, assertPermitted, claimantsOf } from "../reconcile/claims.ts";
+import type { Happening } from "../reconcile/happenings.ts";
+import { removeFinalizer } from "../reconcile/hold.ts";
+import { fleetErrorOf, lossOf, type Steps } from "../reconcile/outcome.ts";
 import { type Removing, saysWhatKeepsRemoval } from "../reconcile/progress.ts";
 import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
-import { renderedObjects } from "../reconcile/rendered-objects.ts";
-import { conclude, openReport } from "../reconcile/report.ts";
-import { acquaintanceWith, resolveTarget } from "../reconcile/resolve.ts";
-import type { StatusReport } from "../reconcile/status-report.ts";
-import type { Happening } from "../reconcile/transitions.ts";
+import { conclude } from "../reconcile/report.ts";
+import { leaveAlone, acquaintanceWith, resolveTarget } from "../reconcile/resolve.ts";
+import { openStatusWriter, type StatusWriter } from "../reconcile/status-writer.ts";
 import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
-import { orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
+import { renderedObjects, orphaningOf, tellLeftBehind, withWayOut } from "./force-orphan.ts";
 import { assertUnused, isKeptWhileUsed } from "./in-use.ts";
 
 /**
@@ -39,7 +36,7 @@ export async function uninstall(
     return { kind: "done" };
   }
   const wrote = subject.installation.writing();
-  const report = openReport(subject, deps, signal);
+  const report = openStatusWriter(subject, deps, signal);
   const steps = { eligible: false, resolved: false };
   const work = { ...subject, report, steps };
   try {
@@ -88,7 +85,7 @@ async function unlessParted(
 }
 
 interface Work extends Subject {
-  readonly report: StatusReport;
+  readonly report: StatusWriter;
   readonly steps: { -readonly [K in keyof Steps]: Steps[K] };
 }
 

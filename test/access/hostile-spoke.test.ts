@@ -7,7 +7,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { ClusterVersions } from "../../controller/reconcile/cluster-versions.ts";
+import { ClusterVersions } from "../../controller/reconcile/cluster-facts.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "./api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "./loopback.ts";
 

@@ -3,9 +3,10 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
-import { nextOf } from "../../controller/queue/next-of.ts";
-import { statusOf, type Outcome } from "../../controller/reconcile/outcome.ts";
+import { statusOf } from "../../controller/reconcile/component-status.ts";
+import type { Outcome } from "../../controller/reconcile/outcome.ts";
 import { saysWhatKeepsRemoval } from "../../controller/reconcile/progress.ts";
+import { nextOf } from "../../controller/reconcile/report.ts";
 import { serving } from "../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

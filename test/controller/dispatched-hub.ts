@@ -1,13 +1,12 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
+import { keyTextOf, asComponent } from "../../controller/component-identity.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { WatchSharing } from "../../controller/observe/shared-watches.ts";
-import { keyTextOf } from "../../controller/queue/component-key.ts";
 import { Dispatcher } from "../../controller/queue/dispatcher.ts";
-import { ClusterVersions } from "../../controller/reconcile/cluster-versions.ts";
+import { ClusterVersions } from "../../controller/reconcile/cluster-facts.ts";
+import type { Happening } from "../../controller/reconcile/happenings.ts";
 import { Neighbours } from "../../controller/reconcile/neighbours.ts";
-import { asComponent } from "../../controller/reconcile/stored-component.ts";
-import type { Happening } from "../../controller/reconcile/transitions.ts";
 import { Preparations } from "../../installation/desired.ts";
 import { BoundedCache, type Rendered } from "../../render/release/releases.ts";
 import { serving } from "../support/component.ts";

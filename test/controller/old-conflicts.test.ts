@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 
 import type { Conflict } from "../../controller/apply/filters/conflicts.ts";
 import { InstallationMemory } from "../../controller/apply/installation-memory.ts";
-import { nextOf } from "../../controller/queue/next-of.ts";
-import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
+import { statusOf } from "../../controller/reconcile/component-status.ts";
+import type { Outcome } from "../../controller/reconcile/outcome.ts";
+import { nextOf } from "../../controller/reconcile/report.ts";
 import { happeningsOf } from "../../controller/reconcile/transitions.ts";
 import { serving } from "../support/component.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { Next, QueueOptions } from "../../controller/queue/queue.ts";
+import type { Next } from "../../controller/queue/delays.ts";
+import type { QueueOptions } from "../../controller/queue/queue.ts";
 import { queueUnderTest } from "./queue-under-test.ts";
 
 describe("C11: a failure that is not to be tried again before a time", () => {

@@ -1,4 +1,5 @@
-import { WorkQueue, type Next, type QueueOptions } from "../../controller/queue/queue.ts";
+import type { Next } from "../../controller/queue/delays.ts";
+import { WorkQueue, type QueueOptions } from "../../controller/queue/queue.ts";
 import { FakeClock, settled } from "../support/fake-clock.ts";
 
 interface Started {

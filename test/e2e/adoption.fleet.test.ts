@@ -5,7 +5,7 @@ import { type Component, type ComponentKind, componentKinds } from "../../api/co
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { isUpstreams } from "../../controller/apply/adoption/take-over.ts";
-import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { asComponent } from "../../controller/component-identity.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import { render } from "../../render/render.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
-import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { asComponent } from "../../controller/component-identity.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
 import { render } from "../../render/render.ts";
 import type { Cluster } from "../fleet/fleet.ts";

@@ -1,6 +1,6 @@
 import { operatorApiVersion, type ComponentKind } from "../../api/component.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
-import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { asComponent } from "../../controller/component-identity.ts";
 import { render } from "../../render/render.ts";
 import { peakResidentBytes } from "./peak-memory.ts";
 

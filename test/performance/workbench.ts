@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { componentKinds, type ComponentKind } from "../../api/component.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
-import { asComponent } from "../../controller/reconcile/stored-component.ts";
+import { asComponent } from "../../controller/component-identity.ts";
 import { render } from "../../render/render.ts";
 import { buildDist } from "../build/dist-folder.ts";
 import { componentOf } from "../e2e/installation.ts";

@@ -1,5 +1,6 @@
 import type { ComponentStatus } from "../../api/component.ts";
-import { type Outcome, statusOf } from "../../controller/reconcile/outcome.ts";
+import { statusOf } from "../../controller/reconcile/component-status.ts";
+import type { Outcome } from "../../controller/reconcile/outcome.ts";
 import { happeningsOf } from "../../controller/reconcile/transitions.ts";
 import { serving } from "./component.ts";
 

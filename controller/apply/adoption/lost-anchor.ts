@@ -1,6 +1,6 @@
 import type { Component } from "../../../api/component.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { componentSelector } from "../../uninstall/component-selector.ts";
+import { componentSelector } from "../../../installation/anchor.ts";
 import type { Target } from "../target.ts";
 
 const configurations = (

@@ -5,8 +5,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import { mayBeUpstreams } from "../../../controller/apply/adoption/upstream-objects.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { Target } from "../../../controller/apply/target.ts";
-import { patienceOf } from "../../../controller/uninstall/finalize-patience.ts";
-import { removeRoot } from "../../../controller/uninstall/finalize-root.ts";
+import { patienceOf, removeRoot } from "../../../controller/uninstall/finalize.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../installation/anchor.ts";
 import {

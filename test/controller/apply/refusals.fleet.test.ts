@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { keyOf } from "../../../api/kubernetes.ts";
-import { fleetErrorOf } from "../../../controller/reconcile/failure.ts";
+import { fleetErrorOf } from "../../../controller/reconcile/outcome.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";

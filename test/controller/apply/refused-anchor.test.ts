@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import type { Manifest } from "../../../api/kubernetes.ts";
 import { readAnchor, type Anchor, writeAnchor } from "../../../controller/apply/anchor/anchor.ts";
-import { fleetErrorOf } from "../../../controller/reconcile/failure.ts";
+import { fleetErrorOf } from "../../../controller/reconcile/outcome.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
 import type { Inventory } from "../../../installation/inventory.ts";
 import { startApiStub, type StubAnswer } from "../../access/api-stub.ts";

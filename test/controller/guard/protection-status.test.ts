@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { type ProtectionReason, protectionReasons } from "../../../api/reasons.ts";
+import { statusOf } from "../../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { statusOf } from "../../../controller/reconcile/outcome.ts";
 import { happeningsOf } from "../../../controller/reconcile/transitions.ts";
 import { serving } from "../../support/component.ts";
 import { everyProtection } from "./every-protection.ts";

@@ -2,12 +2,8 @@ import { beforeEach, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
 import type { ObjectMeta } from "../../../api/kubernetes.ts";
-import {
-  addFinalizer,
-  hasFinalizer,
-  removeFinalizer,
-} from "../../../controller/reconcile/finalizer.ts";
-import { asComponent } from "../../../controller/reconcile/stored-component.ts";
+import { hasFinalizer, asComponent } from "../../../controller/component-identity.ts";
+import { addFinalizer, removeFinalizer } from "../../../controller/reconcile/hold.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 

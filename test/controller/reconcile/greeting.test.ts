@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
+import { asComponent } from "../../../controller/component-identity.ts";
 import { EventRecorder } from "../../../controller/events.ts";
-import { greet, Greeting } from "../../../controller/reconcile/greeting.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
-import { asComponent } from "../../../controller/reconcile/stored-component.ts";
+import { greet, Greeting } from "../../../controller/reconcile/report.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";

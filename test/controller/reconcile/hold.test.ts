@@ -5,7 +5,7 @@ import { type Component, componentKinds } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { hold, NotHeld, wasWritten } from "../../../controller/reconcile/hold.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
-import { openReport } from "../../../controller/reconcile/report.ts";
+import { openStatusWriter } from "../../../controller/reconcile/status-writer.ts";
 import { uninstall } from "../../../controller/uninstall/uninstall.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -41,7 +41,7 @@ function holding(component: Component, patch?: KubeClient["patch"]) {
   const hub = hubWithout(component, patch);
   const { stored, deps } = hub;
   const installation = new Installation(component.metadata.uid);
-  const report = openReport({ component: stored(), installation }, deps, signal);
+  const report = openStatusWriter({ component: stored(), installation }, deps, signal);
   return { ...hub, subject: { component: stored(), installation, report } };
 }
 
@@ -107,7 +107,7 @@ test("one that was held a moment before it was deleted goes without its cluster,
   });
   memory.edit(kind, name, serving({ spec }));
   const installation = new Installation(hub.stored().metadata.uid);
-  const report = openReport({ component: hub.stored(), installation }, hub.deps, signal);
+  const report = openStatusWriter({ component: hub.stored(), installation }, hub.deps, signal);
   const subject = { component: hub.stored(), installation, report };
   await expect(hold(subject, hub.deps, deleted.signal)).rejects.toThrow("has changed");
   expect(hub.stored().metadata["finalizers"]).toEqual([finalizer]);

@@ -6,7 +6,7 @@ import {
   claimantsOf,
   isHeldBack,
   refusalOf,
-} from "../../../controller/reconcile/permission.ts";
+} from "../../../controller/reconcile/claims.ts";
 import { serving } from "../../support/component.ts";
 
 const ref = { namespace: "fleet", name: "a" };

@@ -2,12 +2,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { asComponent } from "../../../controller/component-identity.ts";
 import { EventRecorder } from "../../../controller/events.ts";
-import { type Next, WorkQueue } from "../../../controller/queue/queue.ts";
+import type { Next } from "../../../controller/queue/delays.ts";
+import { WorkQueue } from "../../../controller/queue/queue.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { conclude, openReport } from "../../../controller/reconcile/report.ts";
-import { asComponent } from "../../../controller/reconcile/stored-component.ts";
+import { conclude } from "../../../controller/reconcile/report.ts";
+import { openStatusWriter } from "../../../controller/reconcile/status-writer.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -63,7 +65,7 @@ function looking(found: () => Outcome): WorkQueue {
   const queue = new WorkQueue({
     work: async (_key, signal) => {
       const component = stored();
-      const report = openReport({ component, installation }, deps, signal);
+      const report = openStatusWriter({ component, installation }, deps, signal);
       const next = await conclude(
         { component, installation, report, outcome: found() },
         deps,
@@ -207,7 +209,7 @@ test("progress does not follow an end that waits to be told", async () => {
   const { signal } = new AbortController();
   const concluded = async (outcome: Outcome, progress: readonly Outcome[]): Promise<Next> => {
     const component = stored();
-    const report = openReport({ component, installation }, deps, signal);
+    const report = openStatusWriter({ component, installation }, deps, signal);
     for (const step of progress) report.progress(step, signal);
     return conclude({ component, installation, report, outcome }, deps, signal);
   };
@@ -230,7 +232,7 @@ test("what was written as the process ends is told in its Event all the same", a
   const client = { get: hub.get, replace };
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), hub: client, events };
-  const report = openReport({ component: stored(), installation }, deps, ending.signal);
+  const report = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
   report.progress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
   await report.over();
@@ -244,7 +246,7 @@ test("a hub that does not take the last Event is not waited for", async () => {
   memory.hang();
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), events };
-  const report = openReport({ component: stored(), installation }, deps, ending.signal);
+  const report = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
   report.progress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
   ending.abort(new DOMException("The queue has stopped", "AbortError"));

@@ -4,13 +4,10 @@ import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
 import { beginning } from "../../../controller/guard/protection.ts";
-import { statusOf, type Outcome } from "../../../controller/reconcile/outcome.ts";
-import {
-  adopted,
-  happeningsOf,
-  repairsOf,
-  webhookUnblocked,
-} from "../../../controller/reconcile/transitions.ts";
+import { statusOf } from "../../../controller/reconcile/component-status.ts";
+import { adopted, repairsOf, webhookUnblocked } from "../../../controller/reconcile/happenings.ts";
+import type { Outcome } from "../../../controller/reconcile/outcome.ts";
+import { happeningsOf } from "../../../controller/reconcile/transitions.ts";
 import { serving } from "../../support/component.ts";
 import { eventsAfter } from "../../support/events-after.ts";
 

@@ -2,7 +2,7 @@ import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { targetIdOf } from "../../../../controller/reconcile/duplicate.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { comparableOf, type Comparable } from "../../compare/comparable.ts";
 import { mapLimited } from "../../concurrency.ts";
 import { countedReading } from "../../hub/counted-reading.ts";

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { olderTwinOf } from "../../../../controller/reconcile/duplicate.ts";
+import { olderTwinOf } from "../../../../controller/reconcile/claims.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
 import type { Controllers } from "../diagnose/find-controller.ts";

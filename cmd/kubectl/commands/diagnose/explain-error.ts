@@ -3,11 +3,11 @@ import {
   codeOf,
   ConnectionError,
   type ConnectionFailure,
+  missingRightIn,
 } from "../../../../access/kube/api-error.ts";
 import { scrubbed } from "../../../../access/scrubbed.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import { missingRightIn } from "../../../../controller/uninstall/missing-right.ts";
 import { knfOfSocket } from "../../explaining/knf-of-failure.ts";
 import { knfOfCode, knfOfReason } from "../../explaining/knf-of.ts";
 import { finding, type Finding } from "./hops/hop.ts";

@@ -1,6 +1,6 @@
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
 import { describe, identityOf, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
-import { targetIdOf } from "../../../../controller/reconcile/duplicate.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { inventoryTextOf } from "../../../../installation/anchor-object.ts";
 import {
   anchorAnnotations,

@@ -1,6 +1,6 @@
 import { componentKinds, type Component, type ComponentKind } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { olderTwinOf } from "../../../../controller/reconcile/duplicate.ts";
+import { olderTwinOf } from "../../../../controller/reconcile/claims.ts";
 import { words } from "../../commands.ts";
 import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";

@@ -1,5 +1,5 @@
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
-import { targetIdOf } from "../../../../controller/reconcile/duplicate.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { hubIdOf } from "../../compare/hub-id.ts";
 import { exitCodes, type ExitCode } from "../../exit-codes.ts";
 import type { Flags } from "../../flags.ts";

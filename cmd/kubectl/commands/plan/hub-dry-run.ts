@@ -4,7 +4,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { componentKinds, operatorApiVersion, type Component } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { asComponent, refOf } from "../../../../controller/reconcile/stored-component.ts";
+import { asComponent, refOf } from "../../../../controller/component-identity.ts";
 import { fieldChanges, type FieldChange } from "../../compare/field-changes.ts";
 
 /** What the hub says to a component of a file. */

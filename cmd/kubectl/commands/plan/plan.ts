@@ -1,7 +1,7 @@
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { targetIdOf } from "../../../../controller/reconcile/duplicate.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { comparableIn, comparableOf, fetchManifests } from "../../compare/comparable.ts";
 import { compare } from "../../compare/compare.ts";
 import { hubIdOf } from "../../compare/hub-id.ts";

@@ -10,8 +10,8 @@ import {
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { describe, type Condition } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import { olderTwinOf, targetIdOf } from "../../../../../controller/reconcile/duplicate.ts";
-import { asComponent } from "../../../../../controller/reconcile/stored-component.ts";
+import { targetIdOf, asComponent } from "../../../../../controller/component-identity.ts";
+import { olderTwinOf } from "../../../../../controller/reconcile/claims.ts";
 import { words } from "../../../commands.ts";
 import { upstreamWayOut } from "../../explain/causes.ts";
 import {

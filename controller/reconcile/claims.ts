@@ -1,13 +1,10 @@
+import { refusedReference } from "../../access/providers/reference-policy.ts";
+import type { References } from "../../access/providers/references.ts";
 import { type Component, componentKeyOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { type Condition, describe } from "../../api/kubernetes.ts";
-import { hasFinalizer } from "./finalizer.ts";
-
-/** The cluster that a component is for, as a text; the empty string is the hub. Also the queue's lane. */
-export function targetIdOf({ spec }: Component): string {
-  const ref = spec?.clusterProfileRef;
-  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
-}
+import { hasFinalizer, targetIdOf } from "../component-identity.ts";
+import type { ReconcileDeps } from "./reconcile-deps.ts";
 
 /**
  * The component of the same kind and cluster that was there before. Where there is one, the younger touches nothing on the
@@ -39,7 +36,7 @@ export function assertOnlyOne(component: Component, all: Iterable<Component>): v
  * Whether something may have been done for a component on the cluster that it names. The finalizer alone does not say so, with which anybody can
  * create one; only we write the status.
  */
-export function wasTakenUp(component: Component): boolean {
+function wasTakenUp(component: Component): boolean {
   const { conditions = [] } = component.status ?? {};
   const { status, reason } = conditions.find(({ type }) => type === "InstallSucceeded") ?? {};
   const isRefused = reason === "DuplicateComponent";
@@ -72,4 +69,48 @@ function standingOf({ status }: Component): "0 taken up" | "1 new" | "2 refused"
   if (status?.conditions === undefined) return "1 new";
   const isRefused = status.conditions.some(({ reason }) => reason === "DuplicateComponent");
   return isRefused ? "2 refused" : "0 taken up";
+}
+
+/** Absent: every component may use every ClusterProfile. */
+interface Permissions {
+  readonly references?: Pick<References, "policy">;
+}
+
+/** Why a component may not use the cluster that it names, as a sentence; undefined when it may. The hub itself is nobody's to grant. */
+export function refusalOf(
+  { metadata, spec }: Component,
+  { references }: Permissions,
+): string | undefined {
+  const ref = spec?.clusterProfileRef;
+  if (ref === undefined || references === undefined) return undefined;
+  return refusedReference(metadata.namespace, ref, references.policy);
+}
+
+/** Throws FleetError `ReferenceNotPermitted` for a component that may not use its cluster. Security: T-04. */
+export function assertPermitted(component: Component, permissions: Permissions): void {
+  const refusal = refusalOf(component, permissions);
+  if (refusal !== undefined) throw new FleetError("ReferenceNotPermitted", refusal);
+}
+
+/** Whether nothing may be done for a component for which nothing was done before: it can be deleted at any time. */
+export function isHeldBack(
+  component: Component,
+  deps: Permissions & Pick<ReconcileDeps, "components">,
+): boolean {
+  if (hasFinalizer(component)) return false;
+  if (refusalOf(component, deps) !== undefined) return true;
+  return isLatecomer(component) && olderTwinOf(component, claimantsOf(deps)) !== undefined;
+}
+
+/**
+ * The components that have a claim to their cluster: one that may not use it, and never did, keeps nobody from it.
+ */
+export function* claimantsOf({
+  components,
+  references,
+}: Permissions & Pick<ReconcileDeps, "components">): Generator<Component> {
+  const permissions = references === undefined ? {} : { references };
+  for (const component of components.all()) {
+    if (wasTakenUp(component) || refusalOf(component, permissions) === undefined) yield component;
+  }
 }

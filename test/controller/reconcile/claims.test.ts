@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
 
 import { componentKinds } from "../../../api/component.ts";
-import {
-  assertOnlyOne,
-  isLatecomer,
-  olderTwinOf,
-  targetIdOf,
-} from "../../../controller/reconcile/duplicate.ts";
+import { targetIdOf } from "../../../controller/component-identity.ts";
+import { assertOnlyOne, isLatecomer, olderTwinOf } from "../../../controller/reconcile/claims.ts";
 import { serving } from "../../support/component.ts";
 
 const ref = { namespace: "fleet", name: "a" };

@@ -1,15 +1,20 @@
+import { foreignText } from "../../access/foreign-text.ts";
 import { listedObjects } from "../../access/kube/api-answer.ts";
+import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { collectionPath } from "../../access/kube/kube-path.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorLabels, managedByValue } from "../../installation/anchor.ts";
 import { unlessRefused } from "../apply/refusals.ts";
+import type { Log } from "../log.ts";
 import { type Clock, delay } from "../queue/clock.ts";
-import { unlessDenied } from "../uninstall/unless-denied.ts";
 
-const resource = knownResource("v1", "ConfigMap");
-const ref = { resource, labelSelector: `${anchorLabels.managedBy}=${managedByValue}` };
+const anchorResource = knownResource("v1", "ConfigMap");
+const anchorsRef = {
+  resource: anchorResource,
+  labelSelector: `${anchorLabels.managedBy}=${managedByValue}`,
+};
 
 type Asked = Pick<KubeClient, "request" | "list">;
 
@@ -24,7 +29,7 @@ export async function labelledRoots(
   client: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[] | undefined> {
-  return (await unlessDenied(client.list(ref, {}, signal)))?.items;
+  return (await unlessDenied(client.list(anchorsRef, {}, signal)))?.items;
 }
 
 /**
@@ -97,14 +102,73 @@ async function stateBefore(
 ): Promise<readonly KubeObject[] | undefined> {
   if (!isNumber(version)) return undefined;
   const resourceVersion = String(BigInt(version) - 1n);
-  const path = collectionPath(ref, { resourceVersion, resourceVersionMatch: "Exact" });
+  const path = collectionPath(anchorsRef, { resourceVersion, resourceVersionMatch: "Exact" });
   const ask = (): Promise<unknown> => client.request("GET", path, undefined, signal);
   // Not every server knows its past; what is there now is asked for then.
   const answer = await unlessRefused(ask, undefined);
-  return answer === undefined ? undefined : listedObjects(answer, resource).items;
+  return answer === undefined ? undefined : listedObjects(answer, anchorResource).items;
 }
 
 /** Versions of one kind tell what was first. Spec: KEP-5504. */
 function isNumber(version: string): boolean {
   return /^[1-9]\d*$/.test(version);
+}
+
+/** Kubernetes versions of the targets, asked for once a connection. */
+export class ClusterVersions {
+  readonly #known = new WeakMap<object, string>();
+
+  /**
+   * `gitVersion` of the cluster behind a client; undefined when the cluster does not say. Rejects when it cannot be reached or
+   * answers something that says nothing for now, and with the reason of the signal.
+   */
+  async of(client: Pick<KubeClient, "request">, signal: AbortSignal): Promise<string | undefined> {
+    const known = this.#known.get(client);
+    if (known !== undefined) return known;
+    const version = await versionOf(client, signal);
+    if (version !== undefined) this.#known.set(client, version);
+    return version;
+  }
+
+  /** Asks again the next time: a version that is too old may be a newer one by then. */
+  forget(client: Pick<KubeClient, "request">): void {
+    this.#known.delete(client);
+  }
+}
+
+async function versionOf(
+  client: Pick<KubeClient, "request">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  // Not everybody may ask; what is too old says so itself then.
+  const answer = await unlessDenied(client.request("GET", "/version", undefined, signal));
+  if (typeof answer !== "object" || answer === null || !("gitVersion" in answer)) return undefined;
+  // It gets into messages, and a cluster may say anything.
+  return typeof answer.gitVersion === "string" ? foreignText(answer.gitVersion, 64) : undefined;
+}
+
+const namespaces = knownResource("v1", "Namespace");
+const retryMs = 2_000;
+
+/**
+ * UID of the hub's kube-system namespace, which tells this hub from every other. Asks until the hub answers; rejects only when the
+ * signal is aborted.
+ */
+export async function hubIdOf(
+  client: Pick<KubeClient, "get">,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  signal: AbortSignal,
+): Promise<string> {
+  const ref = { resource: namespaces, name: "kube-system" };
+  for (;;) {
+    try {
+      const namespace = await client.get(ref, { metadataOnly: true }, signal);
+      if (namespace !== undefined) return namespace.metadata.uid;
+      log.warn({}, "The hub has no namespace kube-system");
+    } catch (err) {
+      signal.throwIfAborted();
+      log.warn({ err }, "Cannot read the namespace kube-system of the hub");
+    }
+    await delay(clock, retryMs, signal);
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { lookDelayOf } from "../../../controller/queue/look-delay.ts";
+import { lookDelayOf, untilAuditMs, backoffMs } from "../../../controller/queue/delays.ts";
 import { WorkQueue } from "../../../controller/queue/queue.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { metricsOf } from "../../support/metrics.ts";
@@ -46,4 +46,31 @@ test("a workload is looked at soon, also while a Job's end is waited for", async
 test("drift is looked at soon, and then four times a second at most", async () => {
   const everyTenMs = Array.from({ length: 60 }, (_, index) => [index * 10, "object"] as const);
   expect(await looksAt(...everyTenMs)).toEqual([50, 300, 550, 800]);
+});
+
+const hours = 3_600_000;
+
+test.each([
+  { when: "first, at the earliest", isFirst: true, random: 0, wait: 3 },
+  { when: "first, at the latest", isFirst: true, random: 1, wait: 6 },
+  { when: "later, at the earliest", isFirst: false, random: 0, wait: 5.4 },
+  { when: "later, at the latest", isFirst: false, random: 1, wait: 6.6 },
+])("an audit every six hours comes $when, after $wait hours", ({ isFirst, random, wait }) => {
+  const pace = { intervalMs: 6 * hours, random: () => random };
+  expect(untilAuditMs(pace, { isFirst })).toBeCloseTo(wait * hours);
+});
+
+test.each([0, -1])("there is none with an interval of %i", (intervalMs) => {
+  expect(untilAuditMs({ intervalMs, random: () => 0 }, { isFirst: true })).toBeUndefined();
+});
+
+test.each([
+  { failures: 1, random: 0, ms: 5 },
+  { failures: 2, random: 0, ms: 10 },
+  { failures: 11, random: 0, ms: 5_120 },
+  { failures: 17, random: 0, ms: 300_000 },
+  { failures: 1_000, random: 0, ms: 300_000 },
+  { failures: 3, random: 1, ms: 10 },
+])("after $failures failures with random $random it waits $ms ms", ({ failures, random, ms }) => {
+  expect(backoffMs(failures, random)).toBe(ms);
 });

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
 import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
+import { heirsOf, type Holdings } from "../../../controller/queue/component-changes.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { wordsFor } from "../../../controller/reconcile/neighbours.ts";
-import { heirsOf, type Holdings } from "../../../controller/uninstall/heirs.ts";
 import { component } from "../neighbourhood.ts";
 
 const holder = component("KnativeServing", "serving");

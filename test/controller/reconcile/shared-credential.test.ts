@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { Secret } from "../../access/plugins/credential.ts";
-import { SharedTokens } from "../../access/spokes/path-metrics.ts";
-import { Installation } from "../../controller/reconcile/installation.ts";
-import { sharingOf } from "../../controller/shared-credential.ts";
-import { serving } from "../support/component.ts";
+import { Secret } from "../../../access/plugins/credential.ts";
+import { SharedTokens } from "../../../access/spokes/path-metrics.ts";
+import { sharingOf } from "../../../controller/reconcile/happenings.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
+import { serving } from "../../support/component.ts";
 
 const component = serving({ spec: { clusterProfileRef: { namespace: "fleet", name: "a" } } });
 const same = new Secret("Bearer T1");

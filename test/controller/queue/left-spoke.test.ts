@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 
 import type { KubeClient, WatchEvent } from "../../../access/kube/kube-client.ts";
 import type { ClusterProfileRef, Component } from "../../../api/component.ts";
-import { leftSpokeOf } from "../../../controller/uninstall/left-spoke.ts";
+import { leftSpokeOf } from "../../../controller/queue/component-changes.ts";
 import { serving } from "../../support/component.ts";
 import { never, startIdle } from "../idle-controller.ts";
 

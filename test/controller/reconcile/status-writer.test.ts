@@ -1,10 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
+import { asComponent } from "../../../controller/component-identity.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { StatusPace } from "../../../controller/reconcile/status-pace.ts";
-import { StatusReport } from "../../../controller/reconcile/status-report.ts";
-import { asComponent } from "../../../controller/reconcile/stored-component.ts";
+import { StatusPace, StatusWriter } from "../../../controller/reconcile/status-writer.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -43,8 +42,8 @@ function storedComponent(): Component {
   return component;
 }
 
-function reportOn(component: Component): StatusReport {
-  return new StatusReport(component, { client: hub, clock, pace });
+function reportOn(component: Component): StatusWriter {
+  return new StatusWriter(component, { client: hub, clock, pace });
 }
 
 function newComponent(): Component {
@@ -160,7 +159,7 @@ test("what only words anew waits for the second to be over, news do not", async 
 
 test("every status that was written is told, in order, and nothing else", async () => {
   const told: string[] = [];
-  const report = new StatusReport(newComponent(), {
+  const report = new StatusWriter(newComponent(), {
     client: hub,
     clock,
     pace,

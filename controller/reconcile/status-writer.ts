@@ -2,14 +2,16 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { canonicalJson } from "../../api/canonical-json.ts";
 import type { Component, ComponentStatus } from "../../api/component.ts";
-import type { Clock } from "../queue/clock.ts";
-import { statusOf, type Outcome } from "./outcome.ts";
-import type { StatusPace } from "./status-pace.ts";
-import { asComponent, newerOf, refOf } from "./stored-component.ts";
+import { asComponent, newerOf, refOf } from "../component-identity.ts";
+import type { EventRecorder } from "../events.ts";
+import { type Clock, outlasting } from "../queue/clock.ts";
+import { statusOf } from "./component-status.ts";
+import type { Outcome } from "./outcome.ts";
+import { happeningsOf } from "./transitions.ts";
 
 export type StatusClient = Pick<KubeClient, "get" | "replace">;
 
-export interface StatusReportOptions {
+export interface StatusWriterOptions {
   readonly client: StatusClient;
   readonly clock: Clock;
   /** Of the component, over all its reports. */
@@ -37,8 +39,8 @@ const maxAttempts = 5;
  * nothing. Whoever asks `postponedMs` before the end keeps the pace of the component. A conflict is answered with the newest object; a component that is
  * gone needs no status.
  */
-export class StatusReport {
-  readonly #options: StatusReportOptions;
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
   readonly #generation: number | undefined;
   #latest: Component;
   #wanted: Outcome | undefined;
@@ -47,7 +49,7 @@ export class StatusReport {
   #writing: Promise<void> = Promise.resolve();
   #telling: Promise<void> = Promise.resolve();
 
-  constructor(component: Component, options: StatusReportOptions) {
+  constructor(component: Component, options: StatusWriterOptions) {
     this.#options = options;
     this.#latest = component;
     this.#generation = component.metadata.generation;
@@ -201,4 +203,84 @@ function withoutWords(status: ComponentStatus | undefined): unknown {
     reason ?? "",
   ]);
   return { ...status, conditions };
+}
+
+// A hub answers in milliseconds, and the next leader waits for our end.
+const lastEventsMs = 300;
+
+export interface WriterDeps {
+  readonly hub: StatusClient;
+  readonly clock: Clock;
+  readonly events: Pick<EventRecorder, "record">;
+}
+
+/**
+ * The writer for one attempt, or for one write between two attempts. Each change that is written is also told in Events. After the signal is aborted, 300 ms are
+ * left for the Events of the last write: nobody else would send them.
+ */
+export function openStatusWriter(
+  {
+    component,
+    installation,
+  }: { readonly component: Component; readonly installation: { readonly statusPace: StatusPace } },
+  { hub, clock, events }: WriterDeps,
+  signal: AbortSignal,
+): StatusWriter {
+  return new StatusWriter(component, {
+    client: hub,
+    clock,
+    pace: installation.statusPace,
+    onWritten: async ({ before, after, outcome, component: latest }) => {
+      using limit = outlasting(clock, lastEventsMs, signal);
+      for (const happening of happeningsOf(before, after, outcome)) {
+        await events.record(latest, happening, limit.signal);
+      }
+    },
+  });
+}
+
+const minIntervalMs = 1_000;
+const burst = 4;
+// So that news can be told at once also after a long time in which the words changed every second.
+const keptForNews = 2;
+
+/**
+ * How often the status of one component may be written: once a second over any longer time, and up to four times more often in a row, so
+ * that news need not wait in ordinary life. All times are by the controller's clock.
+ */
+export class StatusPace {
+  /** What may be written at `#countedAt`, in milliseconds of waiting that it is worth. */
+  #credit = burst * minIntervalMs;
+  #countedAt = -Infinity;
+  #lastWrittenAt = -Infinity;
+
+  /** Milliseconds until something new may be written. */
+  newsMs(now: number): number {
+    return this.#untilMs(1, now);
+  }
+
+  /** Milliseconds until something new may be written that is only a step of work that goes on. */
+  stepMs(now: number): number {
+    return Math.max(this.newsMs(now), this.#lastWrittenAt + minIntervalMs - now);
+  }
+
+  /** Milliseconds until what was written already may be written in other words. */
+  wordsMs(now: number): number {
+    return Math.max(this.#untilMs(1 + keptForNews, now), this.#lastWrittenAt + minIntervalMs - now);
+  }
+
+  /** Counts a write. */
+  written(now: number): void {
+    this.#credit = Math.max(0, this.#creditAt(now) - minIntervalMs);
+    this.#countedAt = now;
+    this.#lastWrittenAt = now;
+  }
+
+  #untilMs(writes: number, now: number): number {
+    return Math.max(0, Math.ceil(writes * minIntervalMs - this.#creditAt(now)));
+  }
+
+  #creditAt(now: number): number {
+    return Math.min(burst * minIntervalMs, this.#credit + now - this.#countedAt);
+  }
 }

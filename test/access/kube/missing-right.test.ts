@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { missingRightIn } from "../../../controller/uninstall/missing-right.ts";
+import { missingRightIn } from "../../../access/kube/api-error.ts";
 
 const who = 'User "system:serviceaccount:knfleet:knfleet-hub"';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { componentSelector } from "../../../controller/uninstall/component-selector.ts";
+import { componentSelector } from "../../installation/anchor.ts";
 
 describe("the selector of an installation", () => {
   test("names the uid of its component", () => {

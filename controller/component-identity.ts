@@ -1,0 +1,62 @@
+import type { ObjectRef } from "../access/kube/kube-client.ts";
+import {
+  componentKeyOf,
+  type Component,
+  operatorApiVersion,
+  componentKinds,
+} from "../api/component.ts";
+import { describe, type KubeObject } from "../api/kubernetes.ts";
+import { knownResource } from "../api/resources.ts";
+
+/** A component as the queue and the log name it: `KnativeServing namespace/name`. */
+export function keyTextOf(component: Component): string {
+  const { kind, namespace, name } = componentKeyOf(component);
+  return `${kind} ${namespace}/${name}`;
+}
+
+/** The cluster that a component is for, at the beginning of a message. */
+export function clusterNameOf({ spec }: Component): string {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? "The hub" : describe({ kind: "ClusterProfile", ...ref });
+}
+
+/** A stored object as a component; undefined for anything else. The CRD's schema has checked its fields. */
+export function asComponent(object: KubeObject | undefined): Component | undefined {
+  return object !== undefined && isComponent(object) ? object : undefined;
+}
+
+function isComponent(object: KubeObject): object is Component {
+  const { apiVersion, kind, metadata } = object;
+  return (
+    apiVersion === operatorApiVersion &&
+    (kind === "KnativeServing" || kind === "KnativeEventing") &&
+    metadata.namespace !== undefined
+  );
+}
+
+/** Where a component is on the hub. */
+export function refOf({ apiVersion, kind, metadata }: Component): ObjectRef {
+  const { namespace, name } = metadata;
+  return { resource: knownResource(apiVersion, kind), namespace, name };
+}
+
+/** The one of two sightings of an object that is newer, by resourceVersion; the second when they cannot be compared. */
+export function newerOf<T extends KubeObject>(a: T | undefined, b: T): T {
+  if (a === undefined || a.metadata.uid !== b.metadata.uid) return b;
+  return versionOf(a) > versionOf(b) ? a : b;
+}
+
+function versionOf({ metadata }: KubeObject): number {
+  return /^\d+$/.test(metadata.resourceVersion) ? Number(metadata.resourceVersion) : 0;
+}
+
+/** The cluster that a component is for, as a text; the empty string is the hub. Also the queue's lane. */
+export function targetIdOf({ spec }: Component): string {
+  const ref = spec?.clusterProfileRef;
+  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
+}
+
+/** Whether the component may not go before its installation is removed. */
+export function hasFinalizer({ kind, metadata }: Component): boolean {
+  return (metadata.finalizers ?? []).includes(componentKinds[kind].finalizer);
+}
