@@ -4,8 +4,7 @@ import { ApiError } from "../access/kube/api-error.ts";
 import { componentKinds, operatorApiVersion } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import packageJson from "../package.json" with { type: "json" };
-import { processProblem } from "./service/process-check.ts";
-import { runCommand } from "./service/run.ts";
+import { processProblem, runCommand } from "./service/run.ts";
 
 // What Helm runs before it uninstalls the chart: exit code 1, with what to do, while there are components on the hub.
 const limitMs = 120_000;

@@ -4,8 +4,14 @@ import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
 import { FleetError } from "../api/errors.ts";
-import { type LockedFile, problemOf, readLock, type ReleaseLock } from "./release-lock.ts";
-import { fetchFile, type ReleaseSource } from "./release-source.ts";
+import {
+  fetchFile,
+  type LockedFile,
+  problemOf,
+  readLock,
+  type ReleaseLock,
+  type ReleaseSource,
+} from "./release-lock.ts";
 
 /** One file was fetched and verified. */
 export interface ReleaseProgress {

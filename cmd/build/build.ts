@@ -1,9 +1,10 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-import { bundle } from "./bundle.ts";
-import { distFiles, isOurs } from "./package-files.ts";
+import { bundle, type BundledFile, filesFrom, programsOf } from "./bundle.ts";
+import { runProgram } from "./run-program.ts";
 
 const usage = `Usage: npm run build [-- --output DIR]
 
@@ -15,20 +16,6 @@ Bundles all programs into a folder that runs without node_modules: one file a pr
 `;
 
 const root = resolve(import.meta.dirname, "../..");
-
-try {
-  const { values } = parseArgs({
-    options: {
-      output: { type: "string", default: join(root, "dist") },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) process.stdout.write(usage);
-  else await build(resolve(values.output));
-} catch (error) {
-  process.stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
 
 async function build(folder: string): Promise<void> {
   if (!isOurs(folder)) {
@@ -42,4 +29,103 @@ async function build(folder: string): Promise<void> {
   }
   const bytes = files.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
   process.stdout.write(`${folder}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB\n`);
+}
+
+/** The program that people install by themselves; all others come with the image. */
+const pluginProgram = "kubectl-knfleet";
+
+/** A file of `dist/`; programs are executable. */
+export interface DistFile {
+  readonly name: string;
+  readonly content: string | Buffer;
+  readonly mode: number;
+}
+
+const licenseNames = /^(?:licen[cs]e|notice|copying)(?:[.-].*)?$/i;
+
+/** Every file of `dist/`, sorted: the bundle and what it reads, licences, and a package.json that packs the plugin alone. */
+export function distFiles(root: string, bundled: readonly BundledFile[]): readonly DistFile[] {
+  const programs = programsOf(root).map((name) => `${name}.js`);
+  const copied = [
+    ["LICENSE", "LICENSE"],
+    ["README.md", "docs/plugin.md"],
+    ["k9s-plugins.yaml", "docs/k9s-plugins.yaml"],
+    ["releases.lock.json", "releases.lock.json"],
+    ...readdirSync(join(root, "docs/schemas/v1")).map((file) => {
+      return [`schemas/v1/${file}`, `docs/schemas/v1/${file}`] as const;
+    }),
+  ] as const;
+  const files = [
+    ...bundled.map(({ name, code }) => ({ name, content: code })),
+    ...copied.map(([name, from]) => ({ name, content: readFileSync(join(root, from)) })),
+    { name: "THIRD-PARTY-LICENSES.txt", content: licensesOf(root, packagesIn(bundled)) },
+    { name: "package.json", content: manifestOf(root, bundled) },
+  ];
+  return files
+    .map((file) => ({ ...file, mode: programs.includes(file.name) ? 0o755 : 0o644 }))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Folders of the packages of which something is in the files, as package-lock.json names them, sorted. */
+export function packagesIn(files: readonly BundledFile[]): readonly string[] {
+  const found = files.flatMap(({ modules }) =>
+    modules.flatMap((path) => {
+      const at = path.lastIndexOf("node_modules/");
+      if (at < 0) return [];
+      const parts = path.slice(at).split("/");
+      const depth = parts[1]?.startsWith("@") === true ? 3 : 2;
+      return [path.slice(0, at) + parts.slice(0, depth).join("/")];
+    }),
+  );
+  return [...new Set(found)].toSorted();
+}
+
+/** `npm pack` takes what `files` names: the plugin and the chunks that it can reach. */
+function manifestOf(root: string, bundled: readonly BundledFile[]): string {
+  const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { version, description, license, type, engines } = own;
+  const entry = `${pluginProgram}.js`;
+  const files = [
+    ...filesFrom(bundled, entry, { lazy: true }).map((file) => file.name),
+    "THIRD-PARTY-LICENSES.txt",
+    "k9s-plugins.yaml",
+    "releases.lock.json",
+    "schemas",
+  ].toSorted();
+  const bin = { [pluginProgram]: entry };
+  const name = pluginProgram;
+  const manifest = { name, version, description, license, type, bin, files, engines };
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+/** Licences and notices of packages, which ask for nothing but to be passed on. */
+function licensesOf(root: string, folders: readonly string[]): string {
+  const parts = folders.map((folder) => {
+    const { name, version, license } = JSON.parse(
+      readFileSync(join(root, folder, "package.json"), "utf8"),
+    );
+    const texts = readdirSync(join(root, folder))
+      .filter((file) => licenseNames.test(file))
+      .toSorted()
+      .map((file) => readFileSync(join(root, folder, file), "utf8").trim());
+    return [`${name} ${version}: ${license}`, ...texts].join("\n\n");
+  });
+  return `${parts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}
+
+/** Whether a folder may be emptied: it is new, empty, or an earlier result. */
+export function isOurs(folder: string): boolean {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return true;
+  const manifest = join(folder, "package.json");
+  if (!existsSync(manifest) || !existsSync(join(folder, `${pluginProgram}.js`))) return false;
+  return JSON.parse(readFileSync(manifest, "utf8")).name === pluginProgram;
+}
+
+if (import.meta.main) {
+  await runProgram(usage, async () => {
+    const { values } = parseArgs({
+      options: { output: { type: "string", default: join(root, "dist") } },
+    });
+    await build(resolve(values.output));
+  });
 }

@@ -1,12 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 
-import { type OutputChunk, rolldown } from "rolldown";
-
-import { placesPlugin } from "./bundle-plugin.ts";
-import { leanInkPlugin } from "./lean-ink.ts";
-import { leanUndiciPlugin } from "./lean-undici.ts";
+import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 
 /** One JavaScript file of a bundle and what is in it. */
 export interface BundledFile {
@@ -54,7 +50,7 @@ export async function bundle(root: string): Promise<readonly BundledFile[]> {
     cwd: root,
     input: Object.fromEntries(programsOf(root).map((name) => [name, `cmd/${name}.ts`])),
     platform: "node",
-    plugins: [placesPlugin(root), leanUndiciPlugin(root), leanInkPlugin(root)],
+    plugins: [placesPlugin(root), leanInkPlugin(root)],
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
     onLog(level, { code, message }) {
       if (level === "warn" && code !== undefined && fatal.includes(code)) {
@@ -108,4 +104,63 @@ export function filesFrom(
   };
   visit(name);
   return [...found];
+}
+
+/** What stands for package.json in a bundle: nothing but these fields is read there. */
+const packageFields = ["name", "version"];
+
+const workerPattern = /new URL\(\s*"([\w-]+)\.ts",\s*import\.meta\.url\s*\)/g;
+const rootPattern = /(?:join|resolve)\(import\.meta\.dirname, "\.\."/g;
+
+/**
+ * Keeps true in a bundle what source files say about their own place. Chunks lie one folder below the package, as the files of `cmd/` lie below the
+ * project: `import.meta.dirname` with `..` stays right for them, and the file of a thread is emitted beside the chunks under its own name. Throws for
+ * any other use of `import.meta` in a file of the project.
+ */
+function placesPlugin(root: string): Plugin {
+  return {
+    name: "places",
+    load(id) {
+      if (id !== join(root, "package.json")) return null;
+      const whole: unknown = JSON.parse(readFileSync(id, "utf8"));
+      const entries = Object.entries(typeof whole === "object" && whole !== null ? whole : {});
+      const kept = entries.filter(([name]) => packageFields.includes(name));
+      return { code: JSON.stringify(Object.fromEntries(kept)), moduleType: "json" };
+    },
+    transform(code, id) {
+      const isOwn = id.startsWith(`${root}/`) && !id.includes("/node_modules/");
+      if (!isOwn || !code.includes("import.meta")) return null;
+      const rest = code.replaceAll(workerPattern, "").replaceAll(rootPattern, "");
+      const depth = relative(root, id).split("/").length - 1;
+      if (rest.includes("import.meta.") || (depth !== 1 && rootPattern.test(code))) {
+        throw new Error(`${relative(root, id)} asks for its own place in a way no bundle keeps`);
+      }
+      return code.replaceAll(workerPattern, (_, name: string) => {
+        const file = join(dirname(id), `${name}.ts`);
+        if (!existsSync(file)) throw new Error(`${relative(root, id)} starts no file: ${file}`);
+        this.emitFile({ type: "chunk", id: file, fileName: `chunks/${basename(name)}.js` });
+        return `new URL("${name}.js", import.meta.url)`;
+      });
+    },
+  };
+}
+
+/** Files of ink that connect to React's tools for developers when `DEV` is set, with a package that is not installed. */
+const files = ["ink.js", "reconciler.js"];
+
+const forDevelopers = "process.env['DEV'] === 'true'";
+
+/** Bundles ink without its tools for developers, whose package is not installed: `DEV=true` would end the program. Throws when ink has changed. */
+function leanInkPlugin(root: string): Plugin {
+  const folder = join(root, "node_modules/ink/build");
+  return {
+    name: "lean-ink",
+    transform(code, id) {
+      if (dirname(id) !== folder || !files.includes(relative(folder, id))) return null;
+      if (!code.includes(forDevelopers)) {
+        throw new Error(`${relative(root, id)} has no longer: ${forDevelopers}`);
+      }
+      return code.replaceAll(forDevelopers, "false");
+    },
+  };
 }

@@ -1,8 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import { type AllowedSource, allowedSourceOf } from "../../access/manifests/manifest-url.ts";
+import { type ReferenceMode, referenceModes } from "../../access/providers/reference-policy.ts";
+import type { ReferenceSettings } from "../../access/providers/references.ts";
 import { goDurationMs } from "../../api/go-duration.ts";
 import {
   defaultSpokeNamespace,
@@ -104,4 +107,65 @@ export function addressOf(
   }
   const bare = host.replace(/^\[(.*)\]$/, "$1");
   return bare === "" ? { port: Number(port) } : { host: bare, port: Number(port) };
+}
+
+/** Who may use which ClusterProfile, as both programs are told. */
+export interface ReferenceFlags {
+  readonly referenceMode: ReferenceMode;
+  readonly referenceGrants: string | undefined;
+  readonly trustedInventoryNamespace: readonly string[];
+  readonly trustedClusterManager: readonly string[];
+}
+
+/** The flags; docs/flags.md is held to them. */
+export function referenceOptions(): readonly Option[] {
+  return [
+    new Option(
+      "--reference-mode <mode>",
+      "ClusterProfiles that components may name: of their own namespace, of those that they are granted, or any",
+    )
+      .choices(referenceModes)
+      .default("Any"),
+    new Option(
+      "--reference-grants <file>",
+      "with --reference-mode=Granted: who may use ClusterProfiles of another namespace, YAML or JSON",
+    ),
+    new Option(
+      "--trusted-inventory-namespace <name>",
+      "namespace whose ClusterProfiles are believed; can be given several times",
+    )
+      .argParser(withText)
+      .default([], "all"),
+    new Option(
+      "--trusted-cluster-manager <name>",
+      "spec.clusterManager.name of ClusterProfiles that are believed; can be given several times",
+    )
+      .argParser(withText)
+      .default([], "all"),
+  ];
+}
+
+/** The flags as the settings that they stand for. */
+export function referenceSettings(flags: ReferenceFlags): ReferenceSettings {
+  const { referenceMode: mode, referenceGrants: grantsFile } = flags;
+  const { trustedInventoryNamespace: namespaces, trustedClusterManager: managers } = flags;
+  return {
+    mode,
+    ...(grantsFile === undefined ? {} : { grantsFile }),
+    ...(namespaces.length === 0 ? {} : { trustedNamespaces: namespaces }),
+    ...(managers.length === 0 ? {} : { trustedManagers: managers }),
+  };
+}
+
+const usualNamespace = "knfleet-system";
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/** The pod's own namespace, or the usual one outside a pod. */
+export async function podNamespace(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  const named = environment["POD_NAMESPACE"] ?? "";
+  if (named !== "") return named;
+  const mounted = await readFile(podNamespaceFile, "utf8").catch(() => "");
+  return mounted.trim() === "" ? usualNamespace : mounted.trim();
 }

@@ -10,14 +10,15 @@ import {
   type logFormats,
   type logLevels,
   logOptions,
-  spokeNamespaceOption,
+  type ReferenceFlags,
+  referenceOptions,
   type Refusal,
   refusalOf,
+  spokeNamespaceOption,
   switchOf,
   withFolder,
   withSource,
 } from "./flag-values.ts";
-import { type ReferenceFlags, referenceOptions } from "./reference-flags.ts";
 
 /** The flags of `knfleet-controller`, read and checked. */
 export interface ControllerFlags extends ReferenceFlags {

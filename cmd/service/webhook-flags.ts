@@ -10,15 +10,16 @@ import {
   type logFormats,
   type logLevels,
   logOptions,
-  spokeNamespaceOption,
+  type ReferenceFlags,
+  referenceOptions,
   type Refusal,
   refusalOf,
+  spokeNamespaceOption,
   switchOf,
   withFolder,
-  withText,
   withSource,
+  withText,
 } from "./flag-values.ts";
-import { type ReferenceFlags, referenceOptions } from "./reference-flags.ts";
 
 /** The flags of `knfleet-webhook`, read and checked. */
 export interface WebhookFlags extends ReferenceFlags {

@@ -13,7 +13,7 @@ import { openHubFacts } from "../../webhook/reviews/hub-facts.ts";
 import { providerFileReview } from "../../webhook/reviews/provider-file-review.ts";
 import { componentProblems } from "../../webhook/rules/rendered/component-problems.ts";
 import { openReleases } from "../open-releases.ts";
-import { referenceSettings } from "./reference-flags.ts";
+import { referenceSettings } from "./flag-values.ts";
 import type { WebhookFlags } from "./webhook-flags.ts";
 
 const now = () => performance.now();

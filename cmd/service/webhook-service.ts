@@ -9,15 +9,15 @@ import { ByteBudget } from "../../webhook/byte-budget.ts";
 import { type Certificates, startCertificates } from "../../webhook/certificates/certificates.ts";
 import { startMountedCertificate } from "../../webhook/certificates/mounted-certificate.ts";
 import { createMetrics, type Metrics } from "../../webhook/metrics.ts";
-import { watchEventLoop, ServiceState } from "../../webhook/readiness.ts";
+import { ServiceState, watchEventLoop } from "../../webhook/readiness.ts";
 import {
   followClientAuthorities,
   loadClientAuthorities,
   startWebhookServer,
   type WebhookServer,
 } from "../../webhook/server.ts";
-import { Resources } from "../build/resources.ts";
-import { podNamespace } from "./pod-namespace.ts";
+import { podNamespace } from "./flag-values.ts";
+import { Resources } from "./resources.ts";
 import type { Service } from "./run.ts";
 import { tlsVersionOf, type WebhookFlags } from "./webhook-flags.ts";
 import { openReviews } from "./webhook-reviews.ts";

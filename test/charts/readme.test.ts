@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { readmeOf } from "../../cmd/build/chart-values.ts";
+import { readmeOf } from "../../cmd/build/chart-readme.ts";
 import { chartFolder } from "./helm.ts";
 
 const read = (name: string) => readFileSync(join(chartFolder, name), "utf8");

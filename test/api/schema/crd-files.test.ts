@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { crdFiles, staleCrdFiles } from "../../../cmd/build/crd-files.ts";
+import { crdFiles, staleCrdFiles } from "../../../cmd/build/crds.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

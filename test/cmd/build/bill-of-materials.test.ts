@@ -3,9 +3,9 @@ import { resolve } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { sbomOf } from "../../../cmd/build/bill-of-materials.ts";
+import { packagesIn } from "../../../cmd/build/build.ts";
 import { bundle } from "../../../cmd/build/bundle.ts";
-import { packagesIn } from "../../../cmd/build/package-files.ts";
+import { sbomOf } from "../../../cmd/build/sbom.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 
 const root = resolve(import.meta.dirname, "../../..");

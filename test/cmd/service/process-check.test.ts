@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { processProblem } from "../../../cmd/service/process-check.ts";
+import { processProblem } from "../../../cmd/service/run.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "10.0.0.1" };
 const plain = { environment: pod, execArgv: [], inspectorUrl: undefined };
