@@ -15,13 +15,13 @@ Bundles all programs into a folder that runs without node_modules: one file a pr
   --help
 `;
 
-const root = resolve(import.meta.dirname, "../..");
+const project = resolve(import.meta.dirname, "../..");
 
 async function build(folder: string): Promise<void> {
   if (!isOurs(folder)) {
     throw new Error(`${folder} holds something else and is left alone`);
   }
-  const files = distFiles(root, await bundle(root));
+  const files = distFiles(project, await bundle(project));
   await rm(folder, { recursive: true, force: true });
   for (const { name, content, mode } of files) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
@@ -124,7 +124,7 @@ export function isOurs(folder: string): boolean {
 if (import.meta.main) {
   await runProgram(usage, async () => {
     const { values } = parseArgs({
-      options: { output: { type: "string", default: join(root, "dist") } },
+      options: { output: { type: "string", default: join(project, "dist") } },
     });
     await build(resolve(values.output));
   });

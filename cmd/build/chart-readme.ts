@@ -15,7 +15,7 @@ Writes the README of the chart from its values.schema.json and values.yaml.
 `;
 
 const chart = join(import.meta.dirname, "../../charts/knfleet");
-const path = join(chart, "README.md");
+const readmePath = join(chart, "README.md");
 
 function read(name: string): Promise<string> {
   return readFile(join(chart, name), "utf8");
@@ -81,12 +81,12 @@ function cellsOf({ path, value, description }: Row): readonly string[] {
 if (import.meta.main)
   await runGenerator(usage, async (onlyCheck) => {
     const text = readmeOf(await read("values.schema.json"), await read("values.yaml"));
-    if (text === (await readFile(path, "utf8").catch(() => ""))) {
+    if (text === (await readFile(readmePath, "utf8").catch(() => ""))) {
       return "The README of the chart is up to date";
     }
     if (onlyCheck) {
       throw new Error("The README of the chart is out of date, run npm run chart-readme");
     }
-    await writeFile(path, text);
+    await writeFile(readmePath, text);
     return "Wrote charts/knfleet/README.md";
   });

@@ -15,7 +15,7 @@ Writes the CRDs of the chart from api/schema.
   --help
 `;
 
-const root = `${import.meta.dirname}/../..`;
+const project = `${import.meta.dirname}/../..`;
 
 /** A generated file: its path relative to the project and its text. */
 export interface CrdFile {
@@ -56,9 +56,9 @@ export async function writeCrdFiles(root: string): Promise<void> {
 
 if (import.meta.main)
   await runGenerator(usage, async (onlyCheck) => {
-    const stale = await staleCrdFiles(root);
+    const stale = await staleCrdFiles(project);
     if (stale.length === 0) return "CRDs are up to date";
     if (onlyCheck) throw new Error(`Out of date, run npm run crds: ${stale.join(", ")}`);
-    await writeCrdFiles(root);
+    await writeCrdFiles(project);
     return `Wrote ${stale.join(", ")}`;
   });
