@@ -118,7 +118,7 @@ const leaseName = "knfleet-controller";
 const silence: Silence = { everyMs: 1_000, limit: 3 };
 
 /** Stands for the Lease over a connection of its own: a renewal must not wait behind hundreds of other requests. */
-export async function standForLease(
+async function standForLease(
   flags: ControllerFlags,
   { hub, identity, log }: CandidacyOptions,
 ): Promise<Candidacy> {
