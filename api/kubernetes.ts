@@ -103,6 +103,11 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
+/** Whether an object is a Job of Kubernetes. */
+export function isJob({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
+  return kind === "Job" && groupOf(apiVersion) === "batch";
+}
+
 /**
  * Identity of an object over all API versions of its group, for maps and sets: two keys are the same object exactly
  * when their strings are equal.

@@ -8,8 +8,13 @@ import {
   type ObjectKey,
   type OwnerReference,
 } from "../api/kubernetes.ts";
-import { anchorAnnotations, anchorLabels, anchorNameOf, managedByValue } from "./anchor.ts";
-import { nameLabelOf } from "./name-label.ts";
+import {
+  anchorAnnotations,
+  anchorLabels,
+  anchorNameOf,
+  managedByValue,
+  nameLabelOf,
+} from "./anchor.ts";
 
 /** Where an installation is. */
 export interface InstallationPlace {

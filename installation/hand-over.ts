@@ -1,8 +1,7 @@
 import { isRecord } from "../api/fields.ts";
 import type { Manifest } from "../api/kubernetes.ts";
 import { changeField } from "../render/fields.ts";
-import { type FieldSet, hasField, stepsAt, unionOfFields } from "./field-set.ts";
-import { ownEntry } from "./fingerprint.ts";
+import { type FieldSet, hasField, ownEntry, stepsAt, unionOfFields } from "./managed-fields.ts";
 import { isFilledByOthers } from "./stripped.ts";
 
 /**
@@ -159,16 +158,16 @@ function isOfController(variable: unknown, fields: unknown): boolean {
 }
 
 /** A container of the pods of a workload. */
-export function containerIn(workload: Manifest, name: unknown): unknown {
+function containerIn(workload: Manifest, name: unknown): unknown {
   const containers = at(workload, containersPath);
   return Array.isArray(containers) ? containers.find((one) => nameOf(one) === name) : undefined;
 }
 
-export function variablesOf(container: unknown): readonly unknown[] {
+function variablesOf(container: unknown): readonly unknown[] {
   return isRecord(container) && Array.isArray(container["env"]) ? container["env"] : [];
 }
 
-export function nameOf(item: unknown): unknown {
+function nameOf(item: unknown): unknown {
   return isRecord(item) ? item["name"] : undefined;
 }
 
@@ -197,4 +196,22 @@ export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): b
 
 function isWebhookConfiguration({ kind }: Manifest): boolean {
   return kind === "ValidatingWebhookConfiguration" || kind === "MutatingWebhookConfiguration";
+}
+
+/**
+ * The manifest of the PingSource adapter with its variables in the order in which they are on the cluster, of which upstream's operator has one of its own: another
+ * order is another template, for which pods are replaced. Any other manifest as it is. Spec: knative-operator.md 3.20.
+ */
+export function inLiveOrder(manifest: Manifest, live: Manifest): Manifest {
+  if (!isPingSourceAdapter(manifest)) return manifest;
+  return changeField(manifest, [...containersPath, "*"], (container) => {
+    const order = variablesOf(containerIn(live, nameOf(container))).map(nameOf);
+    const variables = variablesOf(container);
+    if (!isRecord(container) || variables.length === 0) return container;
+    const placeOf = (variable: unknown): number => {
+      const place = order.indexOf(nameOf(variable));
+      return place < 0 ? order.length : place;
+    };
+    return { ...container, env: variables.toSorted((a, b) => placeOf(a) - placeOf(b)) };
+  });
 }

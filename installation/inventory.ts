@@ -1,8 +1,6 @@
 import { isRecord } from "../api/fields.ts";
-import { interned } from "../api/interned.ts";
-import { identityOf, type ObjectKey } from "../api/kubernetes.ts";
+import { identityOf, type ObjectKey, isJob } from "../api/kubernetes.ts";
 import { hashOf } from "../render/fields.ts";
-import { isJob } from "./job.ts";
 
 /** One object of an installation, as it was last sent. */
 export interface InventoryEntry extends ObjectKey {
@@ -11,7 +9,7 @@ export interface InventoryEntry extends ObjectKey {
    * accepted and what was not can look the same.
    */
   readonly hash: string;
-  /** Fingerprint (fingerprint.ts) of the last answer; absent when nothing was ever accepted. */
+  /** Fingerprint (managed-fields.ts) of the last answer; absent when nothing was ever accepted. */
   readonly fingerprint?: string;
 }
 
@@ -102,8 +100,7 @@ function entriesOfKind([type, namespaces]: readonly [string, unknown]): readonly
 function marksOf(marks: unknown): Pick<InventoryEntry, "hash" | "fingerprint"> {
   const [hash, fingerprint]: readonly unknown[] = Array.isArray(marks) ? marks : [];
   if (typeof hash !== "string") return { hash: "" };
-  const sent = { hash: interned(hash) };
-  return typeof fingerprint === "string" ? { ...sent, fingerprint: interned(fingerprint) } : sent;
+  return typeof fingerprint === "string" ? { hash, fingerprint } : { hash };
 }
 
 function parsed(text: string): unknown {

@@ -1,7 +1,6 @@
-import { interned } from "../api/interned.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
-import { appliedAtOf, fingerprintOf } from "./fingerprint.ts";
-import { isFinished, isJob, mayHaveFailed } from "./job.ts";
+import { keyOf, type KubeObject, type ObjectKey, isJob } from "../api/kubernetes.ts";
+import { isFinished, mayHaveFailed } from "./jobs.ts";
+import { appliedAtOf, fingerprintOf } from "./managed-fields.ts";
 import { isWorkload } from "./readiness.ts";
 
 /** Compact record of one installed object, kept from metadata-only watches. */
@@ -9,9 +8,9 @@ export interface ObservedObject {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** See fingerprint.ts; undefined when our apply owns nothing on it any more. */
+  /** See managed-fields.ts; undefined when our apply owns nothing on it any more. */
   readonly fingerprint: string | undefined;
-  /** See fingerprint.ts. */
+  /** See managed-fields.ts. */
   readonly appliedAt?: number | undefined;
   /** A deletion timestamp is set. */
   readonly deleting: boolean;
@@ -19,7 +18,7 @@ export interface ObservedObject {
   readonly finalizers?: readonly string[];
   /** Of a workload. Absent for others. */
   readonly generation?: number;
-  /** Of a Job; see job.ts. Absent for others. */
+  /** Of a Job; see jobs.ts. Absent for others. */
   readonly finished?: boolean;
   /** The same. */
   readonly mayHaveFailed?: true;
@@ -30,7 +29,7 @@ export function sightingOf(object: KubeObject, fieldManager: string): ObservedOb
   const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
   const { generation } = object.metadata;
   return {
-    key: keptKeyOf(object),
+    key: keyOf(object),
     uid,
     resourceVersion,
     fingerprint: fingerprintOf(object, fieldManager),
@@ -41,13 +40,6 @@ export function sightingOf(object: KubeObject, fieldManager: string): ObservedOb
     ...(isJob(object) && mayHaveFailed(object) ? { mayHaveFailed: true } : {}),
     ...(deletionTimestamp === undefined ? {} : { finalizers }),
   };
-}
-
-// There is a record of each object of each cluster, and most names are the same on all of them.
-function keptKeyOf(object: KubeObject): ObjectKey {
-  const { namespace, name, ...kind } = keyOf(object);
-  const shared = namespace === undefined ? {} : { namespace: interned(namespace) };
-  return { ...kind, ...shared, name: interned(name) };
 }
 
 /**

@@ -11,7 +11,7 @@ export interface Known {
   readonly inventory: Inventory | undefined;
   /** Records by identity. */
   readonly observed: ReadonlyMap<string, ObservedObject>;
-  /** When our apply changed each object, by identity, as far as this process had the answers; see fingerprint.ts. */
+  /** When our apply changed each object, by identity, as far as this process had the answers; see managed-fields.ts. */
   readonly appliedAt?: Pick<ReadonlyMap<string, number>, "get">;
   /** Kinds that may not be watched, by `kindIdOf`: what was accepted of them counts as being there. */
   readonly refused?: Pick<ReadonlyMap<string, unknown>, "has">;

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 
-import { canonicalJson } from "../api/canonical-json.ts";
 import { FleetError } from "../api/errors.ts";
-import { isRecord } from "../api/fields.ts";
+import { canonicalJson, isRecord } from "../api/fields.ts";
 import { type Manifest, describe, keyOf } from "../api/kubernetes.ts";
 
 /** An object whose fields are not known. */

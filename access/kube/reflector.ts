@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { interned } from "../../api/interned.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { ApiError } from "./api-error.ts";
 import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
@@ -305,7 +304,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       this.#handlers.onDelete(before);
     }
     const kept = this.#options.keep(object);
-    this.#objects.set(before === undefined ? interned(key) : key, kept);
+    this.#objects.set(key, kept);
     this.#handlers.onChange(kept, this.#sameObject(before, object));
   }
 

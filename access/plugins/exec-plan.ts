@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 
-import { canonicalJson } from "../../api/canonical-json.ts";
 import type { AccessCluster, ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
-import { isRecord } from "../../api/fields.ts";
+import { canonicalJson, isRecord } from "../../api/fields.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { EnvironmentVariable, Provider } from "../providers/provider-config.ts";
 import { allowsVariable, type ProviderRules, refusedConfig } from "../providers/provider-rules.ts";

@@ -1,6 +1,114 @@
 import { accessCodes } from "./access-codes.ts";
-import { hubCodes } from "./hub-codes.ts";
 import { spokeCodes } from "./spoke-codes.ts";
+
+/** Codes of findings about the hub and the components on it. */
+const hubCodes = {
+  KNF1001: {
+    name: "HubUnreachable",
+    meaning: "The hub's API server cannot be reached or trusted, or does not answer.",
+    next: "Check the kubeconfig and its context; look whether the hub's API server runs.",
+  },
+  KNF1002: {
+    name: "HubUnauthorized",
+    meaning: "The hub does not know the user of the kubeconfig (401).",
+    next: "Log in to the hub again.",
+  },
+  KNF1003: {
+    name: "HubForbidden",
+    meaning: "The user on the hub lacks a right that the walk needs; the message names it.",
+    next: "Ask for the named right, or walk as somebody who has it.",
+  },
+  KNF1004: {
+    name: "KindsNotServed",
+    meaning: "The hub serves no KnativeServing or KnativeEventing.",
+    next: "Install the CRDs of knfleet on the hub, or choose the hub with --context.",
+  },
+  KNF1005: {
+    name: "ControllerNotRunning",
+    meaning:
+      "Nobody works on the components: the controller's Lease is let go or has run out, or there is no controller.",
+    next: "Start the controller and look at its log.",
+  },
+  KNF1006: {
+    name: "ControllerUnknown",
+    meaning: "It could not be found out whether a controller runs.",
+    next: "Walk as somebody who may read Leases and Deployments of the hub.",
+  },
+  KNF1007: {
+    name: "ControllerNotReady",
+    meaning: "Pods of the controller or of the webhook are not available.",
+    next: "Look at the named Deployment on the hub.",
+  },
+  KNF1008: {
+    name: "WebhookBroken",
+    meaning:
+      "A webhook for the components is configured on the hub and cannot work: no CA, no Service or no ready endpoint.",
+    next: "Look at the named webhook configuration and at the pods behind its Service.",
+  },
+  KNF1010: {
+    name: "ComponentNotFound",
+    meaning: "The hub has no component or ClusterProfile of that name.",
+    next: "List what there is: kubectl knfleet status -A.",
+  },
+  KNF1011: {
+    name: "StatusOutdated",
+    meaning:
+      "The controller has not looked at the latest change of the component, or has not written any status.",
+    next: "Look whether the controller runs and what its log says about the component.",
+  },
+  KNF1012: {
+    name: "DeletionStuck",
+    meaning: "The component was deleted more than a minute ago and its finalizer is still there.",
+    next: "Remove the cause that the walk found; docs/removal.md says how to give the spoke up.",
+  },
+  KNF1013: {
+    name: "SecondComponent",
+    meaning: "Another component of the same kind is for the same cluster.",
+    next: "Delete the one that is not meant; the younger one changes nothing on the spoke.",
+  },
+  KNF1014: {
+    name: "UpstreamConnectionStale",
+    meaning:
+      "The ClusterProfile's way in changed after the upstream operator started, which goes on using the connection it has.",
+    next: "Restart the upstream operator.",
+  },
+  KNF1015: {
+    name: "VersionNotEligible",
+    meaning: "The wanted version is more than one minor version away from the installed one.",
+    next: "Set spec.version to a version at most one minor away from status.version.",
+  },
+  KNF1016: {
+    name: "ReleaseNotFound",
+    meaning: "The controller has no release of the wanted version.",
+    next: "Set spec.version to a version that the release directory holds, or add that release to it.",
+  },
+  KNF1017: {
+    name: "ManifestUnusable",
+    meaning: "A manifest, or a field of the spec, cannot be used, or could not be fetched.",
+    next: "Correct the field or file that the condition names.",
+  },
+  KNF1018: {
+    name: "InstallFailed",
+    meaning: "The controller says that installing failed; the condition says why.",
+    next: "Read the message of the condition; a missing right is named with verb and resource.",
+  },
+  KNF1019: {
+    name: "ReferenceNotPermitted",
+    meaning: "The controller does not let the component use the ClusterProfile that it names.",
+    next: "Ask the operator of the hub for a grant, or for trust in the ClusterProfile; docs/security.md says how.",
+  },
+  KNF1020: {
+    name: "UpstreamMixesProfiles",
+    meaning:
+      "The upstream operator keeps what ClusterProfiles add to a provider's arguments and variables, and uses it for the other ClusterProfiles, too.",
+    next: "Set both policies of the provider to Ignore, and give each cluster that needs other arguments a provider of its own.",
+  },
+  KNF1021: {
+    name: "ClocksDiffer",
+    meaning: "The clock of this machine and that of the hub differ by more than two minutes.",
+    next: "Set the clock of the machine that is wrong: credentials and certificates are judged by it.",
+  },
+} as const;
 
 /** What a code stands for. */
 export interface KnfEntry {

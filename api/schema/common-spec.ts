@@ -1,7 +1,5 @@
-import { resourceOverrides } from "./container-overrides.ts";
-import { labelSelector } from "./label-selector.ts";
-import { int32, intOrString, stringMap } from "./primitives.ts";
-import { workloadOverride } from "./workload-override.ts";
+import { int32, intOrString, labelSelector, stringMap } from "./primitives.ts";
+import { resourceOverrides, workloadOverride } from "./workload-override.ts";
 
 const manifestSources = {
   type: "array",

@@ -1,7 +1,75 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import type { eventingSpec } from "./eventing-spec.ts";
-import type { servingSpec } from "./serving-spec.ts";
+import { commonSpec } from "./common-spec.ts";
+import { ingress } from "./ingress.ts";
+
+/** `spec` of KnativeServing. Spec: knative-operator.md 1.3. */
+export const servingSpec = {
+  type: "object",
+  description: "What is installed and how.",
+  properties: {
+    ...commonSpec,
+    "controller-custom-certs": {
+      type: "object",
+      description:
+        "CA certificates that Serving's controller trusts, for example to resolve image tags at a private registry.",
+      required: ["name", "type"],
+      properties: {
+        name: { type: "string", description: "Name of the ConfigMap or Secret." },
+        type: { type: "string", description: "ConfigMap or Secret." },
+      },
+    },
+    ingress,
+    security: {
+      type: "object",
+      description: "Security extensions.",
+      required: ["securityGuard"],
+      properties: {
+        securityGuard: {
+          type: "object",
+          description: "Security guard, which watches the traffic of services.",
+          required: ["enabled"],
+          properties: {
+            enabled: { type: "boolean", description: "Whether it is installed." },
+          },
+        },
+      },
+    },
+  },
+} as const;
+
+const enabled = { type: "boolean", description: "Whether it is installed." } as const;
+
+/** `spec` of KnativeEventing. Spec: knative-operator.md 1.4. */
+export const eventingSpec = {
+  type: "object",
+  description: "What is installed and how.",
+  properties: {
+    ...commonSpec,
+    defaultBrokerClass: {
+      type: "string",
+      description: "Class of brokers that name none; MTChannelBasedBroker by default.",
+    },
+    sinkBindingSelectionMode: {
+      type: "string",
+      description:
+        "inclusion: SinkBindings work only in labelled namespaces and on labelled objects; exclusion (default): everywhere but there.",
+    },
+    // Upstream requires all six once `source` exists (D-42); nothing is required here.
+    source: {
+      type: "object",
+      description: "Which event sources are installed besides those of Eventing itself.",
+      properties: {
+        ceph: { type: "object", description: "Events from Ceph.", properties: { enabled } },
+        github: { type: "object", description: "Events from GitHub.", properties: { enabled } },
+        gitlab: { type: "object", description: "Events from GitLab.", properties: { enabled } },
+        kafka: { type: "object", description: "Events from Kafka.", properties: { enabled } },
+        rabbitmq: { type: "object", description: "Events from RabbitMQ.", properties: { enabled } },
+        redis: { type: "object", description: "Events from Redis.", properties: { enabled } },
+      },
+    },
+  },
+} as const;
 
 /**
  * A schema's type as code uses it: deeply read-only, and without the index signature that FromSchema gives to every object

@@ -1,7 +1,151 @@
-import { labelSelector } from "./label-selector.ts";
-import { nodeAffinity } from "./node-affinity.ts";
-import { podAffinity, podAntiAffinity } from "./pod-affinity.ts";
-import { atomicStringList, int32, int64, stringMap } from "./primitives.ts";
+import { atomicStringList, int32, int64, labelSelector, stringMap } from "./primitives.ts";
+
+const nodeRequirements = {
+  type: "array",
+  "x-kubernetes-list-type": "atomic",
+  items: {
+    type: "object",
+    required: ["key", "operator"],
+    properties: {
+      key: { type: "string", description: "The node label or field that is looked at." },
+      operator: {
+        type: "string",
+        description: "One of In, NotIn, Exists, DoesNotExist, Gt and Lt.",
+      },
+      values: {
+        ...atomicStringList,
+        description:
+          "Values for the operator: at least one for In and NotIn, none for Exists and DoesNotExist, one whole number for Gt and Lt.",
+      },
+    },
+  },
+} as const;
+
+const nodeSelectorTerm = {
+  type: "object",
+  "x-kubernetes-map-type": "atomic",
+  properties: {
+    matchExpressions: {
+      ...nodeRequirements,
+      description: "Conditions on node labels; all of them must hold.",
+    },
+    matchFields: {
+      ...nodeRequirements,
+      description: "Conditions on node fields, for example metadata.name; all of them must hold.",
+    },
+  },
+} as const;
+
+/** `corev1.NodeAffinity`. */
+const nodeAffinity = {
+  type: "object",
+  description: "On which nodes the pods may run, by node labels and fields.",
+  properties: {
+    preferredDuringSchedulingIgnoredDuringExecution: {
+      type: "array",
+      "x-kubernetes-list-type": "atomic",
+      description:
+        "Nodes that are preferred. The scheduler adds up the weights of the terms that a node matches and favours the highest sum.",
+      items: {
+        type: "object",
+        required: ["preference", "weight"],
+        properties: {
+          preference: { ...nodeSelectorTerm, description: "Which nodes the weight is given to." },
+          weight: { ...int32, description: "Weight of this term, 1 to 100." },
+        },
+      },
+    },
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      type: "object",
+      "x-kubernetes-map-type": "atomic",
+      description:
+        "Nodes that are allowed at all. Pods that run already are not moved when a node stops matching.",
+      required: ["nodeSelectorTerms"],
+      properties: {
+        nodeSelectorTerms: {
+          type: "array",
+          "x-kubernetes-list-type": "atomic",
+          description: "A node is allowed when it matches at least one of these terms.",
+          items: nodeSelectorTerm,
+        },
+      },
+    },
+  },
+} as const;
+
+const podAffinityTerm = {
+  type: "object",
+  required: ["topologyKey"],
+  properties: {
+    labelSelector: {
+      ...labelSelector,
+      description: "Which other pods the term is about. Absent: no pods.",
+    },
+    matchLabelKeys: {
+      ...atomicStringList,
+      description:
+        "Labels of the incoming pod whose values are added to labelSelector, so that only pods with equal values count.",
+    },
+    mismatchLabelKeys: {
+      ...atomicStringList,
+      description:
+        "Labels of the incoming pod whose values are excluded through labelSelector, so that only pods with other values count.",
+    },
+    namespaceSelector: {
+      ...labelSelector,
+      description:
+        "Which namespaces the other pods are in, by label, added to namespaces. Empty object: all namespaces.",
+    },
+    namespaces: {
+      ...atomicStringList,
+      description:
+        "Names of the namespaces the other pods are in. Absent together with namespaceSelector: the pod's own namespace.",
+    },
+    topologyKey: {
+      type: "string",
+      description:
+        "Node label that says what counts as the same place, for example kubernetes.io/hostname. Must not be empty.",
+    },
+  },
+} as const;
+
+const terms = {
+  preferredDuringSchedulingIgnoredDuringExecution: {
+    type: "array",
+    "x-kubernetes-list-type": "atomic",
+    description:
+      "Places that are preferred. The scheduler adds up the weights of the terms that hold for a node and favours the highest sum.",
+    items: {
+      type: "object",
+      required: ["podAffinityTerm", "weight"],
+      properties: {
+        podAffinityTerm: { ...podAffinityTerm, description: "The term the weight is given to." },
+        weight: { ...int32, description: "Weight of this term, 1 to 100." },
+      },
+    },
+  },
+  requiredDuringSchedulingIgnoredDuringExecution: {
+    type: "array",
+    "x-kubernetes-list-type": "atomic",
+    description:
+      "Conditions that a place must fulfil, all of them. Pods that run already are not moved when a condition stops holding.",
+    items: podAffinityTerm,
+  },
+} as const;
+
+/** `corev1.PodAffinity`. */
+const podAffinity = {
+  type: "object",
+  description: "Near which other pods the pods must or should run.",
+  properties: terms,
+} as const;
+
+/** `corev1.PodAntiAffinity`. */
+const podAntiAffinity = {
+  type: "object",
+  description: "Away from which other pods the pods must or should run.",
+  properties: terms,
+} as const;
 
 const toleration = {
   type: "object",

@@ -1,7 +1,209 @@
-import { probeOverrides, resourceOverrides, volumeMounts } from "./container-overrides.ts";
-import { envOverrides } from "./env-override.ts";
 import { podPlacement } from "./pod-placement.ts";
-import { int32, stringMap } from "./primitives.ts";
+import { int32, int64, quantity, quantityMap, stringMap } from "./primitives.ts";
+
+/** Resource requirements by container. Spec: knative-operator.md 1.1, 1.2. */
+export const resourceOverrides = {
+  type: "array",
+  items: {
+    type: "object",
+    required: ["container"],
+    properties: {
+      claims: {
+        type: "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        description: "Accepted for compatibility; has no effect.",
+        items: {
+          type: "object",
+          required: ["name"],
+          properties: {
+            name: { type: "string", description: "Name of a resource claim of the pod." },
+            request: { type: "string", description: "Name of a request of that claim." },
+          },
+        },
+      },
+      container: { type: "string", description: "Name of the container." },
+      limits: {
+        ...quantityMap,
+        description: "Limits to set, by resource name; limits that are not named stay as they are.",
+      },
+      requests: {
+        ...quantityMap,
+        description:
+          "Requests to set, by resource name; requests that are not named stay as they are.",
+      },
+    },
+  },
+} as const;
+
+/** Probe settings by container. Spec: knative-operator.md 1.2, 3.9. */
+const probeOverrides = {
+  type: "array",
+  items: {
+    type: "object",
+    required: ["container"],
+    properties: {
+      container: {
+        type: "string",
+        description: "Name of the container. An entry with nothing else removes the probe.",
+      },
+      failureThreshold: {
+        ...int32,
+        description: "Failures in a row after which the probe counts as failed.",
+      },
+      initialDelaySeconds: {
+        ...int32,
+        description: "Seconds between the start of the container and the first probe.",
+      },
+      periodSeconds: { ...int32, description: "Seconds between two probes." },
+      successThreshold: {
+        ...int32,
+        description: "Successes in a row after which a failed probe counts as passed again.",
+      },
+      terminationGracePeriodSeconds: {
+        ...int64,
+        description:
+          "Seconds the pod has to end by itself after the probe failed; overrides the pod's own period.",
+      },
+      timeoutSeconds: { ...int32, description: "Seconds after which one probe times out." },
+    },
+  },
+} as const;
+
+/** `volumeMounts` of a workload override, without effect. Spec: knative-operator.md 1.2. */
+const volumeMounts = {
+  type: "array",
+  description: "Accepted for compatibility; has no effect.",
+  items: {
+    type: "object",
+    required: ["mountPath", "name"],
+    properties: {
+      mountPath: { type: "string", description: "Where the volume appears in the container." },
+      mountPropagation: {
+        type: "string",
+        description: "How mounts are passed between host and container; None by default.",
+      },
+      name: { type: "string", description: "Name of the volume." },
+      readOnly: { type: "boolean", description: "Whether the volume can only be read." },
+      recursiveReadOnly: {
+        type: "string",
+        description: "Whether mounts below it are read-only too: Disabled, IfPossible or Enabled.",
+      },
+      subPath: { type: "string", description: "Path in the volume that is mounted." },
+      subPathExpr: {
+        type: "string",
+        description: "Like subPath, with $(NAME) standing for the container's variables.",
+      },
+    },
+  },
+} as const;
+
+const objectName = {
+  type: "string",
+  default: "",
+  description: "Name of the object, in the workload's namespace.",
+} as const;
+
+const valueFrom = {
+  type: "object",
+  description: "Where the value comes from instead; must not be combined with a value.",
+  properties: {
+    configMapKeyRef: {
+      type: "object",
+      "x-kubernetes-map-type": "atomic",
+      description: "A key of a ConfigMap.",
+      required: ["key"],
+      properties: {
+        key: { type: "string", description: "The key." },
+        name: objectName,
+        optional: { type: "boolean", description: "Whether the ConfigMap or key may be missing." },
+      },
+    },
+    fieldRef: {
+      type: "object",
+      "x-kubernetes-map-type": "atomic",
+      description: "A field of the pod, for example metadata.namespace or status.podIP.",
+      required: ["fieldPath"],
+      properties: {
+        apiVersion: {
+          type: "string",
+          description: "API version that fieldPath is written for; v1 by default.",
+        },
+        fieldPath: { type: "string", description: "Path of the field." },
+      },
+    },
+    fileKeyRef: {
+      type: "object",
+      "x-kubernetes-map-type": "atomic",
+      description: "A variable from an env file in a volume of the pod.",
+      required: ["key", "path", "volumeName"],
+      properties: {
+        key: { type: "string", description: "Name of the variable in the file." },
+        optional: {
+          type: "boolean",
+          default: false,
+          description: "Whether the file or the variable may be missing.",
+        },
+        path: {
+          type: "string",
+          description: "Path of the file inside the volume: relative and without '..'.",
+        },
+        volumeName: { type: "string", description: "Name of the volume that holds the file." },
+      },
+    },
+    resourceFieldRef: {
+      type: "object",
+      "x-kubernetes-map-type": "atomic",
+      description: "A resource request or limit of a container, for example limits.memory.",
+      required: ["resource"],
+      properties: {
+        containerName: { type: "string", description: "The container; by default this one." },
+        divisor: { ...quantity, description: "Unit the value is given in; 1 by default." },
+        resource: { type: "string", description: "The request or limit." },
+      },
+    },
+    secretKeyRef: {
+      type: "object",
+      "x-kubernetes-map-type": "atomic",
+      description: "A key of a Secret.",
+      required: ["key"],
+      properties: {
+        key: { type: "string", description: "The key." },
+        name: objectName,
+        optional: { type: "boolean", description: "Whether the Secret or key may be missing." },
+      },
+    },
+  },
+} as const;
+
+/** `env` of a workload override. Spec: knative-operator.md 1.2. */
+const envOverrides = {
+  type: "array",
+  description: "Environment variables to set in the workload's containers.",
+  items: {
+    type: "object",
+    required: ["container"],
+    properties: {
+      container: { type: "string", description: "Name of the container." },
+      envVars: {
+        type: "array",
+        description: "Variables that are replaced, or added when the container lacks them.",
+        items: {
+          type: "object",
+          required: ["name"],
+          properties: {
+            name: { type: "string", description: "Name of the variable." },
+            value: {
+              type: "string",
+              description: "The value; $(NAME) stands for the value of an earlier variable.",
+            },
+            valueFrom,
+          },
+        },
+      },
+    },
+  },
+} as const;
 
 /** `workloads[]` and `deployments[]`. Spec: knative-operator.md 1.2. */
 export const workloadOverride = {

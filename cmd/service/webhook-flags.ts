@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
 import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
-import type { GuardOwner } from "../../installation/guard/guard-request.ts";
+import type { GuardOwner } from "../../installation/guard/guard-view.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
 import type { ListenAddress, WebhookServerOptions } from "../../webhook/server.ts";
 import {

@@ -3,7 +3,7 @@ import type { Log } from "../../access/log.ts";
 import { openReferences } from "../../access/providers/references.ts";
 import { FleetError } from "../../api/errors.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { GuardOwner } from "../../installation/guard/guard-request.ts";
+import type { GuardOwner } from "../../installation/guard/guard-view.ts";
 import { type WarmUp, warmUp } from "../../webhook/readiness.ts";
 import type { Review } from "../../webhook/reply.ts";
 import { createAccessReviews } from "../../webhook/reviews/access-review.ts";

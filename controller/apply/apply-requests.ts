@@ -3,14 +3,14 @@ import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { bodyOf, type Installation, type Prepared } from "../../installation/desired.ts";
-import { appliedAtOf, fingerprintOf } from "../../installation/fingerprint.ts";
 import {
+  inLiveOrder,
   isHandedOver,
   isPingSourceAdapter,
   pathsToRelease,
   withoutHandedOver,
 } from "../../installation/hand-over.ts";
-import { inLiveOrder } from "../../installation/live-order.ts";
+import { appliedAtOf, fingerprintOf } from "../../installation/managed-fields.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import {
   adoptionPatch,

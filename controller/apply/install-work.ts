@@ -1,10 +1,9 @@
 import type { Component } from "../../api/component.ts";
-import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
+import { identityOf, type KubeObject, isJob } from "../../api/kubernetes.ts";
 import { secondOwnerKey } from "../../installation/anchor.ts";
 import type { Desired, Preparations, Prepared } from "../../installation/desired.ts";
 import { kindOf } from "../../installation/gates.ts";
 import type { Inventory } from "../../installation/inventory.ts";
-import { isJob } from "../../installation/job.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { type ApplyPlan, kindsGoingWith, planApply } from "../../installation/plan.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";

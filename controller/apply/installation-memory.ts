@@ -1,4 +1,3 @@
-import { interned } from "../../api/interned.ts";
 import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
 import { inventoryTextOf } from "../../installation/anchor-object.ts";
 import type { Desired } from "../../installation/desired.ts";
@@ -8,9 +7,9 @@ import {
   type InventoryEntry,
   mayBeGone,
 } from "../../installation/inventory.ts";
+import { VanishedJobs } from "../../installation/jobs.ts";
 import { Sharing } from "../../installation/sharing.ts";
 import { Dismissed } from "../../installation/strays.ts";
-import { VanishedJobs } from "../../installation/vanished-jobs.ts";
 import { hashOf } from "../../render/fields.ts";
 import type { Anchor } from "./anchor/anchor.ts";
 import { Conflicts } from "./filters/conflicts.ts";
@@ -134,7 +133,7 @@ export class InstallationMemory {
 
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
-    const id = interned(identityOf(entry));
+    const id = identityOf(entry);
     this.#audited?.add(id);
     this.#entries?.set(id, entry);
     if (mayBeGone(entry)) this.jobs.saw(id);
@@ -166,7 +165,7 @@ export class InstallationMemory {
     this.#version = inventory?.version ?? "";
     this.#complete = inventory?.complete ?? false;
     this.#entries =
-      inventory && new Map(inventory.entries.map((entry) => [interned(identityOf(entry)), entry]));
+      inventory && new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
   }
 }
 

@@ -2,7 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
-import type { GuardName } from "../../installation/guard/guard-request.ts";
+import type { GuardName } from "../../installation/guard/guard-view.ts";
 import { guardPolicyOf, policyNameOf } from "./policy.ts";
 
 const group = "admissionregistration.k8s.io/v1";

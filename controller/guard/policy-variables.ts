@@ -1,7 +1,10 @@
 import { isRecord } from "../../api/fields.ts";
 import { guardAnnotations, guardLabels } from "../../installation/anchor.ts";
-import { collectorFinalizers, markers } from "../../installation/guard/guard-checks.ts";
-import type { GuardName } from "../../installation/guard/guard-request.ts";
+import {
+  type GuardName,
+  collectorFinalizers,
+  markers,
+} from "../../installation/guard/guard-view.ts";
 
 /** A named CEL expression of a policy; later ones may use earlier ones. */
 export interface PolicyVariable {

@@ -6,13 +6,13 @@ import {
   guardLabels,
   managedByValue,
 } from "../../installation/anchor.ts";
+import { type GuardRule, guardRules } from "../../installation/guard/guard-rules.ts";
 import {
   type GuardName,
   type GuardOwner,
   type GuardView,
   guardViewOf,
-} from "../../installation/guard/guard-request.ts";
-import { type GuardRule, guardRules } from "../../installation/guard/guard-rules.ts";
+} from "../../installation/guard/guard-view.ts";
 import { policyVariablesOf, usersAmong } from "./policy-variables.ts";
 import type { ClusterUser } from "./protection.ts";
 

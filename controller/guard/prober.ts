@@ -3,7 +3,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { KubeObject, NamespacedName } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorAnnotations, guardAnnotations, guardLabels } from "../../installation/anchor.ts";
-import type { GuardName } from "../../installation/guard/guard-request.ts";
+import type { GuardName } from "../../installation/guard/guard-view.ts";
 import { policyNameOf } from "./policy.ts";
 
 type Verdict = ReturnType<typeof verdictOn>;

@@ -1,9 +1,14 @@
 import { abortable } from "../../access/deadline.ts";
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { describe, identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import {
+  describe,
+  identityOf,
+  type KubeObject,
+  type ObjectKey,
+  isJob,
+} from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { isJob } from "../../installation/job.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { conditionOf } from "../../installation/pod-cause.ts";
 import type { Log } from "../log.ts";

@@ -1,7 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
-import { interned } from "../../api/interned.ts";
 import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
@@ -259,7 +258,7 @@ class LiveObservation implements Observation {
   }
 
   #record(id: string, record: ObservedObject): void {
-    this.#records.set(interned(id), record);
+    this.#records.set(id, record);
     this.#cutShort.delete(id);
     this.#gones.delete(id);
   }

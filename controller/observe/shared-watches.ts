@@ -1,7 +1,6 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { KeepingReflector, type Listing, reflectorKey } from "../../access/kube/reflector.ts";
 import { isRecord } from "../../api/fields.ts";
-import { interned } from "../../api/interned.ts";
 import { type KubeObject, type ObjectKey, withoutManagedFields } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import {
@@ -259,8 +258,7 @@ class SharedKind {
 
 function sightedOf(object: KubeObject, fieldManager: string): Sighted {
   const metadata = sightingOf(object, fieldManager);
-  const label = object.metadata.labels?.[componentUidLabel];
-  const owner = label === undefined ? undefined : interned(label);
+  const owner = object.metadata.labels?.[componentUidLabel];
   return isWorkload(object)
     ? { metadata, owner, workload: withoutBulk(object) }
     : { metadata, owner };

@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { type Listing, Reflector } from "../../access/kube/reflector.ts";
-import { canonicalJson } from "../../api/canonical-json.ts";
+import { canonicalJson } from "../../api/fields.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { isNewer, isOlder } from "../../installation/observed-object.ts";
 import { hashOf } from "../../render/fields.ts";

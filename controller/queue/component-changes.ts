@@ -1,5 +1,5 @@
-import { canonicalJson } from "../../api/canonical-json.ts";
 import type { Component, ClusterProfileRef } from "../../api/component.ts";
+import { canonicalJson } from "../../api/fields.ts";
 import { identityOf } from "../../api/kubernetes.ts";
 import {
   recordedNamespace,

@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { canonicalJson } from "../../api/canonical-json.ts";
 import type { Component, ComponentStatus } from "../../api/component.ts";
+import { canonicalJson } from "../../api/fields.ts";
 import { asComponent, newerOf, refOf } from "../component-identity.ts";
 import type { EventRecorder } from "../events.ts";
 import { type Clock, outlasting } from "../queue/clock.ts";

@@ -1,13 +1,13 @@
 import { recordAt } from "../../api/fields.ts";
 import { anchorAnnotations, guardAnnotations, guardLabels } from "../anchor.ts";
+import { guardRules } from "./guard-rules.ts";
 import {
   type GuardFacts,
   type GuardName,
   type GuardOwner,
   type GuardRequest,
   guardViewOf,
-} from "./guard-request.ts";
-import { guardRules } from "./guard-rules.ts";
+} from "./guard-view.ts";
 
 /** The resource that a request is about, as the API server names it. */
 export interface GuardedResource {

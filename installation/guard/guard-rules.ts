@@ -1,6 +1,8 @@
 import { isSameJson } from "../../api/fields.ts";
 import { guardAnnotations, guardLabels } from "../anchor.ts";
 import {
+  type GuardName,
+  type GuardView,
   areFinalizersKept,
   areMarkersKept,
   configMapOf,
@@ -12,8 +14,7 @@ import {
   namespaceOf,
   wayOut,
   wayOutExpression,
-} from "./guard-checks.ts";
-import type { GuardName, GuardView } from "./guard-request.ts";
+} from "./guard-view.ts";
 
 /**
  * One rule of a guard, said twice: in CEL for the API server, which evaluates it as a policy, and in TypeScript for the webhook. The

@@ -5,8 +5,7 @@ import { parse } from "yaml";
 import type { ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
-import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
-import { isJob } from "../workloads/workloads.ts";
+import { type Manifest, type ObjectKey, isJob } from "../../api/kubernetes.ts";
 
 /** The release files of one directory. Layout: knative-operator.md 2.1. */
 export interface Releases {

@@ -1,5 +1,5 @@
 import { isRecord } from "../../api/fields.ts";
-import { type Manifest, groupOf } from "../../api/kubernetes.ts";
+import { type Manifest, isJob } from "../../api/kubernetes.ts";
 import { type Fields, type Transform, merged, setEntries } from "../fields.ts";
 import {
   type ResourceOverrides,
@@ -151,11 +151,6 @@ export const withoutGenerateName: Transform = (manifest) => {
   if (generateName === undefined || metadata.name === undefined) return manifest;
   return { ...manifest, metadata };
 };
-
-/** Whether an object is a Job of Kubernetes, the only kind that gets a name where it has none. */
-export function isJob({ apiVersion, kind }: Pick<Manifest, "apiVersion" | "kind">): boolean {
-  return kind === "Job" && groupOf(apiVersion) === "batch";
-}
 
 function templateLabelsOf(manifest: Manifest): unknown {
   let value: unknown = manifest;

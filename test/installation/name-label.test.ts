@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { nameLabelOf } from "../../installation/name-label.ts";
+import { nameLabelOf } from "../../installation/anchor.ts";
 
 describe("T-60 the label with the name of a component", () => {
   test.each([["knative-serving"], ["a".repeat(63)], ["a.b-c"]])("is the name %s", (name) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { withUniqueEntries } from "../../installation/unique-entries.ts";
+import { withUniqueEntries } from "../../installation/stripped.ts";
 
 function deployment(pod: object): Manifest {
   const spec = { template: { spec: pod } };

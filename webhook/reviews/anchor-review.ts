@@ -12,7 +12,7 @@ import {
   type GuardOwner,
   type GuardRequest,
   guardViewOf,
-} from "../../installation/guard/guard-request.ts";
+} from "../../installation/guard/guard-view.ts";
 import type { Review } from "../reply.ts";
 import type { AccessReviews } from "./access-review.ts";
 import type { AdmissionRequest, Violation } from "./review.ts";

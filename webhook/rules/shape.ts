@@ -2,9 +2,12 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 
 import { type Component, type ComponentKind, operatorApiVersion } from "../../api/component.ts";
 import { isRecord } from "../../api/fields.ts";
-import type { KnativeEventingSpec, KnativeServingSpec } from "../../api/schema/component-spec.ts";
-import { eventingSpec } from "../../api/schema/eventing-spec.ts";
-import { servingSpec } from "../../api/schema/serving-spec.ts";
+import {
+  type KnativeEventingSpec,
+  type KnativeServingSpec,
+  eventingSpec,
+  servingSpec,
+} from "../../api/schema/component-spec.ts";
 import { below, type Fields, type Problem, shown, type Check } from "./rule.ts";
 
 /** A component of the right shape, or what is wrong with its shape. */

@@ -1,16 +1,16 @@
 import type { StatusCause } from "../../../access/kube/api-error.ts";
 import type { KubeObject, Manifest, ManagedFieldsEntry } from "../../../api/kubernetes.ts";
+import { handedOverPaths, scalePath } from "../../../installation/hand-over.ts";
 import {
   type FieldSet,
   fieldsAt,
   hasField,
   isEmpty,
   isFieldSet,
+  isOwnEntry,
   unionOfFields,
   withoutFields,
-} from "../../../installation/field-set.ts";
-import { isOwnEntry } from "../../../installation/fingerprint.ts";
-import { handedOverPaths, scalePath } from "../../../installation/hand-over.ts";
+} from "../../../installation/managed-fields.ts";
 
 /** Annotations in which upstream's apply library remembers what it wrote. Spec: knative-operator.md, Appendix A. */
 const upstreamAnnotations = [

@@ -10,7 +10,7 @@ import {
   guardLabels,
   managedByValue,
 } from "../../../installation/anchor.ts";
-import { type FieldSet, stepsAt, unionOfFields } from "../../../installation/field-set.ts";
+import { type FieldSet, stepsAt, unionOfFields } from "../../../installation/managed-fields.ts";
 import { namespaceLabels } from "../../../render/namespace.ts";
 import { ownPatch } from "../adoption/take-over.ts";
 import type { Target } from "../target.ts";

@@ -1,9 +1,8 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { Component } from "../../../api/component.ts";
-import { describe, type KubeObject } from "../../../api/kubernetes.ts";
+import { describe, type KubeObject, isJob } from "../../../api/kubernetes.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import type { Prepared } from "../../../installation/desired.ts";
-import { isJob } from "../../../installation/job.ts";
 import type { ApplyPlan } from "../../../installation/plan.ts";
 import type { Log } from "../../log.ts";
 import type { Observation } from "../../observe/observation.ts";

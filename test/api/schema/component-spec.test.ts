@@ -2,11 +2,11 @@ import type { FromSchema } from "json-schema-to-ts";
 import { describe, expect, expectTypeOf, test } from "vitest";
 
 import type { ComponentStatus } from "../../../api/component.ts";
+import type { componentStatus } from "../../../api/schema/component-crd.ts";
 import type {
   KnativeEventingSpec,
   KnativeServingSpec,
 } from "../../../api/schema/component-spec.ts";
-import type { componentStatus } from "../../../api/schema/component-status.ts";
 
 describe("the types of the specs", () => {
   test("are exact, read-only and optional as the schemas say", () => {

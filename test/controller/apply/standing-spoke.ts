@@ -1,8 +1,8 @@
 import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
-import { fingerprintOf } from "../../../installation/fingerprint.ts";
 import { encodeInventory, type InventoryEntry } from "../../../installation/inventory.ts";
+import { fingerprintOf } from "../../../installation/managed-fields.ts";
 import type { StubAnswer, StubRequest } from "../../access/api-stub.ts";
 import { bareInstaller, component, json, roots } from "./bare-spoke.ts";
 import { preparedOf } from "./prepared.ts";

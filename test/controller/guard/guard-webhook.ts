@@ -1,6 +1,6 @@
 import { connectHub } from "../../../access/hub/hub.ts";
 import { guardTargets, matchConditionOf } from "../../../controller/guard/policy.ts";
-import type { GuardOwner } from "../../../installation/guard/guard-request.ts";
+import type { GuardOwner } from "../../../installation/guard/guard-view.ts";
 import { createAccessReviews } from "../../../webhook/reviews/access-review.ts";
 import { anchorReview } from "../../../webhook/reviews/anchor-review.ts";
 import type { Cluster } from "../../fleet/cluster.ts";

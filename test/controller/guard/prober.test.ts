@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import { probeMessages, ProbeRounds, verdictOn } from "../../../controller/guard/prober.ts";
-import { guardViewOf } from "../../../installation/guard/guard-request.ts";
 import { guardRules } from "../../../installation/guard/guard-rules.ts";
+import { guardViewOf } from "../../../installation/guard/guard-view.ts";
 
 const policyName = "anchor-guard.hub.operator.knative.dev";
 const ours = `ValidatingAdmissionPolicy '${policyName}' with binding '${policyName}' denied request: `;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { guardPolicyOf } from "../../../controller/guard/policy.ts";
 import { anchorAnnotations } from "../../../installation/anchor.ts";
-import type { GuardOwner } from "../../../installation/guard/guard-request.ts";
+import type { GuardOwner } from "../../../installation/guard/guard-view.ts";
 import type { Cluster, KubernetesMinor } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";

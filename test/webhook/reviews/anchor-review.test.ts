@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { anchorAnnotations, guardAnnotations, guardLabels } from "../../../installation/anchor.ts";
-import type { GuardOwner } from "../../../installation/guard/guard-request.ts";
+import type { GuardOwner } from "../../../installation/guard/guard-view.ts";
 import { anchorReview } from "../../../webhook/reviews/anchor-review.ts";
 import { anchorRequest, type Asked } from "../anchor-request.ts";
 

@@ -8,10 +8,9 @@ import {
 } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { groupOf } from "../../../../api/kubernetes.ts";
-import { componentStatus } from "../../../../api/schema/component-status.ts";
-import { eventingSpec } from "../../../../api/schema/eventing-spec.ts";
+import { componentStatus } from "../../../../api/schema/component-crd.ts";
+import { eventingSpec, servingSpec } from "../../../../api/schema/component-spec.ts";
 import { stringMap } from "../../../../api/schema/primitives.ts";
-import { servingSpec } from "../../../../api/schema/serving-spec.ts";
 import type { Fields } from "../../../../render/fields.ts";
 import { InputError, type InputDocument } from "./yaml-documents.ts";
 

@@ -9,9 +9,9 @@ import {
 import { resourceFinder, type ResourceType } from "../../../../../api/resources.ts";
 import { servedKinds } from "../../../../../controller/uninstall/finalize-kinds.ts";
 import { componentUidLabel } from "../../../../../installation/anchor.ts";
-import { fingerprintOf } from "../../../../../installation/fingerprint.ts";
 import { type InventoryEntry, mayBeGone } from "../../../../../installation/inventory.ts";
 import { foreignKindFinder, kindKeyOf } from "../../../../../installation/kinds.ts";
+import { fingerprintOf } from "../../../../../installation/managed-fields.ts";
 import { mapLimited } from "../../../concurrency.ts";
 
 /** How the objects of an installation differ from its inventory. */

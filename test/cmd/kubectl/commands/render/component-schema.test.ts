@@ -4,8 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type ComponentKind, operatorApiVersion } from "../../../../../api/component.ts";
 import { FleetError } from "../../../../../api/errors.ts";
 import { isRecord } from "../../../../../api/fields.ts";
-import { eventingSpec } from "../../../../../api/schema/eventing-spec.ts";
-import { servingSpec } from "../../../../../api/schema/serving-spec.ts";
+import { eventingSpec, servingSpec } from "../../../../../api/schema/component-spec.ts";
 import {
   componentDocuments,
   componentCheck,

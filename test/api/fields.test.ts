@@ -1,8 +1,7 @@
 import { assert, jsonValue, property } from "fast-check";
 import { expect, test } from "vitest";
 
-import { canonicalJson } from "../../api/canonical-json.ts";
-import { isRecord } from "../../api/fields.ts";
+import { canonicalJson, isRecord } from "../../api/fields.ts";
 
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);

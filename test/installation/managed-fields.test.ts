@@ -9,7 +9,7 @@ import {
   stepsAt,
   unionOfFields,
   withoutFields,
-} from "../../installation/field-set.ts";
+} from "../../installation/managed-fields.ts";
 
 /** Members of a set as paths, which is what a set means. */
 function membersOf(set: FieldSet, path = ""): readonly string[] {
