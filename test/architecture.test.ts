@@ -39,6 +39,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   yaml: ["access", "render", "cmd"],
   rfc6902: ["render"],
   commander: ["cmd"],
+  diff: ["cmd"],
   picocolors: ["cmd"],
   ink: ["cmd"],
   react: ["cmd"],
