@@ -1,5 +1,4 @@
 import type { CommandEntry } from "./command-entry.ts";
-import { connectEntry, credentialEntry, kubeconfigEntry } from "./commands/access-entries.ts";
 import { diffEntry, planEntry, renderEntry } from "./commands/change-entries.ts";
 import {
   canIEntry,
@@ -15,9 +14,17 @@ import {
   topEntry,
   treeEntry,
   waitEntry,
+  eventsEntry,
+  getEntry,
+  logsEntry,
 } from "./commands/fleet-entries.ts";
-import { eventsEntry, getEntry, logsEntry } from "./commands/object-entries.ts";
-import { completionEntry, versionEntry } from "./commands/program-entries.ts";
+import {
+  connectEntry,
+  credentialEntry,
+  kubeconfigEntry,
+  completionEntry,
+  versionEntry,
+} from "./commands/workstation-entries.ts";
 
 /** Every command: help, docs/cli.md and completion are made of this table. Actions are loaded only when chosen. */
 export const commandTable = (): readonly CommandEntry[] => [

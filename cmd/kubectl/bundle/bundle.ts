@@ -1,5 +1,4 @@
-import type { ServedKind } from "../commands/get/discovery.ts";
-import type { Column, ObjectRow } from "../commands/get/object-table.ts";
+import type { ServedKind, Column, ObjectRow } from "../commands/get/object-table.ts";
 import type { Report } from "../commands/status/report.ts";
 import type { UnreadSpoke } from "../spokes/spoke-reading.ts";
 

@@ -1,5 +1,5 @@
 import { groupOf } from "../../../api/kubernetes.ts";
-import type { ServedKind } from "../commands/get/discovery.ts";
+import type { ServedKind } from "../commands/get/object-table.ts";
 import type { RecordedTable } from "./bundle.ts";
 import { recordedRows, type Place } from "./recorded-rows.ts";
 

@@ -9,7 +9,7 @@ import type {
   ObjectRef,
 } from "../../../access/kube/kube-client.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
-import type { ServedKind } from "../commands/get/discovery.ts";
+import type { ServedKind } from "../commands/get/object-table.ts";
 import { UsageError } from "../usage-error.ts";
 import type { RecordedCluster, RecordedTable } from "./bundle.ts";
 import { discoveryOf, tableAnswer } from "./recorded-answers.ts";

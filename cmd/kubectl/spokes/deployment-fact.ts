@@ -1,6 +1,5 @@
 import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
-import { plainVersion, tagOf } from "../commands/version/image-version.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 
 /** What a command needs to know of one Deployment; times are RFC 3339, unknown ones null. */
@@ -72,4 +71,17 @@ function availabilityOf(
     changedAt: stringAt(condition, "lastTransitionTime"),
     message: stringAt(condition, "message"),
   };
+}
+
+/** The tag of an image reference, without a leading `v`; null when it has none, for example a digest only. */
+export function tagOf(image: string): string | null {
+  const [name = ""] = image.split("@");
+  const last = name.slice(name.lastIndexOf("/") + 1);
+  const at = last.indexOf(":");
+  return at < 0 ? null : plainVersion(last.slice(at + 1));
+}
+
+/** A version without the `v` in front of it. */
+export function plainVersion(version: string): string {
+  return version.replace(/^v(?=\d)/, "");
 }

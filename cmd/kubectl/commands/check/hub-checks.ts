@@ -9,7 +9,7 @@ import { fleetFinding } from "../diagnose/explain-error.ts";
 import type { Controllers } from "../diagnose/find-controller.ts";
 import { componentsOf } from "../diagnose/hops/component-hops.ts";
 import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
-import type { WalkContext } from "../diagnose/walk-context.ts";
+import type { WalkContext } from "../diagnose/walk.ts";
 import { checkItem, type CheckItem } from "./check-item.ts";
 
 const subject = "hub";

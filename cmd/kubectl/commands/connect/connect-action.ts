@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { basename, join } from "node:path";
 import { isatty } from "node:tty";
 
 import { isHealthy } from "../../../../access/providers/select-provider.ts";
@@ -10,7 +13,6 @@ import { makePrivateFolder, type PrivateFolder } from "../../spokes/private-fold
 import { waysOf } from "../../spokes/spoke-ways.ts";
 import { UsageError } from "../../usage-error.ts";
 import { execUserOf, runningProgram, kubeconfigOf, spokeEntry } from "../kubeconfig/exec-user.ts";
-import { runChild, type ChildStart, shellStart, handOver } from "./run-child.ts";
 
 /** `kubectl knfleet connect`. The exit code is that of the shell or the command. */
 export async function runConnect(input: ActionInput<object>, signal: AbortSignal): Promise<number> {
@@ -93,3 +95,130 @@ async function shellOf(
   }
   return { command, args: start.args, env: { ...env, ...start.env }, endSignal: "SIGHUP" };
 }
+
+/** How a shell is started so that its prompt shows a cluster. */
+interface ShellStart {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Files for the folder, by name. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/**
+ * Arguments, variables and files for a shell that reads its owner's settings and then puts the cluster in front of its prompt. A shell that is not known
+ * is started as it is. `cluster` is a name as Kubernetes allows it, so nothing in it means anything to a shell.
+ */
+export function shellStart(
+  shell: string,
+  { cluster, folder, home }: Readonly<Record<"cluster" | "folder" | "home", string>>,
+): ShellStart {
+  const mark = `(${cluster}) `;
+  switch (basename(shell).replace(/\.exe$/, "")) {
+    case "bash":
+      return {
+        args: ["--rcfile", join(folder, "bashrc"), "-i"],
+        env: {},
+        files: { bashrc: `[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='${mark}'"$PS1"\n` },
+      };
+    case "zsh":
+      return {
+        args: ["-i"],
+        env: { ZDOTDIR: folder, KNFLEET_ZDOTDIR: home },
+        files: {
+          ".zshrc": `ZDOTDIR="$KNFLEET_ZDOTDIR"\nunset KNFLEET_ZDOTDIR\n[ -f "$ZDOTDIR/.zshrc" ] && . "$ZDOTDIR/.zshrc"\nPROMPT='${mark}'"$PROMPT"\n`,
+        },
+      };
+    case "fish":
+      return {
+        args: [
+          "-i",
+          "-C",
+          `functions -c fish_prompt __knfleet_prompt; function fish_prompt; echo -n '${mark}'; __knfleet_prompt; end`,
+        ],
+        env: {},
+        files: {},
+      };
+    case "sh":
+    case "dash":
+    case "ash":
+    case "ksh":
+      return { args: ["-i"], env: { PS1: `${mark}$ ` }, files: {} };
+    default:
+      return { args: [], env: {}, files: {} };
+  }
+}
+
+/** A program to run at this one's terminal. */
+interface ChildStart {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What tells it to end; interactive shells ignore SIGTERM. */
+  readonly endSignal: "SIGTERM" | "SIGHUP";
+}
+
+const endMs = 5_000;
+
+/**
+ * Runs a program with this one's streams and returns its exit code, or 128 and the number of the signal that ended it. When the signal aborts it is told to
+ * end, and is killed when it has not done so after five seconds. Throws UsageError for a program that cannot be started.
+ */
+async function runChild(
+  { command, args, env, endSignal }: ChildStart,
+  signal: AbortSignal,
+): Promise<number> {
+  signal.throwIfAborted();
+  const child = spawn(command, args, { env, stdio: "inherit", shell: false });
+  const end = Promise.withResolvers<number>();
+  child.once("error", (error) => {
+    const code = "code" in error ? String(error.code) : "failed";
+    end.reject(new UsageError(`${command} cannot be started (${code})`));
+  });
+  child.once("close", (code, name) => {
+    end.resolve(code ?? 128 + (name === null ? 0 : constants.signals[name]));
+  });
+  let late: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    child.kill(endSignal);
+    late = setTimeout(() => child.kill("SIGKILL"), endMs);
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await end.promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    clearTimeout(late);
+  }
+}
+
+/** A terminal that a child has for a while. */
+interface HandOver extends Disposable {
+  /** Aborts with the given signal, and when the terminal goes away. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * While it lasts, Ctrl-C is left to the child where both have the same terminal: it gets SIGINT by itself, and what it means, such as the end of a line in a
+ * shell, is the child's matter. SIGHUP, the end of the terminal, aborts the signal, so that files are removed.
+ */
+function handOver(signal: AbortSignal, isTerminal: boolean): HandOver {
+  const hangup = new AbortController();
+  const onHangup = (): void => hangup.abort();
+  process.on("SIGHUP", onHangup);
+  const own = isTerminal ? process.listeners("SIGINT") : [];
+  if (isTerminal) {
+    // Without any listener Node would end the process.
+    process.on("SIGINT", ignore);
+    for (const listener of own) process.off("SIGINT", listener);
+  }
+  return {
+    signal: AbortSignal.any([signal, hangup.signal]),
+    [Symbol.dispose]() {
+      process.off("SIGHUP", onHangup);
+      for (const listener of own) process.on("SIGINT", listener);
+      process.off("SIGINT", ignore);
+    },
+  };
+}
+
+function ignore(): void {}

@@ -11,7 +11,7 @@ import { diagnosisRendering } from "./diagnosis-text.ts";
 import { type DiagnoseFlags, vantages, type Diagnosis, type DiagnosisReport } from "./diagnosis.ts";
 import { openVantage, type OpenVantage } from "./open-vantage.ts";
 import { askedTargets, type FoundTargets } from "./targets.ts";
-import type { WalkContext } from "./walk-context.ts";
+import type { WalkContext } from "./walk.ts";
 
 type Input = ActionInput<DiagnoseFlags>;
 

@@ -11,9 +11,9 @@ import {
   rootCauseOf,
 } from "./diagnosis.ts";
 import type { Hop } from "./hops/hop.ts";
-import type { WalkContext } from "./walk-context.ts";
 import { walkHub } from "./walk-hub.ts";
 import { walkTarget } from "./walk-target.ts";
+import type { WalkContext } from "./walk.ts";
 
 export interface DiagnoseOptions {
   readonly targets: readonly Target[];

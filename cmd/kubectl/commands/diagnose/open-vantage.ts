@@ -3,7 +3,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { clientVersion } from "../../client-version.ts";
 import type { Flags } from "../../flags.ts";
 import { requestObserver } from "../../spokes/open-cluster-access.ts";
-import type { WalkContext } from "./walk-context.ts";
+import type { WalkContext } from "./walk.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

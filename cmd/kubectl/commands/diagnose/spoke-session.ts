@@ -11,7 +11,7 @@ import { whoAmI, type SelfReview } from "../../../../controller/guard/whoami.ts"
 import { stringAt } from "../../selection/fields.ts";
 import { requestFinding, spokeServer } from "./explain-error.ts";
 import { failed, finding, passedWith, type HopResult } from "./hops/hop.ts";
-import type { WalkContext } from "./walk-context.ts";
+import type { WalkContext } from "./walk.ts";
 
 /** A spoke that answers us. */
 export interface SpokeSession {

@@ -14,10 +14,10 @@ import { findControllers, type ControllerDeployment, flagOf } from "./find-contr
 import { hopTitles, type Hop } from "./hops/hop.ts";
 import { type OpenVantage, openVantage } from "./open-vantage.ts";
 import { readShortReport } from "./short-report.ts";
-import type { WalkContext } from "./walk-context.ts";
+import type { WalkContext } from "./walk.ts";
 
 /** A walk from this machine, and what it takes to walk the same way from elsewhere. */
-export interface Elsewhere {
+interface Elsewhere {
   readonly input: ActionInput<DiagnoseFlags>;
   readonly here: OpenVantage;
   readonly context: WalkContext;

@@ -22,8 +22,7 @@ import {
   type HopResult,
 } from "./hops/hop.ts";
 import { checkWebhooks } from "./hops/webhook-hop.ts";
-import type { WalkContext } from "./walk-context.ts";
-import { Walk, type Had } from "./walk.ts";
+import { type WalkContext, Walk, type Had } from "./walk.ts";
 
 /** The steps that all targets of a command have in common. */
 export interface HubWalk {

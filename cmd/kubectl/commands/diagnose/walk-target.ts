@@ -33,9 +33,8 @@ import {
 } from "./hops/provider-hops.ts";
 import { checkGuard, checkPods, checkRights } from "./hops/spoke-hops.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
-import type { WalkContext } from "./walk-context.ts";
 import type { HubWalk } from "./walk-hub.ts";
-import { Walk, type Had } from "./walk.ts";
+import { type WalkContext, Walk, type Had } from "./walk.ts";
 
 interface Way {
   readonly walk: Walk;

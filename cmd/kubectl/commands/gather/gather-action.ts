@@ -20,8 +20,7 @@ import { status } from "../status/status.ts";
 import { documentsOf, type Documents, type GatherInput } from "./documents.ts";
 import { gather, isWholeFleet, namesIn, withRows } from "./gather.ts";
 import { KnownSecrets, SecretPrints } from "./known-secrets.ts";
-import { Redactor } from "./redact.ts";
-import { bundleOf, checkFiles, writeBundle } from "./write-bundle.ts";
+import { Redactor, bundleOf, checkFiles, writeBundle } from "./write-bundle.ts";
 
 // A whole fleet is read, and much of every cluster. One that does not answer at all is given up as soon as elsewhere.
 const defaultTimeoutMs = 10 * 60_000;

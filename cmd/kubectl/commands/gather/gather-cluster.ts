@@ -11,8 +11,9 @@ import {
 import type { RecordedTable } from "../../bundle/bundle.ts";
 import { mapLimited } from "../../concurrency.ts";
 import { stringAt } from "../../selection/fields.ts";
-import { servedKinds, type ServedKind } from "../get/discovery.ts";
 import {
+  servedKinds,
+  type ServedKind,
   listTable,
   type ListOptions,
   type ObjectRow,

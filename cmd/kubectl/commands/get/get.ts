@@ -16,8 +16,10 @@ import {
 } from "../../spokes/read-clusters.ts";
 import { namespacesOf } from "../../spokes/spoke-namespace.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../status/report.ts";
-import { kindsNamed, servedKinds, type ServedKind } from "./discovery.ts";
 import {
+  kindsNamed,
+  servedKinds,
+  type ServedKind,
   type Column,
   listTable,
   type ListOptions,

@@ -1,6 +1,17 @@
-import type { ClusterProfileRef, ComponentKind } from "../../../../api/component.ts";
-import type { ObjectKey } from "../../../../api/kubernetes.ts";
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import type { ClusterProfileRef, ComponentKind, Component } from "../../../../api/component.ts";
+import type { ObjectKey, KubeObject } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
+import {
+  anchorLabels,
+  componentUidLabel,
+  guardLabels,
+  managedByValue,
+} from "../../../../installation/anchor.ts";
 import { words } from "../../commands.ts";
+import { mapLimited } from "../../concurrency.ts";
 import type { Report } from "../status/report.ts";
 
 /** What can be left over, and what each means; docs/cli.md is held to this list by a test. */
@@ -81,4 +92,90 @@ export function isStuck(
 ): boolean {
   if (deletionTimestamp === undefined || finalizers.length === 0) return false;
   return nowMs - Date.parse(deletionTimestamp) > patienceMs;
+}
+
+/** What installations have left on one cluster. */
+export interface Traces {
+  /** Anchors, whole, of all namespaces. */
+  readonly anchors: readonly KubeObject[];
+  /** Objects with the label of an installation, as metadata. */
+  readonly marked: readonly KubeObject[];
+  /** Namespaces that a hub guards, as metadata. */
+  readonly guarded: readonly KubeObject[];
+  /** Kinds that may not be listed. */
+  readonly denied: readonly string[];
+}
+
+const kinds: readonly (readonly [apiVersion: string, kind: string])[] = [
+  ["apps/v1", "Deployment"],
+  ["apps/v1", "StatefulSet"],
+  ["apps/v1", "DaemonSet"],
+  ["batch/v1", "Job"],
+  ["v1", "ConfigMap"],
+  ["v1", "Secret"],
+  ["v1", "Service"],
+  ["v1", "ServiceAccount"],
+  ["autoscaling/v2", "HorizontalPodAutoscaler"],
+  ["policy/v1", "PodDisruptionBudget"],
+  ["rbac.authorization.k8s.io/v1", "Role"],
+  ["rbac.authorization.k8s.io/v1", "RoleBinding"],
+  ["rbac.authorization.k8s.io/v1", "ClusterRole"],
+  ["rbac.authorization.k8s.io/v1", "ClusterRoleBinding"],
+  ["admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"],
+  ["admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"],
+];
+
+const atOnce = 8;
+
+/** Looks for them by one list for each kind. Throws what KubeClient throws, but for rights that are missing. */
+export async function readTraces(client: KubeClient, signal: AbortSignal): Promise<Traces> {
+  const denied: string[] = [];
+  const listed = async (
+    [apiVersion, kind]: readonly [string, string],
+    labelSelector: string,
+    metadataOnly = true,
+  ): Promise<readonly KubeObject[]> => {
+    const resource = knownResource(apiVersion, kind);
+    try {
+      const { items } = await client.list({ resource, labelSelector }, { metadataOnly }, signal);
+      // Items of a list carry neither apiVersion nor kind.
+      return items.map((item) => ({ ...item, apiVersion, kind }));
+    } catch (error) {
+      if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+      if (error.status === 403) denied.push(resource.plural);
+      return [];
+    }
+  };
+  const isAnchor = `${anchorLabels.managedBy}=${managedByValue},${anchorLabels.componentName}`;
+  const [anchors, guarded, marked] = await Promise.all([
+    listed(["v1", "ConfigMap"], isAnchor, false),
+    listed(["v1", "Namespace"], guardLabels.namespace),
+    mapLimited(kinds, atOnce, (kind) => listed(kind, componentUidLabel)),
+  ]);
+  return { anchors, guarded, marked: marked.flat(), denied: [...new Set(denied)].toSorted(byText) };
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
+/** What is known besides the cluster's own word. */
+export interface Known {
+  /** Null for the hub itself. */
+  readonly cluster: ClusterProfileRef | null;
+  /** All names of this cluster: `namespace/name` of ClusterProfiles, "" for the hub. */
+  readonly names: ReadonlySet<string>;
+  /** Names of clusters that were read, and wholly: those of them that are not in `names` are other clusters. */
+  readonly read: ReadonlySet<string>;
+  /** All components of the hub. */
+  readonly components: readonly Component[];
+  /** Undefined when it may not be read: then no anchor is taken for another hub's. */
+  readonly hubId: string | undefined;
+  readonly nowMs: number;
+}
+
+/** Whether a component is for a cluster that is known to be another one. */
+export function isElsewhere(component: Component, { names, read }: Known): boolean {
+  const target = targetIdOf(component);
+  return read.has(target) && !names.has(target);
 }

@@ -16,8 +16,7 @@ import { standIn } from "../../spokes/stand-in.ts";
 import { type ReportError, reportOf, stampAt } from "../status/report.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";
-import type { OrphanItem, OrphanList } from "./orphan.ts";
-import { readTraces, type Traces } from "./traces.ts";
+import { type OrphanItem, type OrphanList, readTraces, type Traces } from "./orphan.ts";
 
 interface OrphansDeps {
   readonly access: ClusterAccess;

@@ -22,8 +22,7 @@ import { installationError } from "../diff/diff-list.ts";
 import type { ComponentDocument } from "../render/component-documents.ts";
 import type { RenderSettings } from "../render/render-component.ts";
 import { type Report, reportOf, stampAt } from "../status/report.ts";
-import { askHub } from "./hub-dry-run.ts";
-import { planItem, type Look, type PlanItem, type PlannedChange } from "./plan-item.ts";
+import { askHub, planItem, type Look, type PlanItem, type PlannedChange } from "./plan-item.ts";
 
 interface PlanSummary {
   readonly components: number;

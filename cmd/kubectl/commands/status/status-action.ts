@@ -16,10 +16,9 @@ import { keepingSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import type { ReportError } from "./report.ts";
-import { statusDetailText } from "./status-detail-text.ts";
 import type { StatusItem } from "./status-item.ts";
 import type { Before } from "./status-since.ts";
-import { statusTable, withBefore } from "./status-table.ts";
+import { statusDetailText, statusTable, withBefore } from "./status-text.ts";
 import { status, statusExitCode, type FleetStatus, type StatusOptions } from "./status.ts";
 
 /** Flags of `status` alone. */

@@ -1,7 +1,7 @@
 import { plainText } from "../../output/plain-text.ts";
 import type { Cell } from "../../output/table.ts";
 import { codedError } from "./report.ts";
-import { statusTable } from "./status-table.ts";
+import { statusTable } from "./status-text.ts";
 import type { FleetStatus } from "./status.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { ActionInput } from "../../action.ts";
-import { timesOf } from "../../action.ts";
+import { type ActionInput, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type Commands, isCommand, withHub } from "../../commands.ts";
 import { failureOf } from "../../failure.ts";
@@ -10,8 +9,8 @@ import { orNone } from "../../output/table.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { ReadLimits } from "../../spokes/read-clusters.ts";
-import { statusDetailText } from "../status/status-detail-text.ts";
 import type { StatusItem } from "../status/status-item.ts";
+import { statusDetailText } from "../status/status-text.ts";
 import { status } from "../status/status.ts";
 import { argsOf } from "./top-frame.ts";
 import type { ReadPane } from "./top-model.ts";

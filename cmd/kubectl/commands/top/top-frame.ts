@@ -6,7 +6,7 @@ import { plainText } from "../../output/plain-text.ts";
 import { stepLine } from "../../output/step-lines.ts";
 import type { Table } from "../../output/table.ts";
 import type { StatusItem } from "../status/status-item.ts";
-import { statusTable } from "../status/status-table.ts";
+import { statusTable } from "../status/status-text.ts";
 import type { FleetState } from "./fleet-feed.ts";
 import { fitColumns, cutLine, padText, widthOf, wrapText, type Line } from "./screen-text.ts";
 import { keyOf, placeOf, rowsOf, type View } from "./top-view.ts";

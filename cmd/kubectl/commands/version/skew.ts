@@ -11,8 +11,8 @@ import {
 import { lockedReleases } from "../../../release-files.ts";
 import type { ReleaseLock } from "../../../release-lock.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
+import { plainVersion, tagOf } from "../../spokes/deployment-fact.ts";
 import { findControllers, type ControllerDeployment } from "../diagnose/find-controller.ts";
-import { plainVersion, tagOf } from "./image-version.ts";
 
 /** Two versions that do not agree. */
 export interface Skew {

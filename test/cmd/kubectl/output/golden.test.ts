@@ -6,7 +6,7 @@ import { print, type Rendering } from "../../../../cmd/kubectl/action.ts";
 import { deploymentsTable } from "../../../../cmd/kubectl/commands/deployments/deployments-action.ts";
 import { deploymentListOf } from "../../../../cmd/kubectl/commands/deployments/deployments.ts";
 import { statusItemOf } from "../../../../cmd/kubectl/commands/status/status-item.ts";
-import { statusTable } from "../../../../cmd/kubectl/commands/status/status-table.ts";
+import { statusTable } from "../../../../cmd/kubectl/commands/status/status-text.ts";
 import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
 import {
   versionLines,

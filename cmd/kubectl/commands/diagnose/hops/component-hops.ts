@@ -20,7 +20,7 @@ import {
   isUnderWay,
   workMessage,
 } from "../../status/condition-code.ts";
-import type { WalkContext } from "../walk-context.ts";
+import type { WalkContext } from "../walk.ts";
 import {
   failed,
   finding,

@@ -16,7 +16,7 @@ import { FleetError } from "../../../../../api/errors.ts";
 import { words } from "../../../commands.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { fleetFinding } from "../explain-error.ts";
-import type { WalkContext } from "../walk-context.ts";
+import type { WalkContext } from "../walk.ts";
 import { finding, type Finding, type HopResult, passedWith } from "./hop.ts";
 import { secretFinding } from "./plugin-secret.ts";
 import type { FoundFile } from "./provider-hops.ts";

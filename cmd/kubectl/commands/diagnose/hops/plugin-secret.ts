@@ -8,7 +8,7 @@ import { isRecord } from "../../../../../api/fields.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { words } from "../../../commands.ts";
 import { stringAt } from "../../../selection/fields.ts";
-import type { WalkContext } from "../walk-context.ts";
+import type { WalkContext } from "../walk.ts";
 import { finding, type Finding } from "./hop.ts";
 
 interface Wanted {

@@ -14,7 +14,7 @@ import { isProfile } from "../../../hub/profiles.ts";
 import { ifDenied } from "../../../if-denied.ts";
 import { stringAt } from "../../../selection/fields.ts";
 import type { ControllerDeployment } from "../find-controller.ts";
-import type { WalkContext } from "../walk-context.ts";
+import type { WalkContext } from "../walk.ts";
 import { failed, finding, passed, passedWith, type HopResult } from "./hop.ts";
 
 /** Reads the ClusterProfile of a target. */

@@ -26,7 +26,7 @@ import {
   type Controllers,
   flagOf,
 } from "../find-controller.ts";
-import type { WalkContext } from "../walk-context.ts";
+import type { WalkContext } from "../walk.ts";
 import { finding, type HopResult, passedWith, type Finding } from "./hop.ts";
 
 /** A provider file and whose word it is: that decides which commands of it may be run. */

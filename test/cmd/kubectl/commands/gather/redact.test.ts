@@ -4,8 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { Secret } from "../../../../../access/plugins/credential.ts";
 import { KnownSecrets, formsOf } from "../../../../../cmd/kubectl/commands/gather/known-secrets.ts";
-import { Redactor } from "../../../../../cmd/kubectl/commands/gather/redact.ts";
-import { checkFiles } from "../../../../../cmd/kubectl/commands/gather/write-bundle.ts";
+import { Redactor, checkFiles } from "../../../../../cmd/kubectl/commands/gather/write-bundle.ts";
 
 const token = "tok-5f8e1c0a9b7d/+canary&x";
 

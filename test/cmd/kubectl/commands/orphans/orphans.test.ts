@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { clusterFindings } from "../../../../../cmd/kubectl/commands/orphans/cluster-findings.ts";
 import {
-  clusterFindings,
+  orphanFindings,
+  type Traces,
   type Known,
-} from "../../../../../cmd/kubectl/commands/orphans/cluster-findings.ts";
-import { orphanFindings } from "../../../../../cmd/kubectl/commands/orphans/orphan.ts";
+} from "../../../../../cmd/kubectl/commands/orphans/orphan.ts";
 import { sameClusters } from "../../../../../cmd/kubectl/commands/orphans/orphans.ts";
-import type { Traces } from "../../../../../cmd/kubectl/commands/orphans/traces.ts";
 import { encodeInventory } from "../../../../../installation/inventory.ts";
 import { component, now } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";

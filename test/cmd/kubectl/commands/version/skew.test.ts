@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../../../../api/component.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { tagOf } from "../../../../../cmd/kubectl/commands/version/image-version.ts";
 import {
   knownReleases,
   knownVersions,
@@ -10,6 +9,7 @@ import {
   skewOf,
   type LiveVersion,
 } from "../../../../../cmd/kubectl/commands/version/skew.ts";
+import { tagOf } from "../../../../../cmd/kubectl/spokes/deployment-fact.ts";
 import { component, deployment } from "../../fleet-facts.ts";
 import { rowsOf } from "../../run-knfleet.ts";
 import { runText } from "../../run-text.ts";

@@ -1,0 +1,205 @@
+import type { Component, ComponentKind } from "../../../../api/component.ts";
+import { describe, identityOf, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
+import { targetIdOf } from "../../../../controller/component-identity.ts";
+import { inventoryTextOf } from "../../../../installation/anchor-object.ts";
+import {
+  anchorAnnotations,
+  anchorLabels,
+  componentUidLabel,
+  guardAnnotations,
+} from "../../../../installation/anchor.ts";
+import {
+  anchoredNamespaces,
+  defaultSpokeNamespace,
+  installationNamespace,
+  possibleNamespaces,
+} from "../../../../installation/installation-namespace.ts";
+import { decodeInventory, mayBeGone } from "../../../../installation/inventory.ts";
+import { kubectlOn, words } from "../../commands.ts";
+import {
+  argumentsOf,
+  objectOf,
+  type OrphanItem,
+  type Traces,
+  type Known,
+  isElsewhere,
+} from "./orphan.ts";
+
+export function anchorFinding(
+  anchor: KubeObject,
+  traces: Traces,
+  known: Known,
+): readonly OrphanItem[] {
+  const belonging = belongingOf(anchor);
+  const hub = anchor.metadata.annotations?.[anchorAnnotations.hubId];
+  const base = { ...baseOf(anchor, known), component: belonging, objects: countOf(anchor, traces) };
+  if (hub !== undefined && known.hubId !== undefined && hub !== known.hubId) {
+    const message = `belongs to the hub ${hub.slice(0, 8)}, which is not this one`;
+    const next = [`${kubectlOn(known.cluster)} get -o yaml ${argumentsOf(base.object)}`];
+    return [{ ...base, finding: "AnotherHub", message, next }];
+  }
+  const owner = ownerAmong(known, belonging);
+  if (owner !== undefined && !isElsewhere(owner, known) && !isHere(owner, known)) {
+    return [{ ...base, finding: "Orphan", ...doubtful(owner, base, known) }];
+  }
+  const problem = problemOf(belonging, owner, known);
+  if (problem !== undefined) {
+    return [
+      { ...base, finding: "Orphan", message: problem, next: removalSteps(anchor, base, known) },
+    ];
+  }
+  if (owner === undefined) return [];
+  const components = namesakesOf(known, belonging).filter((one) => isHere(one, known));
+  if (!isOldPlace(anchor, owner, { ...traces, components })) return [];
+  const message = `${nameOf(owner)} has another anchor in its present namespace`;
+  return [{ ...base, finding: "OldNamespace", message, next: removalSteps(anchor, base, known) }];
+}
+
+/** The component that an anchor means: by its uid, or where the upstream operator made it by its name. */
+function ownerAmong(known: Known, belonging: Belonging): Component | undefined {
+  const { uid } = belonging;
+  if (uid !== null) return known.components.find(({ metadata }) => metadata.uid === uid);
+  const namesakes = namesakesOf(known, belonging);
+  return namesakes.find((one) => isHere(one, known)) ?? namesakes[0];
+}
+
+function namesakesOf({ components }: Known, { kind, name }: Belonging): readonly Component[] {
+  return components.filter((one) => one.kind === kind && one.metadata.name === name);
+}
+
+/** Whether a component is for this cluster, by whichever of its names. */
+function isHere(component: Component, { names }: Known): boolean {
+  return names.has(targetIdOf(component));
+}
+
+/** Nothing is to be deleted that may be the installation of a component whose cluster was not looked at. */
+function doubtful(
+  owner: Component,
+  { object }: Pick<OrphanItem, "object">,
+  known: Known,
+): Pick<OrphanItem, "message" | "next"> {
+  const target = targetIdOf(owner);
+  const place = target === "" ? "the hub" : target;
+  return {
+    message: `${nameOf(owner)} is for ${place}, which was not read and may be this same cluster`,
+    next: [
+      "Look at it:",
+      `${kubectlOn(known.cluster)} get -o yaml ${argumentsOf(object)}`,
+      `Do not delete it before you know that ${place} is another cluster.`,
+    ],
+  };
+}
+
+/** Why no component of the hub accounts for an anchor; undefined when one does. */
+function problemOf(
+  { kind, name, uid }: Belonging,
+  owner: Component | undefined,
+  known: Known,
+): string | undefined {
+  if (owner !== undefined) {
+    if (isHere(owner, known)) return undefined;
+    const place = targetIdOf(owner) === "" ? "the hub" : targetIdOf(owner);
+    return `${nameOf(owner)} is for another cluster now: ${place}`;
+  }
+  const namesake = known.components.find(
+    (one) => one.kind === kind && one.metadata.name === name && isHere(one, known),
+  );
+  const what = `${kind ?? "component"} ${name ?? ""}`.trim();
+  if (namesake !== undefined && uid !== null) {
+    return `belongs to an earlier ${what}, which ${nameOf(namesake)} has followed`;
+  }
+  return `the hub has no ${what} for this cluster${uid === null ? "" : ` (uid ${uid})`}`;
+}
+
+/** Upstream's operator 1.24 installs into canonical namespaces, and leaves what it had elsewhere: that is the old one. Spec: cli.md D12. */
+function isOldPlace(
+  anchor: KubeObject,
+  owner: Component,
+  {
+    anchors,
+    components,
+  }: { readonly anchors: Traces["anchors"]; readonly components: readonly Component[] },
+): boolean {
+  const { uid } = owner.metadata;
+  const possible = possibleNamespaces(owner);
+  const same = anchors.filter((other) => {
+    const theirs = belongingOf(other);
+    return (
+      theirs.kind === owner.kind &&
+      // One that says only a name is another component's where this one cannot be.
+      (theirs.uid === null
+        ? possible.includes(other.metadata.namespace ?? "")
+        : theirs.uid === uid) &&
+      theirs.name === owner.metadata.name
+    );
+  });
+  const places = same.map((other) => ({
+    namespace: other.metadata.namespace ?? "",
+    componentUid: belongingOf(other).uid,
+  }));
+  const found = anchoredNamespaces(places);
+  const present = installationNamespace(owner, defaultSpokeNamespace, found);
+  const isPresent = ({ metadata }: KubeObject): boolean => metadata.namespace === present;
+  // Upstream's say only a name: each of several components of that name may have its own.
+  return same.length > components.length && !isPresent(anchor) && same.some(isPresent);
+}
+
+function removalSteps(
+  { metadata }: KubeObject,
+  { object }: Pick<OrphanItem, "object">,
+  known: Known,
+): readonly string[] {
+  const kubectl = kubectlOn(known.cluster);
+  const key = argumentsOf(object);
+  return [
+    "Look at it:",
+    `${kubectl} get -o yaml ${key}`,
+    "To keep what it owns, create its component again on the hub; knfleet takes over an anchor that says the same name and no uid.",
+    // Spec: anchor-guard.md 2.
+    "To remove it with all that it owns:",
+    `${kubectl} annotate ${key} ${words(`${guardAnnotations.confirmDeletion}=${metadata.uid}`)}`,
+    `${kubectl} delete ${key}`,
+  ];
+}
+
+/** Whose an anchor is, as far as it says. */
+interface Belonging {
+  readonly kind: ComponentKind | null;
+  readonly name: string | null;
+  readonly uid: string | null;
+}
+
+export function belongingOf({ metadata }: KubeObject): Belonging {
+  const { annotations = {}, labels = {} } = metadata;
+  const [, word = ""] =
+    /^(knativeserving|knativeeventing)-.+-root-owner$/.exec(metadata.name) ?? [];
+  const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
+  return {
+    kind: kinds.find((kind) => kind.toLowerCase() === word) ?? null,
+    name:
+      annotations[anchorAnnotations.componentName] ?? labels[anchorLabels.componentName] ?? null,
+    uid: annotations[anchorAnnotations.componentUid] ?? null,
+  };
+}
+
+function countOf(anchor: KubeObject, { marked, denied }: Traces): number {
+  const entries = decodeInventory(inventoryTextOf(anchor))?.entries;
+  if (entries !== undefined) {
+    const seen = new Set(marked.map((object) => identityOf(keyOf(object))));
+    const isUnseen = (id: string): boolean => !denied.includes("jobs") && !seen.has(id);
+    return entries.filter((one) => !mayBeGone(one) || !isUnseen(identityOf(one))).length;
+  }
+  const uid = anchor.metadata.annotations?.[anchorAnnotations.componentUid];
+  return marked.filter(({ metadata }) => metadata.labels?.[componentUidLabel] === uid).length;
+}
+
+function nameOf({ kind, metadata: { namespace, name } }: Component): string {
+  return describe({ kind, namespace, name });
+}
+
+export function baseOf(
+  object: KubeObject,
+  { cluster }: Known,
+): Pick<OrphanItem, "cluster" | "object"> {
+  return { cluster, object: objectOf(keyOf(object)) };
+}
