@@ -9,106 +9,57 @@ export interface ResourceType {
   readonly namespaced: boolean;
 }
 
-type Row = readonly [group: string, kind: string, plural: string, scope: "Cluster" | "Namespaced"];
+// Kinds by API group, separated by spaces.
+const namespacedKinds: Readonly<Record<string, string>> = {
+  "": "ConfigMap Secret Service ServiceAccount Endpoints Event Pod PersistentVolumeClaim",
+  apps: "Deployment StatefulSet DaemonSet ReplicaSet",
+  batch: "Job CronJob",
+  autoscaling: "HorizontalPodAutoscaler",
+  policy: "PodDisruptionBudget",
+  "rbac.authorization.k8s.io": "Role RoleBinding",
+  "networking.k8s.io": "NetworkPolicy Ingress",
+  "coordination.k8s.io": "Lease",
+  "networking.istio.io": "Gateway",
+  "multicluster.x-k8s.io": "ClusterProfile",
+  "operator.knative.dev": "KnativeServing KnativeEventing",
+};
 
-const rows: readonly Row[] = [
-  ["", "Namespace", "namespaces", "Cluster"],
-  ["", "ConfigMap", "configmaps", "Namespaced"],
-  ["", "Secret", "secrets", "Namespaced"],
-  ["", "Service", "services", "Namespaced"],
-  ["", "ServiceAccount", "serviceaccounts", "Namespaced"],
-  ["", "Endpoints", "endpoints", "Namespaced"],
-  ["", "Event", "events", "Namespaced"],
-  ["", "Pod", "pods", "Namespaced"],
-  ["", "Node", "nodes", "Cluster"],
-  ["", "PersistentVolumeClaim", "persistentvolumeclaims", "Namespaced"],
-  ["apps", "Deployment", "deployments", "Namespaced"],
-  ["apps", "StatefulSet", "statefulsets", "Namespaced"],
-  ["apps", "DaemonSet", "daemonsets", "Namespaced"],
-  ["apps", "ReplicaSet", "replicasets", "Namespaced"],
-  ["batch", "Job", "jobs", "Namespaced"],
-  ["batch", "CronJob", "cronjobs", "Namespaced"],
-  ["autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "Namespaced"],
-  ["policy", "PodDisruptionBudget", "poddisruptionbudgets", "Namespaced"],
-  ["rbac.authorization.k8s.io", "Role", "roles", "Namespaced"],
-  ["rbac.authorization.k8s.io", "RoleBinding", "rolebindings", "Namespaced"],
-  ["rbac.authorization.k8s.io", "ClusterRole", "clusterroles", "Cluster"],
-  ["rbac.authorization.k8s.io", "ClusterRoleBinding", "clusterrolebindings", "Cluster"],
-  ["apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", "Cluster"],
-  [
-    "admissionregistration.k8s.io",
-    "MutatingWebhookConfiguration",
-    "mutatingwebhookconfigurations",
-    "Cluster",
-  ],
-  [
-    "admissionregistration.k8s.io",
-    "ValidatingWebhookConfiguration",
-    "validatingwebhookconfigurations",
-    "Cluster",
-  ],
-  ["networking.k8s.io", "NetworkPolicy", "networkpolicies", "Namespaced"],
-  ["networking.k8s.io", "Ingress", "ingresses", "Namespaced"],
-  ["networking.k8s.io", "IngressClass", "ingressclasses", "Cluster"],
-  ["scheduling.k8s.io", "PriorityClass", "priorityclasses", "Cluster"],
-  ["storage.k8s.io", "StorageClass", "storageclasses", "Cluster"],
-  ["apiregistration.k8s.io", "APIService", "apiservices", "Cluster"],
-  ["coordination.k8s.io", "Lease", "leases", "Namespaced"],
-  ["cert-manager.io", "ClusterIssuer", "clusterissuers", "Cluster"],
-  ["gateway.networking.k8s.io", "GatewayClass", "gatewayclasses", "Cluster"],
-  // Cluster-scoped kinds that a user's manifest may bring without their definition.
-  ["", "PersistentVolume", "persistentvolumes", "Cluster"],
-  [
-    "admissionregistration.k8s.io",
-    "MutatingAdmissionPolicy",
-    "mutatingadmissionpolicies",
-    "Cluster",
-  ],
-  [
-    "admissionregistration.k8s.io",
-    "MutatingAdmissionPolicyBinding",
-    "mutatingadmissionpolicybindings",
-    "Cluster",
-  ],
-  [
-    "admissionregistration.k8s.io",
-    "ValidatingAdmissionPolicy",
-    "validatingadmissionpolicies",
-    "Cluster",
-  ],
-  [
-    "admissionregistration.k8s.io",
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-    "Cluster",
-  ],
-  ["certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", "Cluster"],
-  ["certificates.k8s.io", "ClusterTrustBundle", "clustertrustbundles", "Cluster"],
-  ["flowcontrol.apiserver.k8s.io", "FlowSchema", "flowschemas", "Cluster"],
-  [
-    "flowcontrol.apiserver.k8s.io",
-    "PriorityLevelConfiguration",
-    "prioritylevelconfigurations",
-    "Cluster",
-  ],
-  ["node.k8s.io", "RuntimeClass", "runtimeclasses", "Cluster"],
-  ["policy", "PodSecurityPolicy", "podsecuritypolicies", "Cluster"],
-  ["resource.k8s.io", "DeviceClass", "deviceclasses", "Cluster"],
-  ["storage.k8s.io", "CSIDriver", "csidrivers", "Cluster"],
-  ["storage.k8s.io", "CSINode", "csinodes", "Cluster"],
-  ["storage.k8s.io", "VolumeAttachment", "volumeattachments", "Cluster"],
-  ["authentication.istio.io", "MeshPolicy", "meshpolicies", "Cluster"],
-  ["kyverno.io", "ClusterPolicy", "clusterpolicies", "Cluster"],
-  ["trust.cert-manager.io", "Bundle", "bundles", "Cluster"],
-  ["networking.istio.io", "Gateway", "gateways", "Namespaced"],
-  ["multicluster.x-k8s.io", "ClusterProfile", "clusterprofiles", "Namespaced"],
-  ["operator.knative.dev", "KnativeServing", "knativeservings", "Namespaced"],
-  ["operator.knative.dev", "KnativeEventing", "knativeeventings", "Namespaced"],
-];
+// The same for cluster-scoped kinds, also those that a manifest of a user may bring without their definition.
+const clusterKinds: Readonly<Record<string, string>> = {
+  "": "Namespace Node PersistentVolume",
+  "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding",
+  "apiextensions.k8s.io": "CustomResourceDefinition",
+  "admissionregistration.k8s.io":
+    "MutatingWebhookConfiguration ValidatingWebhookConfiguration MutatingAdmissionPolicy MutatingAdmissionPolicyBinding ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
+  "networking.k8s.io": "IngressClass",
+  "scheduling.k8s.io": "PriorityClass",
+  "storage.k8s.io": "StorageClass CSIDriver CSINode VolumeAttachment",
+  "apiregistration.k8s.io": "APIService",
+  "cert-manager.io": "ClusterIssuer",
+  "gateway.networking.k8s.io": "GatewayClass",
+  "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle",
+  "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+  "node.k8s.io": "RuntimeClass",
+  policy: "PodSecurityPolicy",
+  "resource.k8s.io": "DeviceClass",
+  "authentication.istio.io": "MeshPolicy",
+  "kyverno.io": "ClusterPolicy",
+  "trust.cert-manager.io": "Bundle",
+};
 
-const known: ReadonlyMap<string, Row> = new Map(rows.map((row) => [`${row[0]}/${row[1]}`, row]));
+/** Whether a kind of the table is namespaced, by group and kind. */
+const known: ReadonlyMap<string, boolean> = new Map([
+  ...idsOf(namespacedKinds).map((id) => [id, true] as const),
+  ...idsOf(clusterKinds).map((id) => [id, false] as const),
+]);
 
-// Of these groups every kind that is in the table, in this version: all clusters that Knative runs on have had them for years.
+function idsOf(table: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(table).flatMap(([group, kinds]) =>
+    kinds.split(" ").map((kind) => `${group}/${kind}`),
+  );
+}
+
+// All kinds of the table in these groups and versions: every cluster that Knative runs on has served them for years.
 const oldGroups: readonly string[] = [
   "v1",
   "apps/v1",
@@ -116,13 +67,13 @@ const oldGroups: readonly string[] = [
   "rbac.authorization.k8s.io/v1",
   "apiextensions.k8s.io/v1",
 ];
-// Of this one not all are so old.
+// Other kinds of this group are younger.
 const oldAdmissionKinds: readonly string[] = [
   "MutatingWebhookConfiguration",
   "ValidatingWebhookConfiguration",
 ];
 
-/** Whether there is no API server that does not serve a kind. */
+/** Whether every API server serves a kind. */
 export function isServedEverywhere({
   apiVersion,
   kind,
@@ -141,9 +92,10 @@ export function knownResource(apiVersion: string, kind: string): ResourceType {
 
 /** Resource of a kind that the table has, else undefined. */
 export function tableResource(apiVersion: string, kind: string): ResourceType | undefined {
-  const row = known.get(`${groupOf(apiVersion)}/${kind}`);
-  if (row === undefined) return undefined;
-  return { apiVersion, kind, plural: row[2], namespaced: row[3] === "Namespaced" };
+  const namespaced = known.get(`${groupOf(apiVersion)}/${kind}`);
+  return namespaced === undefined
+    ? undefined
+    : { apiVersion, kind, plural: pluralOf(kind), namespaced };
 }
 
 /**
@@ -156,11 +108,11 @@ export function resourceFinder(
 ): (object: Pick<Manifest, "apiVersion" | "kind">) => ResourceType {
   const custom = definedKinds(manifests);
   return ({ apiVersion, kind }) => {
-    const id = `${groupOf(apiVersion)}/${kind}`;
-    const row = known.get(id);
-    if (row !== undefined) return knownResource(apiVersion, kind);
-    const { plural, namespaced } = custom.get(id) ?? { plural: pluralOf(kind), namespaced: true };
-    return { apiVersion, kind, plural, namespaced };
+    const defined = custom.get(`${groupOf(apiVersion)}/${kind}`) ?? {
+      plural: pluralOf(kind),
+      namespaced: true,
+    };
+    return tableResource(apiVersion, kind) ?? { apiVersion, kind, ...defined };
   };
 }
 
@@ -175,33 +127,28 @@ export function guessFinder(
   };
 }
 
-function definedKinds(
-  manifests: readonly Manifest[],
-): ReadonlyMap<string, Pick<ResourceType, "plural" | "namespaced">> {
-  const custom = new Map<string, Pick<ResourceType, "plural" | "namespaced">>();
-  for (const manifest of manifests) {
-    const names = namesOfDefinition(manifest);
-    if (names !== undefined) custom.set(`${names.group}/${names.kind}`, names);
-  }
-  return custom;
-}
+type Names = Pick<ResourceType, "plural" | "namespaced">;
 
-function namesOfDefinition(
-  manifest: Manifest,
-): { group: string; kind: string; plural: string; namespaced: boolean } | undefined {
-  if (manifest.kind !== "CustomResourceDefinition") return undefined;
-  const spec = manifest["spec"];
-  if (!isRecord(spec) || !isRecord(spec["names"])) return undefined;
-  const { group, scope } = spec;
-  const { kind, plural } = spec["names"];
-  if (typeof group !== "string" || typeof kind !== "string" || typeof plural !== "string") {
-    return undefined;
-  }
-  return { group, kind, plural, namespaced: scope !== "Cluster" };
+/** Names of the kinds that CustomResourceDefinitions of a set define, by group and kind. */
+function definedKinds(manifests: readonly Manifest[]): ReadonlyMap<string, Names> {
+  return new Map(
+    manifests.flatMap((manifest): readonly (readonly [string, Names])[] => {
+      const { kind: own, spec } = manifest;
+      if (own !== "CustomResourceDefinition" || !isRecord(spec) || !isRecord(spec["names"]))
+        return [];
+      const { group, scope } = spec;
+      const { kind, plural } = spec["names"];
+      if (typeof group !== "string" || typeof kind !== "string" || typeof plural !== "string") {
+        return [];
+      }
+      return [[`${group}/${kind}`, { plural, namespaced: scope !== "Cluster" }]];
+    }),
+  );
 }
 
 function pluralOf(kind: string): string {
   const lower = kind.toLowerCase();
+  if (lower === "endpoints") return lower;
   if (/(?:s|x|z|ch|sh)$/.test(lower)) return `${lower}es`;
   if (/[^aeiou]y$/.test(lower)) return `${lower.slice(0, -1)}ies`;
   return `${lower}s`;

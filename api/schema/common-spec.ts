@@ -1,4 +1,4 @@
-import { int32, intOrString, labelSelector, stringMap } from "./primitives.ts";
+import { int32, intOrString, labelSelector, stringMap, text } from "./primitives.ts";
 import { resourceOverrides, workloadOverride } from "./workload-override.ts";
 
 const manifestSources = {
@@ -7,10 +7,7 @@ const manifestSources = {
     type: "object",
     required: ["URL"],
     properties: {
-      URL: {
-        type: "string",
-        description: "Where the YAML is; ${VERSION} stands for the target version.",
-      },
+      URL: text("Where the YAML is; ${VERSION} stands for the target version."),
     },
   },
 } as const;
@@ -27,11 +24,9 @@ const registry = {
   type: "object",
   description: "Where images come from.",
   properties: {
-    default: {
-      type: "string",
-      description:
-        "Template of all images, for example registry.example.com/knative/${NAME}:v1; ${NAME} stands for the last part of the image's name.",
-    },
+    default: text(
+      "Template of all images, for example registry.example.com/knative/${NAME}:v1; ${NAME} stands for the last part of the image's name.",
+    ),
     imagePullSecrets: {
       type: "array",
       description: "Pull secrets that are added to all pods and cached images.",
@@ -72,12 +67,9 @@ const podDisruptionBudgets = {
         description:
           "Least pods that stay during an eviction, as a number or a percentage. Excludes maxUnavailable.",
       },
-      name: { type: "string", description: "Name of the PodDisruptionBudget." },
+      name: text("Name of the PodDisruptionBudget."),
       selector: { ...labelSelector, description: "Accepted for compatibility; has no effect." },
-      unhealthyPodEvictionPolicy: {
-        type: "string",
-        description: "Accepted for compatibility; has no effect.",
-      },
+      unhealthyPodEvictionPolicy: text("Accepted for compatibility; has no effect."),
     },
   },
 } as const;
@@ -131,11 +123,9 @@ const patches = {
             minLength: 1,
             description: 'Name is the name of the target resource, for example "activator".',
           },
-          namespace: {
-            type: "string",
-            description:
-              "Namespace optionally disambiguates resources with the same API version, kind, and name.",
-          },
+          namespace: text(
+            "Namespace optionally disambiguates resources with the same API version, kind, and name.",
+          ),
         },
       },
     },
@@ -151,7 +141,7 @@ const services = {
     properties: {
       annotations: { ...stringMap, description: "Annotations to set on the Service." },
       labels: { ...stringMap, description: "Labels to set on the Service." },
-      name: { type: "string", description: "Name of the Service." },
+      name: text("Name of the Service."),
       selector: {
         ...stringMap,
         description: "Keys to set in the Service's selector; other keys stay as they are.",
@@ -223,11 +213,9 @@ export const commonSpec = {
       "Deprecated, use workloads[].resources. Requests and limits by container name, for all Deployments.",
   },
   services,
-  version: {
-    type: "string",
-    description:
-      "Version to install: exact (1.23.0), a minor (1.23) for its newest patch release, or latest. Absent: the newest bundled version.",
-  },
+  version: text(
+    "Version to install: exact (1.23.0), a minor (1.23) for its newest patch release, or latest. Absent: the newest bundled version.",
+  ),
   workloads: {
     type: "array",
     description: "Changes to Deployments, StatefulSets and Jobs of the release, by name.",

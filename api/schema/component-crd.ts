@@ -1,7 +1,7 @@
 import { type ComponentKind, componentKinds } from "../component.ts";
 import type { JsonObject } from "../kubernetes.ts";
 import { eventingSpec, servingSpec } from "./component-spec.ts";
-import { int64, stringList, stringMap } from "./primitives.ts";
+import { int64, stringList, stringMap, text } from "./primitives.ts";
 
 const perKind = {
   KnativeServing: {
@@ -79,8 +79,8 @@ function schemaOf(kind: ComponentKind): JsonObject {
     description: about,
     "x-kubernetes-validations": rules,
     properties: {
-      apiVersion: { type: "string", description: "Version of the schema of this object." },
-      kind: { type: "string", description: "Kind of this object." },
+      apiVersion: text("Version of the schema of this object."),
+      kind: text("Kind of this object."),
       metadata: { type: "object" },
       spec,
       status: componentStatus,
@@ -102,19 +102,14 @@ export const componentStatus = {
         type: "object",
         required: ["status", "type"],
         properties: {
-          lastTransitionTime: { type: "string", description: "When the condition last changed." },
-          message: { type: "string", description: "What happened, as a sentence for people." },
-          reason: { type: "string", description: "What happened, as one word for programs." },
-          severity: {
-            type: "string",
-            description: "How to read a status other than True; empty means it is an error.",
-          },
-          status: { type: "string", description: "True, False or Unknown." },
-          type: {
-            type: "string",
-            description:
-              "Ready, DependenciesInstalled, DeploymentsAvailable, InstallSucceeded, TargetClusterResolved or VersionMigrationEligible.",
-          },
+          lastTransitionTime: text("When the condition last changed."),
+          message: text("What happened, as a sentence for people."),
+          reason: text("What happened, as one word for programs."),
+          severity: text("How to read a status other than True; empty means it is an error."),
+          status: text("True, False or Unknown."),
+          type: text(
+            "Ready, DependenciesInstalled, DeploymentsAvailable, InstallSucceeded, TargetClusterResolved or VersionMigrationEligible.",
+          ),
         },
       },
     },
@@ -126,6 +121,6 @@ export const componentStatus = {
       ...int64,
       description: "metadata.generation of the object that this status describes.",
     },
-    version: { type: "string", description: "Version that was last installed completely." },
+    version: text("Version that was last installed completely."),
   },
 } as const;

@@ -2,6 +2,7 @@ import type { FromSchema } from "json-schema-to-ts";
 
 import { commonSpec } from "./common-spec.ts";
 import { ingress } from "./ingress.ts";
+import { flag, text } from "./primitives.ts";
 
 /** `spec` of KnativeServing. Spec: knative-operator.md 1.3. */
 export const servingSpec = {
@@ -15,8 +16,8 @@ export const servingSpec = {
         "CA certificates that Serving's controller trusts, for example to resolve image tags at a private registry.",
       required: ["name", "type"],
       properties: {
-        name: { type: "string", description: "Name of the ConfigMap or Secret." },
-        type: { type: "string", description: "ConfigMap or Secret." },
+        name: text("Name of the ConfigMap or Secret."),
+        type: text("ConfigMap or Secret."),
       },
     },
     ingress,
@@ -30,7 +31,7 @@ export const servingSpec = {
           description: "Security guard, which watches the traffic of services.",
           required: ["enabled"],
           properties: {
-            enabled: { type: "boolean", description: "Whether it is installed." },
+            enabled: flag("Whether it is installed."),
           },
         },
       },
@@ -38,7 +39,7 @@ export const servingSpec = {
   },
 } as const;
 
-const enabled = { type: "boolean", description: "Whether it is installed." } as const;
+const enabled = flag("Whether it is installed.");
 
 /** `spec` of KnativeEventing. Spec: knative-operator.md 1.4. */
 export const eventingSpec = {
@@ -46,15 +47,10 @@ export const eventingSpec = {
   description: "What is installed and how.",
   properties: {
     ...commonSpec,
-    defaultBrokerClass: {
-      type: "string",
-      description: "Class of brokers that name none; MTChannelBasedBroker by default.",
-    },
-    sinkBindingSelectionMode: {
-      type: "string",
-      description:
-        "inclusion: SinkBindings work only in labelled namespaces and on labelled objects; exclusion (default): everywhere but there.",
-    },
+    defaultBrokerClass: text("Class of brokers that name none; MTChannelBasedBroker by default."),
+    sinkBindingSelectionMode: text(
+      "inclusion: SinkBindings work only in labelled namespaces and on labelled objects; exclusion (default): everywhere but there.",
+    ),
     // Upstream requires all six once `source` exists (D-42); nothing is required here.
     source: {
       type: "object",

@@ -1,18 +1,15 @@
-import { int32, stringList, stringMap } from "./primitives.ts";
+import { flag, int32, stringList, stringMap, text } from "./primitives.ts";
 
-const enabled = { type: "boolean", description: "Whether it is installed." } as const;
+const enabled = flag("Whether it is installed.");
 
 const tls = {
   type: "object",
   description: "TLS settings of the server.",
   properties: {
-    caCertificates: { type: "string", description: "Path of the CA certificates of clients." },
+    caCertificates: text("Path of the CA certificates of clients."),
     cipherSuites: { ...stringList, description: "The only cipher suites that are offered." },
-    credentialName: { type: "string", description: "Secret that holds key and certificate." },
-    httpsRedirect: {
-      type: "boolean",
-      description: "Whether HTTP clients are sent to HTTPS with a redirect.",
-    },
+    credentialName: text("Secret that holds key and certificate."),
+    httpsRedirect: flag("Whether HTTP clients are sent to HTTPS with a redirect."),
     maxProtocolVersion: {
       ...int32,
       description: "Highest TLS version: 0 automatic, 1 to 4 for TLS 1.0 to 1.3.",
@@ -26,8 +23,8 @@ const tls = {
       enum: ["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL"],
       description: "How TLS is ended, and whether clients need a certificate.",
     },
-    privateKey: { type: "string", description: "Path of the server's private key." },
-    serverCertificate: { type: "string", description: "Path of the server's certificate." },
+    privateKey: text("Path of the server's private key."),
+    serverCertificate: text("Path of the server's certificate."),
     subjectAltNames: {
       ...stringList,
       description: "Names of which a client's certificate must have one.",
@@ -56,20 +53,17 @@ const gatewayOverride = {
       items: {
         type: "object",
         properties: {
-          bind: { type: "string", description: "Address or socket to listen on." },
-          defaultEndpoint: { type: "string", description: "Where traffic goes by default." },
+          bind: text("Address or socket to listen on."),
+          defaultEndpoint: text("Where traffic goes by default."),
           hosts: { ...stringList, description: "Host names that the server serves." },
-          name: { type: "string", description: "Name of the server, unique in the Gateway." },
+          name: text("Name of the server, unique in the Gateway."),
           port: {
             type: "object",
             description: "Port to listen on.",
             properties: {
-              name: { type: "string", description: "Name of the port." },
+              name: text("Name of the port."),
               number: { ...int32, description: "Number of the port." },
-              protocol: {
-                type: "string",
-                description: "HTTP, HTTPS, GRPC, HTTP2, MONGO, TCP or TLS.",
-              },
+              protocol: text("HTTP, HTTPS, GRPC, HTTP2, MONGO, TCP or TLS."),
               target_port: { ...int32, description: "Port at the endpoint." },
             },
           },
@@ -84,10 +78,9 @@ const kourier = {
   type: "object",
   description: "Kourier, an ingress that Knative maintains itself.",
   properties: {
-    "bootstrap-configmap": {
-      type: "string",
-      description: "ConfigMap with Envoy's bootstrap configuration, instead of kourier-bootstrap.",
-    },
+    "bootstrap-configmap": text(
+      "ConfigMap with Envoy's bootstrap configuration, instead of kourier-bootstrap.",
+    ),
     enabled,
     "http-port": {
       ...int32,
@@ -97,14 +90,10 @@ const kourier = {
       ...int32,
       description: "Node port of HTTPS; needs a Service of type NodePort.",
     },
-    "service-load-balancer-ip": {
-      type: "string",
-      description: "Address of the load balancer; needs a Service of type LoadBalancer.",
-    },
-    "service-type": {
-      type: "string",
-      description: "Type of Kourier's Service: LoadBalancer, NodePort or ClusterIP.",
-    },
+    "service-load-balancer-ip": text(
+      "Address of the load balancer; needs a Service of type LoadBalancer.",
+    ),
+    "service-type": text("Type of Kourier's Service: LoadBalancer, NodePort or ClusterIP."),
   },
 } as const;
 

@@ -1,4 +1,4 @@
-import { atomicStringList, int32, int64, labelSelector, stringMap } from "./primitives.ts";
+import { atomicStringList, int32, int64, labelSelector, stringMap, text } from "./primitives.ts";
 
 const nodeRequirements = {
   type: "array",
@@ -7,11 +7,8 @@ const nodeRequirements = {
     type: "object",
     required: ["key", "operator"],
     properties: {
-      key: { type: "string", description: "The node label or field that is looked at." },
-      operator: {
-        type: "string",
-        description: "One of In, NotIn, Exists, DoesNotExist, Gt and Lt.",
-      },
+      key: text("The node label or field that is looked at."),
+      operator: text("One of In, NotIn, Exists, DoesNotExist, Gt and Lt."),
       values: {
         ...atomicStringList,
         description:
@@ -101,11 +98,9 @@ const podAffinityTerm = {
       description:
         "Names of the namespaces the other pods are in. Absent together with namespaceSelector: the pod's own namespace.",
     },
-    topologyKey: {
-      type: "string",
-      description:
-        "Node label that says what counts as the same place, for example kubernetes.io/hostname. Must not be empty.",
-    },
+    topologyKey: text(
+      "Node label that says what counts as the same place, for example kubernetes.io/hostname. Must not be empty.",
+    ),
   },
 } as const;
 
@@ -150,27 +145,19 @@ const podAntiAffinity = {
 const toleration = {
   type: "object",
   properties: {
-    effect: {
-      type: "string",
-      description:
-        "Taint effect that is tolerated: NoSchedule, PreferNoSchedule or NoExecute. Empty: every effect.",
-    },
-    key: {
-      type: "string",
-      description:
-        "Taint key that is tolerated. Empty: every key, and then operator must be Exists.",
-    },
-    operator: {
-      type: "string",
-      description:
-        "How value is compared with the taint's: Equal (default), Exists (value must be empty), or Lt and Gt where the cluster offers them.",
-    },
+    effect: text(
+      "Taint effect that is tolerated: NoSchedule, PreferNoSchedule or NoExecute. Empty: every effect.",
+    ),
+    key: text("Taint key that is tolerated. Empty: every key, and then operator must be Exists."),
+    operator: text(
+      "How value is compared with the taint's: Equal (default), Exists (value must be empty), or Lt and Gt where the cluster offers them.",
+    ),
     tolerationSeconds: {
       ...int64,
       description:
         "For NoExecute: how many seconds the pods may stay after the taint appears. Absent: for ever; zero or less: not at all.",
     },
-    value: { type: "string", description: "Taint value that is tolerated." },
+    value: text("Taint value that is tolerated."),
   },
 } as const;
 
@@ -197,25 +184,16 @@ const topologySpreadConstraint = {
       description:
         "Least number of places; with fewer, the least-filled place counts as empty. Only with whenUnsatisfiable DoNotSchedule.",
     },
-    nodeAffinityPolicy: {
-      type: "string",
-      description:
-        "Honor (default) counts only nodes that the pod's node selector and affinity allow; Ignore counts all nodes.",
-    },
-    nodeTaintsPolicy: {
-      type: "string",
-      description:
-        "Honor counts only nodes whose taints the pod tolerates; Ignore (default) counts all nodes.",
-    },
-    topologyKey: {
-      type: "string",
-      description: "Node label whose values are the places that pods are spread over.",
-    },
-    whenUnsatisfiable: {
-      type: "string",
-      description:
-        "What happens to a pod that cannot be placed evenly: DoNotSchedule leaves it pending, ScheduleAnyway places it where it fits best.",
-    },
+    nodeAffinityPolicy: text(
+      "Honor (default) counts only nodes that the pod's node selector and affinity allow; Ignore counts all nodes.",
+    ),
+    nodeTaintsPolicy: text(
+      "Honor counts only nodes whose taints the pod tolerates; Ignore (default) counts all nodes.",
+    ),
+    topologyKey: text("Node label whose values are the places that pods are spread over."),
+    whenUnsatisfiable: text(
+      "What happens to a pod that cannot be placed evenly: DoNotSchedule leaves it pending, ScheduleAnyway places it where it fits best.",
+    ),
   },
 } as const;
 

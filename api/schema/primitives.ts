@@ -1,3 +1,9 @@
+/** A string with a description. */
+export const text = (description: string) => ({ type: "string", description }) as const;
+
+/** A boolean with a description. */
+export const flag = (description: string) => ({ type: "boolean", description }) as const;
+
 /** A map of strings, such as labels. */
 export const stringMap = { type: "object", additionalProperties: { type: "string" } } as const;
 
@@ -43,11 +49,8 @@ export const labelSelector = {
         type: "object",
         required: ["key", "operator"],
         properties: {
-          key: { type: "string", description: "The label that is looked at." },
-          operator: {
-            type: "string",
-            description: "One of In, NotIn, Exists and DoesNotExist.",
-          },
+          key: text("The label that is looked at."),
+          operator: text("One of In, NotIn, Exists and DoesNotExist."),
           values: {
             ...atomicStringList,
             description:

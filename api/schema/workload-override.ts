@@ -1,5 +1,5 @@
 import { podPlacement } from "./pod-placement.ts";
-import { int32, int64, quantity, quantityMap, stringMap } from "./primitives.ts";
+import { flag, int32, int64, quantity, quantityMap, stringMap, text } from "./primitives.ts";
 
 /** Resource requirements by container. Spec: knative-operator.md 1.1, 1.2. */
 export const resourceOverrides = {
@@ -17,12 +17,12 @@ export const resourceOverrides = {
           type: "object",
           required: ["name"],
           properties: {
-            name: { type: "string", description: "Name of a resource claim of the pod." },
-            request: { type: "string", description: "Name of a request of that claim." },
+            name: text("Name of a resource claim of the pod."),
+            request: text("Name of a request of that claim."),
           },
         },
       },
-      container: { type: "string", description: "Name of the container." },
+      container: text("Name of the container."),
       limits: {
         ...quantityMap,
         description: "Limits to set, by resource name; limits that are not named stay as they are.",
@@ -43,10 +43,7 @@ const probeOverrides = {
     type: "object",
     required: ["container"],
     properties: {
-      container: {
-        type: "string",
-        description: "Name of the container. An entry with nothing else removes the probe.",
-      },
+      container: text("Name of the container. An entry with nothing else removes the probe."),
       failureThreshold: {
         ...int32,
         description: "Failures in a row after which the probe counts as failed.",
@@ -78,22 +75,15 @@ const volumeMounts = {
     type: "object",
     required: ["mountPath", "name"],
     properties: {
-      mountPath: { type: "string", description: "Where the volume appears in the container." },
-      mountPropagation: {
-        type: "string",
-        description: "How mounts are passed between host and container; None by default.",
-      },
-      name: { type: "string", description: "Name of the volume." },
-      readOnly: { type: "boolean", description: "Whether the volume can only be read." },
-      recursiveReadOnly: {
-        type: "string",
-        description: "Whether mounts below it are read-only too: Disabled, IfPossible or Enabled.",
-      },
-      subPath: { type: "string", description: "Path in the volume that is mounted." },
-      subPathExpr: {
-        type: "string",
-        description: "Like subPath, with $(NAME) standing for the container's variables.",
-      },
+      mountPath: text("Where the volume appears in the container."),
+      mountPropagation: text("How mounts are passed between host and container; None by default."),
+      name: text("Name of the volume."),
+      readOnly: flag("Whether the volume can only be read."),
+      recursiveReadOnly: text(
+        "Whether mounts below it are read-only too: Disabled, IfPossible or Enabled.",
+      ),
+      subPath: text("Path in the volume that is mounted."),
+      subPathExpr: text("Like subPath, with $(NAME) standing for the container's variables."),
     },
   },
 } as const;
@@ -114,9 +104,9 @@ const valueFrom = {
       description: "A key of a ConfigMap.",
       required: ["key"],
       properties: {
-        key: { type: "string", description: "The key." },
+        key: text("The key."),
         name: objectName,
-        optional: { type: "boolean", description: "Whether the ConfigMap or key may be missing." },
+        optional: flag("Whether the ConfigMap or key may be missing."),
       },
     },
     fieldRef: {
@@ -125,11 +115,8 @@ const valueFrom = {
       description: "A field of the pod, for example metadata.namespace or status.podIP.",
       required: ["fieldPath"],
       properties: {
-        apiVersion: {
-          type: "string",
-          description: "API version that fieldPath is written for; v1 by default.",
-        },
-        fieldPath: { type: "string", description: "Path of the field." },
+        apiVersion: text("API version that fieldPath is written for; v1 by default."),
+        fieldPath: text("Path of the field."),
       },
     },
     fileKeyRef: {
@@ -138,17 +125,14 @@ const valueFrom = {
       description: "A variable from an env file in a volume of the pod.",
       required: ["key", "path", "volumeName"],
       properties: {
-        key: { type: "string", description: "Name of the variable in the file." },
+        key: text("Name of the variable in the file."),
         optional: {
           type: "boolean",
           default: false,
           description: "Whether the file or the variable may be missing.",
         },
-        path: {
-          type: "string",
-          description: "Path of the file inside the volume: relative and without '..'.",
-        },
-        volumeName: { type: "string", description: "Name of the volume that holds the file." },
+        path: text("Path of the file inside the volume: relative and without '..'."),
+        volumeName: text("Name of the volume that holds the file."),
       },
     },
     resourceFieldRef: {
@@ -157,9 +141,9 @@ const valueFrom = {
       description: "A resource request or limit of a container, for example limits.memory.",
       required: ["resource"],
       properties: {
-        containerName: { type: "string", description: "The container; by default this one." },
+        containerName: text("The container; by default this one."),
         divisor: { ...quantity, description: "Unit the value is given in; 1 by default." },
-        resource: { type: "string", description: "The request or limit." },
+        resource: text("The request or limit."),
       },
     },
     secretKeyRef: {
@@ -168,9 +152,9 @@ const valueFrom = {
       description: "A key of a Secret.",
       required: ["key"],
       properties: {
-        key: { type: "string", description: "The key." },
+        key: text("The key."),
         name: objectName,
-        optional: { type: "boolean", description: "Whether the Secret or key may be missing." },
+        optional: flag("Whether the Secret or key may be missing."),
       },
     },
   },
@@ -184,7 +168,7 @@ const envOverrides = {
     type: "object",
     required: ["container"],
     properties: {
-      container: { type: "string", description: "Name of the container." },
+      container: text("Name of the container."),
       envVars: {
         type: "array",
         description: "Variables that are replaced, or added when the container lacks them.",
@@ -192,11 +176,8 @@ const envOverrides = {
           type: "object",
           required: ["name"],
           properties: {
-            name: { type: "string", description: "Name of the variable." },
-            value: {
-              type: "string",
-              description: "The value; $(NAME) stands for the value of an earlier variable.",
-            },
+            name: text("Name of the variable."),
+            value: text("The value; $(NAME) stands for the value of an earlier variable."),
             valueFrom,
           },
         },
@@ -216,21 +197,17 @@ export const workloadOverride = {
       description: "Annotations to set on the workload and on its pods.",
     },
     env: envOverrides,
-    hostNetwork: {
-      type: "boolean",
-      description:
-        "Whether the pods use the node's network; true also sets dnsPolicy ClusterFirstWithHostNet.",
-    },
+    hostNetwork: flag(
+      "Whether the pods use the node's network; true also sets dnsPolicy ClusterFirstWithHostNet.",
+    ),
     labels: { ...stringMap, description: "Labels to set on the workload and on its pods." },
     livenessProbes: {
       ...probeOverrides,
       description: "Settings of liveness probes, by container; what is not named stays as it is.",
     },
-    name: {
-      type: "string",
-      description:
-        "Name of a Deployment or StatefulSet of the release, or the generateName of one of its Jobs.",
-    },
+    name: text(
+      "Name of a Deployment or StatefulSet of the release, or the generateName of one of its Jobs.",
+    ),
     readinessProbes: {
       ...probeOverrides,
       description: "Settings of readiness probes, by container; what is not named stays as it is.",
@@ -244,7 +221,7 @@ export const workloadOverride = {
       ...resourceOverrides,
       description: "Resource requests and limits, by container.",
     },
-    version: { type: "string", description: "Accepted for compatibility; has no effect." },
+    version: text("Accepted for compatibility; has no effect."),
     volumeMounts,
   },
 } as const;
