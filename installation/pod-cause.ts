@@ -1,4 +1,4 @@
-import { isRecord } from "../api/fields.ts";
+import { isRecord, recordAt } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 
 // The first two take turns, and a message must not.
@@ -39,7 +39,7 @@ export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
 }
 
 function causeOfPod(pod: KubeObject): string | undefined {
-  const status = recordOf(pod["status"]);
+  const status = recordAt(pod, "status");
   const containers = [
     ...recordsOf(status["initContainerStatuses"]),
     ...recordsOf(status["containerStatuses"]),
@@ -49,8 +49,8 @@ function causeOfPod(pod: KubeObject): string | undefined {
 }
 
 function causeOfContainer(container: Fields): string | undefined {
-  const state = recordOf(container["state"]);
-  const reason = textOf(recordOf(state["waiting"])["reason"]);
+  const state = recordAt(container, "state");
+  const reason = textOf(recordAt(state, "waiting")["reason"]);
   const name = printable(textOf(container["name"]));
   const pull = pullReasons.get(reason);
   if (pull !== undefined) {
@@ -65,8 +65,8 @@ function causeOfContainer(container: Fields): string | undefined {
 }
 
 function crashOf(container: Fields, state: Fields): string {
-  const last = recordOf(recordOf(container["lastState"])["terminated"]);
-  const ended = "exitCode" in last ? last : recordOf(state["terminated"]);
+  const last = recordAt(container, "lastState", "terminated");
+  const ended = "exitCode" in last ? last : recordAt(state, "terminated");
   if (ended["reason"] === "OOMKilled") return "OOMKilled";
   const code = ended["exitCode"];
   return typeof code === "number" ? `CrashLoopBackOff, exit code ${code}` : "CrashLoopBackOff";
@@ -83,7 +83,7 @@ function unschedulable(pod: KubeObject): string | undefined {
 }
 
 function isRunning(pod: KubeObject): boolean {
-  return recordOf(pod["status"])["phase"] === "Running";
+  return recordAt(pod, "status")["phase"] === "Running";
 }
 
 const refusals: readonly (readonly [RegExp, (name: string) => string])[] = [
@@ -118,16 +118,12 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** A condition of a pod or workload by its type. */
 export function conditionOf(object: KubeObject, type: string): Fields | undefined {
-  const { conditions } = recordOf(object["status"]);
+  const { conditions } = recordAt(object, "status");
   return recordsOf(conditions).find((condition) => condition["type"] === type);
 }
 
 function recordsOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-function recordOf(value: unknown): Fields {
-  return isRecord(value) ? value : {};
 }
 
 /** Text of a field; empty when it is none. */

@@ -1,4 +1,4 @@
-import { isRecord } from "../api/fields.ts";
+import { recordAt } from "../api/fields.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import { causeOfRefusal, conditionOf, unready } from "./pod-cause.ts";
 
@@ -185,7 +185,7 @@ interface WorkloadFacts {
 }
 
 function factsOf(workload: KubeObject): WorkloadFacts {
-  const status = recordOf(workload["status"]);
+  const status = recordAt(workload, "status");
   const refused = conditionOf(workload, "ReplicaFailure");
   const { message = "" } = refused ?? {};
   const progress = conditionOf(workload, "Progressing");
@@ -209,7 +209,7 @@ function availabilityOf(workload: KubeObject): string {
 type Counts = Pick<WorkloadFacts, "wanted" | "available" | "pods" | "updated">;
 
 function countsOf(workload: KubeObject): Counts {
-  const status = recordOf(workload["status"]);
+  const status = recordAt(workload, "status");
   if (workload.kind === "DaemonSet") {
     const wanted = numberOf(status["desiredNumberScheduled"], 0);
     const available = numberOf(status["numberAvailable"], 0);
@@ -217,7 +217,7 @@ function countsOf(workload: KubeObject): Counts {
     return { wanted, available, pods: wanted, updated };
   }
   return {
-    wanted: numberOf(recordOf(workload["spec"])["replicas"], 1),
+    wanted: numberOf(recordAt(workload, "spec")["replicas"], 1),
     available: numberOf(status["availableReplicas"], 0),
     pods: numberOf(status["replicas"], 0),
     updated: numberOf(status["updatedReplicas"], 0),
@@ -226,9 +226,9 @@ function countsOf(workload: KubeObject): Counts {
 
 /** How many pods may have an older template by the will of whoever wrote the workload. */
 function mayBeOld(workload: KubeObject): number {
-  const strategy = recordOf(recordOf(workload["spec"])["updateStrategy"]);
+  const strategy = recordAt(workload, "spec", "updateStrategy");
   if (strategy["type"] === "OnDelete") return Infinity;
-  return numberOf(recordOf(strategy["rollingUpdate"])["partition"], 0);
+  return numberOf(recordAt(strategy, "rollingUpdate")["partition"], 0);
 }
 
 /** A Deployment that was complete stays so in this condition whatever becomes of its pods. One that is paused says Unknown. */
@@ -243,8 +243,4 @@ function namesOf(keys: readonly ObjectKey[]): readonly string[] {
 
 function numberOf(value: unknown, fallback: number): number {
   return typeof value === "number" ? value : fallback;
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
 }

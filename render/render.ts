@@ -2,7 +2,7 @@ import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
 import { assemble } from "./assemble.ts";
 import { hashOf } from "./fields.ts";
-import { type Releases, type Rendered, deepFrozen } from "./release/releases.ts";
+import type { Releases, Rendered } from "./release/releases.ts";
 import { isCustom, userTextsOf } from "./release/user-manifests.ts";
 import {
   assertEligible,
@@ -10,6 +10,7 @@ import {
   customVersion,
   targetVersion,
 } from "./release/version.ts";
+import { deepFrozen } from "./yaml.ts";
 
 /**
  * What a component installs, without owners (`owned`). Equal components in equally named namespaces are rendered once.

@@ -36,3 +36,20 @@ function withoutTimes(tags: Tags): Tags {
       (tag.tag !== "tag:yaml.org,2002:timestamp" && (!("format" in tag) || tag.format !== "TIME")),
   );
 }
+
+/** The documents of a text. YAML 1.2, 9.2: `---` at the start of a line separates them even within a scalar. Parsing one at a time keeps memory low. */
+export function documentsOf(text: string): readonly string[] {
+  return text.split(/^---(?=\s|$)/m);
+}
+
+/** The value of a JSON text. Strings of the YAML parser are slices that keep the whole text in memory; those of a copy through JSON do not. */
+export function detachedCopy(json: string): unknown {
+  return JSON.parse(json);
+}
+
+/** The value with everything in it frozen; a part that is frozen already is taken to be so all the way down. */
+export function deepFrozen<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFrozen(part);
+  return Object.freeze(value);
+}

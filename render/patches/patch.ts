@@ -1,5 +1,5 @@
 import type { Component } from "../../api/component.ts";
-import { isRecord, isSameJson } from "../../api/fields.ts";
+import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";
 import type { Fields } from "../fields.ts";
 
 /** Why a patch cannot be applied; patches.ts adds which patch that is. The message holds no value of a patch, which may be secret. */
@@ -45,7 +45,7 @@ function fieldIn(metadata: Fields): string | undefined {
     if (ownLists.includes(list)) return `metadata.${list}`;
   }
   for (const map of maps) {
-    const name = Object.keys(recordOf(metadata[map])).find(isOwn);
+    const name = Object.keys(recordAt(metadata, map)).find(isOwn);
     if (name !== undefined) return pathOf(map, name);
   }
   return undefined;
@@ -57,7 +57,7 @@ export function ownFieldChanged(original: Fields, patched: Fields): string | und
   const list = ownLists.find((name) => !isSameJson(before[name], after[name]));
   if (list !== undefined) return `metadata.${list}`;
   for (const map of maps) {
-    const [was, is] = [recordOf(before[map]), recordOf(after[map])];
+    const [was, is] = [recordAt(before, map), recordAt(after, map)];
     const name = Object.keys({ ...was, ...is }).find((one) => isOwn(one) && was[one] !== is[one]);
     if (name !== undefined) return pathOf(map, name);
   }
@@ -73,9 +73,5 @@ function pathOf(map: string, name: string): string {
 }
 
 function metadataOf(value: unknown): Fields {
-  return isRecord(value) ? recordOf(value["metadata"]) : {};
-}
-
-function recordOf(value: unknown): Fields {
-  return isRecord(value) ? value : {};
+  return recordAt(value, "metadata");
 }

@@ -6,6 +6,7 @@ import type { ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import { type Manifest, type ObjectKey, isJob } from "../../api/kubernetes.ts";
+import { deepFrozen, detachedCopy, documentsOf } from "../yaml.ts";
 
 /** The release files of one directory. Layout: knative-operator.md 2.1. */
 export interface Releases {
@@ -97,16 +98,10 @@ export async function parseReleaseFile(
   return manifests;
 }
 
-/** YAML 1.2, 9.2: `---` at the start of a line separates documents even within a scalar. One document at a time keeps memory low. */
-function documentsOf(text: string): readonly string[] {
-  return text.split(/^---(?=\s|$)/m);
-}
-
 function parseObject(text: string, where: string): Manifest | undefined {
   const value = parseYaml(text, where);
   if (value === null || value === undefined) return undefined;
-  // Through JSON, because the strings of the parser are slices that keep the whole text in memory.
-  const copy: unknown = JSON.parse(JSON.stringify(value));
+  const copy = detachedCopy(JSON.stringify(value));
   if (!isManifest(copy)) {
     throw new FleetError("ManifestInvalid", `${where} is not a Kubernetes object with a name`);
   }
@@ -134,11 +129,4 @@ function isManifest(value: unknown): value is Manifest {
 
 function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
-}
-
-/** The value with everything in it frozen; a part that is frozen already is taken to be so all the way down. */
-export function deepFrozen<Value>(value: Value): Value {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const part of Object.values(value)) deepFrozen(part);
-  return Object.freeze(value);
 }

@@ -6,9 +6,8 @@ import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import { type Manifest, isJob } from "../../api/kubernetes.ts";
-import { plainYaml11 } from "../yaml.ts";
+import { deepFrozen, detachedCopy, documentsOf, plainYaml11 } from "../yaml.ts";
 import { assertAllowed } from "./object-rules.ts";
-import { deepFrozen } from "./releases.ts";
 import { assertVersionLabels } from "./version.ts";
 
 /** Texts that a user brought for one field of the spec, in the order of the field. */
@@ -98,7 +97,7 @@ const maxAliases = 100;
  */
 export async function parseUserManifest(url: string, text: string): Promise<readonly Manifest[]> {
   if (Buffer.byteLength(text) > maxTextBytes) throw invalid(url, "is larger than 8 MiB");
-  const documents = text.split(/^---(?=\s|$)/m);
+  const documents = documentsOf(text);
   if (documents.length > maxDocuments) throw invalid(url, "holds more than 2000 documents");
   const manifests: Manifest[] = [];
   for (const [index, document] of documents.entries()) {
@@ -191,8 +190,7 @@ function isList(value: unknown): value is { readonly items?: unknown } {
 function manifestOf(value: unknown, where: string): Manifest {
   const json = JSON.stringify(value);
   if (Buffer.byteLength(json) > maxObjectBytes) throw invalid(where, "is larger than 1.5 MiB");
-  // Through JSON, because the strings of the parser are slices that keep the whole text in memory.
-  const copy: unknown = JSON.parse(json);
+  const copy = detachedCopy(json);
   if (!isManifest(copy)) throw invalid(where, "is not a Kubernetes object with a valid name");
   assertAllowed(copy, where);
   return deepFrozen(copy);

@@ -7,8 +7,8 @@ import type { Manifest } from "../../api/kubernetes.ts";
 import { resourceFinder } from "../../api/resources.ts";
 import type { Transform } from "../../render/fields.ts";
 import { owned } from "../../render/namespace.ts";
-import { deepFrozen } from "../../render/release/releases.ts";
 import { transformOf } from "../../render/transforms.ts";
+import { deepFrozen } from "../../render/yaml.ts";
 import { eventing, serving } from "./components.ts";
 
 const kinds = [
