@@ -1,11 +1,11 @@
-import { identityOf } from "../api/kubernetes.ts";
+import { identityOf, isJob } from "../api/kubernetes.ts";
 import { outlives, type Prepared } from "./desired.ts";
 import { definedKind, kindOf } from "./gates.ts";
 import { type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
 import { kindIdOf } from "./kinds.ts";
 import type { ObservedObject } from "./observed-object.ts";
 
-/** What is known of a cluster before anything is sent. */
+/** What was sent before, and what the cluster has of it. */
 export interface Known {
   /** Absent: nothing was installed yet, or nobody knows what. */
   readonly inventory: Inventory | undefined;
@@ -15,6 +15,20 @@ export interface Known {
   readonly appliedAt?: Pick<ReadonlyMap<string, number>, "get">;
   /** Kinds that may not be watched, by `kindIdOf`: what was accepted of them counts as being there. */
   readonly refused?: Pick<ReadonlyMap<string, unknown>, "has">;
+}
+
+/** Everything that decides what an install does with its objects. */
+export interface ObjectFacts extends Known {
+  /** Objects with our label that neither the desired set nor the inventory names; see strays.ts. */
+  readonly strays: readonly InventoryEntry[];
+  /** Identities of Jobs that have to be sent again although they may be gone. */
+  readonly lostJobs: ReadonlySet<string>;
+  /** Identities of objects that belong to another component by now. */
+  readonly others: Pick<ReadonlyMap<string, unknown>, "has">;
+  /** Whether an audit sends an object again although it looks right. */
+  readonly isToAudit: (id: string) => boolean;
+  /** Identities of objects in conflict that are not repaired for a while. */
+  readonly held: ReadonlySet<string>;
 }
 
 /** What has to be sent; every desired object is in exactly one of the first three. */
@@ -29,8 +43,22 @@ export interface ApplyPlan {
   readonly prune: readonly InventoryEntry[];
 }
 
-/** Compares what is wanted with what was sent and with what is there. */
-export function planApply(desired: readonly Prepared[], known: Known): ApplyPlan {
+type PlanFilter = (plan: ApplyPlan, facts: ObjectFacts) => ApplyPlan;
+
+/** Plans what an install does with its objects. Nothing is asked of the cluster here. */
+export function planInstall(desired: readonly Prepared[], facts: ObjectFacts): ApplyPlan {
+  const filters: readonly PlanFilter[] = [
+    withStrays,
+    withLostJobs,
+    withoutSharedObjects,
+    withAudit,
+    withoutHeldObjects,
+  ];
+  return filters.reduce((plan, filter) => filter(plan, facts), planObjects(desired, facts));
+}
+
+/** Compares the desired objects with those that were sent and with those that are live. */
+export function planObjects(desired: readonly Prepared[], known: Known): ApplyPlan {
   const sent = new Map(known.inventory?.entries.map((entry) => [identityOf(entry), entry]));
   const verdicts = heldByDefinitions(
     desired.map((object) => ({
@@ -80,7 +108,7 @@ function heldByDefinitions(judged: readonly Judged[]): readonly Judged[] {
 }
 
 /** The kinds that are being deleted with these objects, as `kindOf` writes them. */
-export function kindsGoingWith(leaving: readonly Prepared[]): ReadonlySet<string> {
+function kindsGoingWith(leaving: readonly Prepared[]): ReadonlySet<string> {
   return new Set(leaving.flatMap(definedKind).map(([kind]) => kind));
 }
 
@@ -113,6 +141,66 @@ function unseen(object: Prepared, sent: InventoryEntry | undefined): Verdict {
 
 function isAccepted(object: Prepared, sent: InventoryEntry | undefined): sent is InventoryEntry {
   return sent?.hash === object.hash && sent.fingerprint !== undefined;
+}
+
+/** Strays are deleted like objects that are not desired any more. */
+function withStrays(plan: ApplyPlan, { strays }: ObjectFacts): ApplyPlan {
+  return { ...plan, prune: [...plan.prune, ...strays] };
+}
+
+/** A lost Job is sent again, and counts as changed by somebody. */
+function withLostJobs(plan: ApplyPlan, { lostJobs }: ObjectFacts): ApplyPlan {
+  const lost = plan.unchanged.filter(({ id }) => lostJobs.has(id));
+  if (lost.length === 0) return plan;
+  return {
+    ...plan,
+    apply: [...plan.apply, ...lost],
+    drifted: new Set([...plan.drifted, ...lost.map(({ id }) => id)]),
+    unchanged: plan.unchanged.filter(({ id }) => !lostJobs.has(id)),
+  };
+}
+
+/** An object that was left to another component is deleted by that component. */
+function withoutSharedObjects(plan: ApplyPlan, { others }: ObjectFacts): ApplyPlan {
+  return { ...plan, prune: plan.prune.filter((entry) => !others.has(identityOf(entry))) };
+}
+
+/** An audit sends unchanged objects again. */
+function withAudit(plan: ApplyPlan, facts: ObjectFacts): ApplyPlan {
+  const maySend = auditable(plan, facts);
+  const isAudited = (object: Prepared): boolean => facts.isToAudit(object.id) && maySend(object);
+  return {
+    ...plan,
+    apply: [...plan.apply, ...plan.unchanged.filter(isAudited)],
+    unchanged: plan.unchanged.filter((object) => !isAudited(object)),
+  };
+}
+
+/**
+ * An audit sends objects that are there. Of a kind that may not be watched it sends all but Jobs: only the answer shows what somebody did to
+ * them, or that they are being deleted.
+ */
+function auditable(
+  { leaving }: ApplyPlan,
+  { observed, refused }: ObjectFacts,
+): (object: Prepared) => boolean {
+  const going = kindsGoingWith(leaving);
+  return (object) => {
+    if (refused?.has(kindIdOf(object.key)) !== true) {
+      return observed.get(object.id)?.deleting === false;
+    }
+    return !isJob(object.key) && !going.has(kindOf(object));
+  };
+}
+
+/** An object in conflict is left alone for a while. */
+function withoutHeldObjects(plan: ApplyPlan, { held }: ObjectFacts): ApplyPlan {
+  const isHeld = ({ id }: Prepared): boolean => plan.drifted.has(id) && held.has(id);
+  return {
+    ...plan,
+    apply: plan.apply.filter((object) => !isHeld(object)),
+    unchanged: [...plan.unchanged, ...plan.apply.filter(isHeld)],
+  };
 }
 
 /** What an inventory names besides what is desired, and what is not to stay. */

@@ -29,6 +29,17 @@ export interface ChangeSet {
   readonly conflicts: readonly Conflict[];
 }
 
+/** What an adoption left undone. */
+export interface Unadopted {
+  /** How many objects the cluster did not let us take over for now. */
+  readonly count: number;
+  /** The obsolete ones among them, as `apply` sorts what is refused: nobody else will try again. */
+  readonly parked: readonly Trouble[];
+  readonly failed: readonly Trouble[];
+  /** Whether these troubles make it necessary to go through the adoption once more. */
+  isUnfinished(troubles: readonly Trouble[]): boolean;
+}
+
 /** How far an apply has come. */
 export interface Progress {
   /** Objects that are as they should be. */

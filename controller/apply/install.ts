@@ -1,48 +1,46 @@
-import { identityOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
-import { anchorAnnotations, componentSelector } from "../../installation/anchor.ts";
+import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Desired } from "../../installation/desired.ts";
 import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
-import { isSettled } from "../../installation/plan.ts";
-import { adopt, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
-import { dropWebhooks } from "./adoption/lost-anchor.ts";
-import { unlessSecond } from "./adoption/second-root.ts";
-import { isUpstreams } from "./adoption/take-over.ts";
-import { mayBeUpstreams, selectedObjects, upstreamObjects } from "./adoption/upstream-objects.ts";
-import { type Anchor, anchorSeen } from "./anchor/anchor.ts";
 import {
-  createNamespaces,
-  lookAtNamespaces,
-  type Namespaces,
-  wantedNamespaces,
-} from "./anchor/ensure-namespaces.ts";
+  type ApplyPlan,
+  isSettled,
+  type ObjectFacts,
+  planInstall,
+} from "../../installation/plan.ts";
+import { isSecondOwnerThere, keepSecondOwner } from "../guard/second-owner.ts";
+import { adoptUpstream, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
+import { mayBeUpstreams, ownObjects, upstreamObjects } from "./adoption/upstream-objects.ts";
+import type { Anchor } from "./anchor/anchor.ts";
+import { askWhetherFirst, type FirstAnswer, withdrawIfSecond } from "./anchor/first-anchor.ts";
 import {
-  type Housing,
+  type GroundResults,
+  namespacesText,
   rewriteAnchor,
-  settled,
-  strippedAnchor,
-  textOf,
-  unheld,
-  withHoused,
-} from "./anchor/housing.ts";
-import { carriedOut } from "./carry-out.ts";
-import type { ChangeSet } from "./change-set.ts";
-import type { Conflict } from "./filters/conflicts.ts";
-import { withLeft, withoutOthers } from "./filters/shared-objects.ts";
+  writeNamespaces,
+} from "./anchor/ground-repairs.ts";
 import {
-  begun,
-  contestsOf,
-  isSecondOwnerThere,
+  areNamespacesRight,
+  type Ground,
+  observeGround,
+  standingAnchor,
+  wasAnchored,
+} from "./anchor/observe-ground.ts";
+import {
+  type Attempt,
+  currentConflicts,
   type InstallDeps,
   type InstallRequest,
-  planned,
-  ensureSecondOwner2,
-  type Work,
-  writeAndNoteAnchor,
-} from "./install-work.ts";
+  sendingWith,
+  writeInventory,
+} from "./attempt.ts";
+import { type ChangeSet, sorted, type Trouble } from "./change-set.ts";
+import { withoutOthers } from "./filters/shared-objects.ts";
+import { noteWrong, observeAndPlan, observeObjects, watchAll } from "./observe-objects.ts";
+import { sendObjects, type SendResults, unwatchedKinds } from "./send-objects.ts";
 
 /**
- * Brings the target to what was rendered: reads the anchor, records the intent, applies what differs, prunes what is obsolete, records the
- * completion. Sends nothing when nothing differs. Can be stopped at any point and begun again.
+ * Brings the target to what was rendered, in five steps: observe, plan, record the intent, send, record the result. Sends nothing when
+ * nothing differs. Can be stopped at any point and begun again.
  *
  * Throws FleetError `AnchorConflict` (nothing was touched), `ClusterBusy`, `ManifestInvalid`, the error of the connection, or ApiError when the
  * server refuses the anchor or a namespace that is missing.
@@ -52,268 +50,245 @@ export async function install(
   deps: InstallDeps,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const wanted = deps.preparations.of(request.rendered);
-  // Far more likely a mistake than a wish; what is installed and its inventory stay.
-  if (wanted.objects.length === 0) return untouched(wanted, []);
-  const desired = await locatedOn(request, { wanted, deps }, signal);
+  const prepared = deps.preparations.of(request.rendered);
+  // Far more likely a mistake than a wish: the installation and its inventory stay.
+  if (prepared.objects.length === 0) return nothingSent(prepared);
+  const desired = await locate(prepared, { ...request, deps }, signal);
   request.memory.wanted = desired;
-  const whole: Work = { ...request, desired, deps };
-  if (await isIntact(whole, signal)) return untouched(desired, contestsOf(whole));
-  // At once: it also says that the cluster is resolved.
+  const whole: Attempt = { ...request, desired, deps };
+  if (await isIntact(whole, signal)) return nothingSent(desired, whole);
+  // At once: the report also says that the cluster is resolved.
   deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
-  const found = await foundOn(whole, signal);
-  await ensureSecondOwner2(whole, signal);
-  const isAnchorLost = found.before === undefined && isLost(whole);
-  const { work, left } = await withoutOthers(whole, { isLost: isAnchorLost }, signal);
-  return withLeft(await broughtAbout(work, found, signal), left);
+
+  const facts = await observe(whole, signal);
+  const plan = makePlan(facts);
+  if (plan.kind === "apply") noteWrong(plan.objects, facts.attempt);
+  if (isDone(plan, facts)) return nothingSent(facts.attempt.desired, facts.attempt, facts.left);
+  const intent = await recordIntent(plan, facts, signal);
+  try {
+    const results = await send(plan, { facts, intent }, signal);
+    return await recordResult(results, { facts, intent }, signal);
+  } catch (error) {
+    await withdrawIfSecond(error, { ...intent, attempt: facts.attempt }, signal);
+    throw error;
+  }
 }
 
-async function broughtAbout(work: Work, found: Found, signal: AbortSignal): Promise<ChangeSet> {
-  const { desired } = work;
-  const { before } = found;
-  if (mayBeUpstreams(work, before)) return adopted(work, found, signal);
-  const plan = await planned(work, signal);
-  const isBased = standing(found) !== undefined && isHoused(found) && isRecorded(work);
-  const seesAll = work.observation.refused().size === 0;
-  if (isBased && isSettled(plan) && seesAll) return untouched(desired, contestsOf(work));
-  const housed = await settled(work, found.namespaces, signal);
-  const forgotten = await forgottenBy(before, work, signal);
-  const mayExist = before !== undefined || isLost(work);
-  const make = (): Promise<Anchor> => withIntent({ ...found, forgotten }, work, signal);
-  await protectedAhead(found, work, signal);
-  const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
-    // What has come to light may be obsolete.
-    const next = forgotten.length === 0 ? plan : await planned(work, signal);
-    return carriedOut(next, begun({ ...work, ...attempt, mayExist }), signal);
+/** What an attempt knows of the target before it writes anything but a second owner. */
+interface Facts extends Ground {
+  /** The attempt without the objects of other components. */
+  readonly attempt: Attempt;
+  /** Objects that are left to other components. */
+  readonly left: readonly Trouble[];
+  /** There is no anchor, but there was one. */
+  readonly isAnchorLost: boolean;
+  /** In an adoption: what upstream's operator installed. Else what the cluster has of the installation. */
+  readonly live: { readonly upstream: readonly KubeObject[] } | { readonly objects: ObjectFacts };
+}
+
+/** Step 1. Reads the anchor, the namespaces and the objects, and asks which objects belong to other components. */
+async function observe(whole: Attempt, signal: AbortSignal): Promise<Facts> {
+  const ground = await observeGround(whole, signal);
+  await keepSecondOwner(whole, signal);
+  const isAnchorLost = ground.anchor === undefined && wasAnchored(whole);
+  const { work: attempt, left } = await withoutOthers(whole, { isLost: isAnchorLost }, signal);
+  const live = mayBeUpstreams(attempt, ground.anchor)
+    ? { upstream: await upstreamObjects(attempt, ground.anchor, signal) }
+    : { objects: await observeObjects(attempt, signal) };
+  return { ...ground, attempt, left, isAnchorLost, live };
+}
+
+type Plan =
+  /** To take over what upstream's operator installed; objects are planned after that. */
+  | { readonly kind: "adopt"; readonly upstream: readonly KubeObject[] }
+  | { readonly kind: "apply"; readonly objects: ApplyPlan };
+
+/** Step 2, pure; see planInstall. */
+function makePlan({ attempt: { desired }, live }: Facts): Plan {
+  if ("upstream" in live) return { kind: "adopt", upstream: live.upstream };
+  return { kind: "apply", objects: planInstall(desired.objects, live.objects) };
+}
+
+/** An anchor whose inventory names everything that is about to be sent or deleted. */
+interface Intent extends FirstAnswer {
+  readonly anchor: Anchor;
+  /** What was done to namespaces and anchor. */
+  readonly ground: GroundResults;
+  /** Obsolete objects that only a damaged or lost inventory named. */
+  readonly forgotten: readonly InventoryEntry[];
+}
+
+/**
+ * Step 3. Writes the inventory, with hashes cleared, before the first object is sent: a crash orphans nothing, and nothing that was sent counts as
+ * accepted before its answer. Repairs the namespaces first, because the anchor is in one of them.
+ */
+async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Promise<Intent> {
+  const { attempt, namespaces, anchor: before } = facts;
+  const { memory, desired, deps } = attempt;
+  const ground = await writeNamespaces(attempt, namespaces, signal);
+  const forgotten = await findForgotten(plan, facts, signal);
+  const standing = standingAnchor(facts);
+  // The policies that protect an anchor are written before the anchor, and proven later.
+  if (standing === undefined) await deps.gate?.ready(signal);
+  const upstream = plan.kind === "adopt" ? entriesOf(obsoleteAmong(plan.upstream, desired)) : [];
+  const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
+  const named = unionOf(unionOf(ours, { ...ours, entries: upstream }), {
+    ...ours,
+    entries: forgotten,
   });
-  return withHoused(changes, housed);
+  const inventory = plan.kind === "adopt" ? { ...named, adopting: true } : named;
+  const isRecorded =
+    plan.kind === "adopt" ? memory.isStored(inventory) : namesAll(standing, desired);
+  const write = (): Promise<Anchor> => writeInventory(attempt, { before, inventory }, signal);
+  const making =
+    standing !== undefined && isRecorded
+      ? Promise.resolve(standing)
+      : rewriteAnchor(write, { housing: namespaces, work: attempt }, signal);
+  const answer = askWhetherFirst(making, { before, attempt }, signal);
+  return { ...answer, anchor: await making, ground, forgotten };
 }
 
-/** The set as the target serves it; what is wrong with the target itself is said first. */
-async function locatedOn(
-  { target, memory }: InstallRequest,
-  { wanted, deps }: { readonly wanted: Desired; readonly deps: InstallDeps },
+interface Recorded {
+  readonly facts: Facts;
+  readonly intent: Intent;
+}
+
+/** Step 4. Sends, repairs and deletes objects; in an adoption takes those of upstream's operator over first. */
+async function send(
+  plan: Plan,
+  { facts, intent }: Recorded,
+  signal: AbortSignal,
+): Promise<SendResults> {
+  const { attempt } = facts;
+  if (plan.kind === "adopt") {
+    const sending = sendingWith({ ...attempt, ...intent, mayExist: true });
+    await intent.first;
+    const unadopted = await adoptUpstream(plan.upstream, sending, signal);
+    return sendObjects(await observeAndPlan(attempt, signal), { ...sending, unadopted }, signal);
+  }
+  const mayExist = facts.anchor !== undefined || facts.isAnchorLost;
+  const sending = sendingWith({ ...attempt, ...intent, mayExist });
+  // Forgotten objects may have to be deleted.
+  const objects =
+    intent.forgotten.length === 0 ? plan.objects : await observeAndPlan(attempt, signal);
+  return sendObjects(objects, sending, signal);
+}
+
+/** Step 5. Writes the inventory as the answers left it, and tells what was done. */
+async function recordResult(
+  results: SendResults,
+  { facts, intent }: Recorded,
+  signal: AbortSignal,
+): Promise<ChangeSet> {
+  const { sending, plan, sent, parked, refused, pruned, left } = results;
+  const { memory, desired, anchor, unadopted } = sending;
+  const isAccepted = parked.length + refused.length === 0;
+  const complete = memory.inventoryOf(desired, isAccepted && pruned.left.length === 0);
+  const adopting = unadopted?.isUnfinished([...parked, ...refused]) === true;
+  const inventory = { ...unionOf(complete, { ...complete, entries: pruned.left }), adopting };
+  watchAll(sending, inventory);
+  if (!memory.isStored(inventory)) {
+    await writeInventory(sending, { before: anchor, inventory }, signal);
+  }
+  if (isAccepted) memory.isAuditDue = false;
+  const unwatched = unwatchedKinds(sending, inventory);
+  const { ground } = intent;
+  return {
+    applied: sent.applied,
+    repaired: [...ground.repaired, ...results.repaired],
+    unchanged: plan.unchanged.length,
+    parked: sorted([...ground.parked, ...parked]),
+    failed: sorted([
+      ...ground.failed,
+      ...refused,
+      ...pruned.failed,
+      ...unwatched,
+      ...left,
+      ...facts.left,
+    ]),
+    pruned: pruned.pruned,
+    lingering: sorted(pruned.lingering),
+    conflicts: currentConflicts(sending),
+  };
+}
+
+/** The set as the target serves it. What is wrong with the target itself is thrown first. */
+async function locate(
+  prepared: Desired,
+  { target, memory, deps }: InstallRequest & Pick<Attempt, "deps">,
   signal: AbortSignal,
 ): Promise<Desired> {
   try {
-    return await memory.kinds.locate(wanted, target.client, signal);
+    return await memory.kinds.locate(prepared, target.client, signal);
   } catch (error) {
     await deps.suited;
     throw error;
   }
 }
 
-/** Nothing is to be done, as far as this process knows without asking. */
-async function isIntact(work: Work, signal: AbortSignal): Promise<boolean> {
-  const { memory, observation } = work;
+/** Whether nothing is to be done, as far as this process knows from its watches. */
+async function isIntact(attempt: Attempt, signal: AbortSignal): Promise<boolean> {
+  const { memory, observation } = attempt;
   if (memory.inventory === undefined) return false;
-  const plan = await planned(work, signal);
+  const plan = await observeAndPlan(attempt, signal);
   const isDisturbed = observation.isDisturbed() || memory.groundConflicts.isHolding;
   const isQuiet = isSettled(plan) && !isDisturbed && observation.refused().size === 0;
   return (
-    isQuiet && isSecondOwnerThere(work) && isRecorded(work) && memory.namespaces === textOf(work)
+    isQuiet &&
+    isSecondOwnerThere(attempt) &&
+    isInventoryStored(attempt) &&
+    memory.namespaces === namespacesText(attempt)
   );
 }
 
-function isRecorded({ memory, desired }: Work): boolean {
+/** Whether nothing is to be done, now that the anchor and the namespaces were read. */
+function isDone(plan: Plan, facts: Facts): boolean {
+  const { attempt } = facts;
+  if (plan.kind === "adopt") return false;
+  const isGrounded = standingAnchor(facts) !== undefined && areNamespacesRight(facts);
+  const seesAll = attempt.observation.refused().size === 0;
+  return isGrounded && isInventoryStored(attempt) && isSettled(plan.objects) && seesAll;
+}
+
+function isInventoryStored({ memory, desired }: Attempt): boolean {
   return memory.isStored(memory.inventoryOf(desired, true));
 }
 
-interface Found {
-  readonly before: Anchor | undefined;
-  readonly namespaces: Housing;
-}
-
-/** The anchor that is written only where it is to say something else: its marks are all there, or left alone for a while. */
-function standing({ before, namespaces }: Found): Anchor | undefined {
-  return namespaces.isAnchorHeld || before?.isMarked === true ? before : undefined;
-}
-
-function isHoused({ namespaces }: Found): boolean {
-  return namespaces.missing.length + namespaces.outdated.length === 0;
-}
-
-/** Looks while it is asked whether the target suits; what is wrong with the target itself is said first. */
-async function foundOn(work: Work, signal: AbortSignal): Promise<Found> {
-  const looking = looked(work, signal);
-  // Awaited below.
-  looking.catch(() => undefined);
-  await work.deps.suited;
-  return looking;
-}
-
-/** What there is of anchor and namespaces. */
-async function looked(work: Work, signal: AbortSignal): Promise<Found> {
-  const { component, target, desired, memory, observation, deps } = work;
-  const wanted = wantedNamespaces({ component, target }, desired.namespaces);
-  const [before, namespaces] = await Promise.all([
-    rootSeen(work, signal),
-    housing(work, wanted, signal),
-  ]);
-  const guarded = [...(before === undefined ? [] : [before.object]), ...namespaces.own];
-  for (const object of guarded) observation.noteGuarded(object);
-  if (before === undefined) await afterLoss(work, signal);
-  else deps.gate?.saw(before.object);
-  memory.recall(before);
-  const stripped = strippedAnchor(before, work);
-  const found = { before, namespaces: unheld({ namespaces, stripped }, work) };
-  // What is wrong was noted as it is, and only this tells of it when it cannot be put right now.
-  memory.namespaces = isHoused(found) ? textOf(work) : "";
-  return found;
-}
-
-/** Of what is new the namespaces are probably missing, too: they are looked at only where they cannot be created. */
-async function housing(
-  work: Work,
-  wanted: readonly Manifest[],
-  signal: AbortSignal,
-): Promise<Namespaces> {
-  const created = work.isNew === true ? await createdAhead(work, wanted, signal) : [];
-  const names = new Set<string | undefined>(created.map(({ metadata }) => metadata.name));
-  const others = wanted.filter(({ metadata }) => !names.has(metadata.name));
-  const looks = await lookAtNamespaces(work.target, others, signal);
-  return { ...looks, own: [...looks.own, ...created] };
-}
-
-async function rootSeen(
-  { component, target, deps, isNew = false }: Work,
-  signal: AbortSignal,
-): Promise<Anchor | undefined> {
-  const seen = isNew && deps.seen !== undefined ? await deps.seen : "unknown";
-  return anchorSeen(seen, { component, target }, signal);
-}
-
-/** Where there is no anchor: there was one, as far as this process or the hub knows. */
-function isLost({ memory, component }: Work): boolean {
-  return memory.hadAnchor || component.status?.version !== undefined;
-}
-
-/** Without its anchor an installation is lost, unless it had a second owner. Another one may not be had for long: that is no other loss. */
-async function afterLoss(work: Work, signal: AbortSignal): Promise<void> {
-  const { component, target, memory, deps } = work;
-  if (!isLost(work) || target.profile === undefined) return;
-  const { doneAfterLoss: done } = memory;
-  if (!done.has("told")) deps.onAnchorLost?.();
-  done.add("told");
-  if (memory.secondOwner !== undefined || done.has("droppedWebhooks")) return;
-  await deps.suited;
-  await dropWebhooks(target, component, signal);
-  done.add("droppedWebhooks");
-}
-
-async function createdAhead(
-  { target, deps }: Work,
-  wanted: readonly Manifest[],
-  signal: AbortSignal,
-): Promise<readonly KubeObject[]> {
-  try {
-    await deps.suited;
-    await deps.gate?.underWay(signal);
-  } catch {
-    // Told by who waits for it, too.
-    return [];
-  }
-  return createNamespaces(target, wanted, signal);
-}
-
-/** Takes over what upstream's operator installed, and goes on from there. */
-async function adopted(work: Work, looks: Found, signal: AbortSignal): Promise<ChangeSet> {
-  const { component, target, memory, desired, deps } = work;
-  const { before } = looks;
-  const found = await upstreamObjects(work, before, signal);
-  const housed = await settled(work, looks.namespaces, signal);
-  const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
-  const theirs = { ...ours, entries: entriesOf(obsoleteAmong(found, desired)) };
-  // An anchor of ours that was lost and one that never was look the same.
-  const forgotten = before === undefined ? await forgottenBy(before, work, signal) : [];
-  const obsolete = unionOf(theirs, { ...ours, entries: forgotten });
-  const inventory = { ...unionOf(ours, obsolete), adopting: true };
-  await protectedAhead(looks, work, signal);
-  const make = async (): Promise<Anchor> => {
-    const anchor = memory.isStored(inventory) ? standing(looks) : undefined;
-    return anchor ?? rewritten({ ...looks, inventory }, work, signal);
-  };
-  const changes = await unlessSecond({ before, work, make }, signal, async (attempt) => {
-    const next = begun({ ...work, ...attempt, mayExist: true });
-    const { requests } = next;
-    const { client, fieldManager, namespace: installNamespace } = target;
-    const componentUid = component.metadata.uid;
-    await attempt.first;
-    const own = { client, fieldManager, installNamespace };
-    const unadopted = await adopt(found, { ...own, componentUid, desired, requests }, signal);
-    const objects = found.filter(isUpstreams).length - unadopted.count;
-    deps.log.info({ objects }, "Took over what the upstream operator installed");
-    if (objects > 0) deps.onAdopted?.(objects);
-    return carriedOut(await planned(work, signal), { ...next, unadopted }, signal);
-  });
-  return withHoused(changes, housed);
-}
-
-/** Waits before an anchor is made: what protects it is written first, and proven beside the work. */
-async function protectedAhead(found: Found, { deps }: Work, signal: AbortSignal): Promise<void> {
-  if (standing(found) === undefined) await deps.gate?.ready(signal);
-}
-
-/** What is not wanted any more and only an inventory that is damaged or lost would have named. */
-async function forgottenBy(
-  before: Anchor | undefined,
-  work: Work,
+/** Obsolete objects that an inventory named which is damaged or lost. */
+async function findForgotten(
+  plan: Plan,
+  { attempt, anchor, isAnchorLost }: Facts,
   signal: AbortSignal,
 ): Promise<readonly InventoryEntry[]> {
-  const { component, target, desired } = work;
-  const isForgetful = before === undefined ? isLost(work) : before.inventory === undefined;
-  if (!isForgetful) return [];
-  const selector = componentSelector(component.metadata.uid);
-  const found = await selectedObjects(selector, { target, desired }, signal);
-  // Anchors and second owners are no part of what they own.
-  const others = found.filter(
-    ({ metadata }) => metadata.annotations?.[anchorAnnotations.componentUid] === undefined,
-  );
-  return entriesOf(obsoleteAmong(others, desired));
+  const isDamaged = plan.kind === "apply" && anchor !== undefined && anchor.inventory === undefined;
+  if (!isAnchorLost && !isDamaged) return [];
+  return entriesOf(obsoleteAmong(await ownObjects(attempt, signal), attempt.desired));
 }
 
-/**
- * Makes the anchor name everything that is about to be written, or that is to go, and forget what it knew of that, so that a crash orphans nothing and nobody
- * takes what was sent before it for what was there before.
- */
-async function withIntent(
-  { forgotten, ...found }: Found & { readonly forgotten: readonly InventoryEntry[] },
-  work: Work,
-  signal: AbortSignal,
-): Promise<Anchor> {
-  const { memory, desired } = work;
-  const anchor = standing(found);
-  const hashes = new Map(anchor?.inventory?.entries.map((one) => [identityOf(one), one.hash]));
-  const isNamed =
-    anchor?.inventory?.version === desired.version &&
-    desired.objects.every(({ id, hash }) => {
-      const stored = hashes.get(id);
-      return stored === "" || stored === hash;
-    });
-  if (isNamed) return anchor;
-  const intent = unionOf(memory.inventoryOf(desired, false), memory.inventory);
-  const inventory = unionOf(intent, { ...intent, entries: forgotten });
-  return rewritten({ ...found, inventory }, work, signal);
+/** Whether an inventory names all desired objects, with the hash that is to be sent or none. */
+function namesAll(anchor: Anchor | undefined, { version, objects }: Desired): boolean {
+  const inventory: Inventory | undefined = anchor?.inventory;
+  if (inventory?.version !== version) return false;
+  const hashes = new Map(inventory.entries.map((entry) => [identityOf(entry), entry.hash]));
+  return objects.every(({ id, hash }) => {
+    const stored = hashes.get(id);
+    return stored === "" || stored === hash;
+  });
 }
 
-function rewritten(
-  { before, namespaces, inventory }: Found & { readonly inventory: Inventory },
-  work: Work,
-  signal: AbortSignal,
-): Promise<Anchor> {
-  const write = (): Promise<Anchor> => writeAndNoteAnchor(work, { before, inventory }, signal);
-  return rewriteAnchor(write, { housing: namespaces, work }, signal);
-}
-
-function untouched({ objects }: Desired, conflicts: readonly Conflict[]): ChangeSet {
+function nothingSent(
+  { objects }: Desired,
+  attempt?: Attempt,
+  left: readonly Trouble[] = [],
+): ChangeSet {
   return {
     applied: [],
     repaired: [],
     unchanged: objects.length,
     parked: [],
-    failed: [],
+    failed: sorted(left),
     pruned: [],
     lingering: [],
-    conflicts,
+    conflicts: attempt === undefined ? [] : currentConflicts(attempt),
   };
 }

@@ -4,9 +4,9 @@ import type { InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import { belongingOf } from "../uninstall/finalize-plan.ts";
+import type { Sending } from "./attempt.ts";
 import type { Trouble } from "./change-set.ts";
 import { heldByOthers } from "./filters/shared-objects.ts";
-import type { Begun } from "./install-work.ts";
 import { keyWithout, prune, type Pruned } from "./prune.ts";
 import { askedIn } from "./refusals.ts";
 
@@ -24,7 +24,7 @@ interface ObsoleteEntries {
  */
 export async function pruneAll(
   { entries, isAccepted }: ObsoleteEntries,
-  work: Begun,
+  work: Sending,
   signal: AbortSignal,
 ): Promise<Result> {
   const deletions = deletionsAmong(entries, work);
@@ -45,7 +45,7 @@ export async function pruneAll(
 /** In the order in which they are deleted. */
 function deletionsAmong(
   entries: readonly InventoryEntry[],
-  { rendered }: Pick<Begun, "rendered">,
+  { rendered }: Pick<Sending, "rendered">,
 ): readonly InventoryEntry[] {
   if (rendered.deletions.length === 0) return [];
   const byId = new Map(entries.map((entry) => [identityOf(entry), entry]));
@@ -60,7 +60,7 @@ function deletionsAmong(
 }
 
 /** Never while some workloads cannot be seen. */
-function areWorkloadsAvailable({ desired, observation }: Begun): boolean {
+function areWorkloadsAvailable({ desired, observation }: Sending): boolean {
   const workloads = desired.objects.map(({ key }) => key).filter(isWorkload);
   const refused = observation.refused();
   if (workloads.some((key) => refused.has(kindIdOf(key)))) return false;
@@ -81,7 +81,7 @@ const nothing: Pruned = { pruned: [], failed: [], lingering: [] };
  */
 async function pruneObsolete(
   { entries, isDue }: Obsolete,
-  work: Begun,
+  work: Sending,
   signal: AbortSignal,
 ): Promise<Pruned & { readonly left: readonly InventoryEntry[] }> {
   const { memory, observation } = work;
@@ -117,7 +117,7 @@ function unasked(entry: InventoryEntry, error: ApiError): Trouble {
   return { key: keyWithout(entry), message, ...askedIn(error) };
 }
 
-function pruneDepsOf(work: Begun) {
+function pruneDepsOf(work: Sending) {
   const { target, desired, memory, observation, anchor } = work;
   return {
     client: target.client,

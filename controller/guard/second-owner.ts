@@ -3,6 +3,7 @@ import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import {
   describe,
+  identityOf,
   type KubeObject,
   type Manifest,
   type OwnerReference,
@@ -15,10 +16,34 @@ import {
   managedByValue,
   secondOwnerKey,
 } from "../../installation/anchor.ts";
+import type { Attempt } from "../apply/attempt.ts";
 
 const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
 
-export interface TwinWork {
+type Installed = Pick<Attempt, "component" | "memory" | "observation">;
+
+/** Whether the second owner that was read or made is still there; true where none is needed. */
+export function isSecondOwnerThere({ component, memory, observation }: Installed): boolean {
+  if (memory.secondOwner === undefined) return true;
+  const live = observation.objects().get(identityOf(secondOwnerKey(component)));
+  return live?.uid === memory.secondOwner.uid && !live.deleting;
+}
+
+/** Reads or makes the second owner where the cluster needs one, and remembers it. */
+export async function keepSecondOwner(attempt: Attempt, signal: AbortSignal): Promise<void> {
+  const { component, target, memory, deps } = attempt;
+  if (deps.gate === undefined || !(await deps.gate.needsSecondOwner(signal))) {
+    memory.secondOwner = undefined;
+    return;
+  }
+  if (memory.secondOwner !== undefined && isSecondOwnerThere(attempt)) return;
+  const { owner, isNew } = await ensureSecondOwner({ ...target, component }, signal);
+  memory.secondOwner = owner;
+  // Objects that were sent before do not have it.
+  if (isNew) memory.isAuditDue = true;
+}
+
+interface SecondOwnerWork {
   readonly client: Pick<KubeClient, "get" | "apply">;
   readonly fieldManager: string;
   readonly hubId: string;
@@ -30,7 +55,7 @@ export interface TwinWork {
  * somebody took it off. Throws FleetError `AnchorConflict` when it is another component's. Spec: anchor-guard.md 9.
  */
 export async function ensureSecondOwner(
-  { client, fieldManager, hubId, component }: TwinWork,
+  { client, fieldManager, hubId, component }: SecondOwnerWork,
   signal: AbortSignal,
 ): Promise<{ readonly owner: OwnerReference; readonly isNew: boolean }> {
   const key = secondOwnerKey(component);

@@ -1,7 +1,7 @@
 import type { ComponentStatus } from "../../api/component.ts";
 import { readyOf, withCondition } from "../../api/conditions.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
-import { planApply } from "../../installation/plan.ts";
+import { planObjects } from "../../installation/plan.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import type { InstallationMemory } from "../apply/installation-memory.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -69,7 +69,7 @@ function changedWorkloads({ observation, memory }: Sight): readonly string[] {
   if (wanted === undefined || inventory === undefined || memory.conflicts.isHolding) return [];
   const observed = observation.objects();
   const refused = observation.refused();
-  const plan = planApply(wanted.objects, { inventory, observed, refused, appliedAt });
+  const plan = planObjects(wanted.objects, { inventory, observed, refused, appliedAt });
   const names = plan.apply
     .filter(({ key, id }) => plan.drifted.has(id) && isWorkload(key))
     .filter(({ id }) => !memory.sharing.left.has(id))

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
-import { isSettled, planApply } from "../../installation/plan.ts";
+import { isSettled, planObjects } from "../../installation/plan.ts";
 import { definitionOf, manifestOf, preparedOf } from "../controller/apply/prepared.ts";
 
 const config = manifestOf("v1 ConfigMap knative/a", { data: { x: "1" } });
@@ -54,7 +54,7 @@ describe("an object that was accepted, and looks as it did", () => {
     { when: "but is of before its answer again", answered: 3000, verdict: "repaired" },
   ])("$when, is $verdict", ({ answered, verdict }) => {
     const [object] = preparedOf([config]);
-    const plan = planApply(preparedOf([config]), {
+    const plan = planObjects(preparedOf([config]), {
       inventory: sent(config, {}),
       observed: observedAs(config, { appliedAt: 2000 }),
       appliedAt: new Map(answered === undefined ? [] : [[object?.id ?? "", answered]]),
@@ -187,7 +187,7 @@ describe("an object", () => {
     },
   ] as const)("$state: $verdict", ({ of, inventory, record, verdict }) => {
     const desired = preparedOf([of]);
-    const plan = planApply(desired, { inventory, observed: observedAs(of, record) });
+    const plan = planObjects(desired, { inventory, observed: observedAs(of, record) });
     const { apply, leaving, unchanged } = plan;
     expect({ apply, leaving, unchanged }).toEqual({
       apply: [],
@@ -204,7 +204,7 @@ describe("an object", () => {
     const entries = [definition, custom].flatMap((one) => sent(one, {}).entries);
     const inventory = { version: "1.0.0", complete: true, entries };
     const observed = observedAs(definition, { deleting: true });
-    const { apply, leaving } = planApply(desired, { inventory, observed });
+    const { apply, leaving } = planObjects(desired, { inventory, observed });
     expect(apply.map(({ key }) => key.kind)).toEqual(["ConfigMap"]);
     expect(leaving.map(({ key }) => key.kind)).toEqual(["CustomResourceDefinition", "Thing"]);
   });
@@ -216,36 +216,36 @@ describe("an obsolete object", () => {
 
   test("is pruned", () => {
     const inventory = sent(job, {});
-    const plan = planApply(desired, { ...nothing, inventory });
+    const plan = planObjects(desired, { ...nothing, inventory });
     expect(plan.prune.map(({ name }) => name)).toEqual(["migrate"]);
     expect(isSettled(plan)).toBe(false);
   });
 
   test("stays when nothing is desired at all", () => {
-    expect(planApply([], { ...nothing, inventory: sent(job, {}) }).prune).toEqual([]);
+    expect(planObjects([], { ...nothing, inventory: sent(job, {}) }).prune).toEqual([]);
   });
 
   test("stays when it is a CRD or a Namespace", () => {
     for (const manifest of [definition, manifestOf("v1 Namespace knative")]) {
-      expect(planApply(desired, { ...nothing, inventory: sent(manifest, {}) }).prune).toEqual([]);
+      expect(planObjects(desired, { ...nothing, inventory: sent(manifest, {}) }).prune).toEqual([]);
     }
   });
 
   test("is not an object whose API version changed", () => {
     const before = manifestOf("policy/v1beta1 PodDisruptionBudget knative/a");
     const after = preparedOf([manifestOf("policy/v1 PodDisruptionBudget knative/a")]);
-    expect(planApply(after, { ...nothing, inventory: sent(before, {}) }).prune).toEqual([]);
+    expect(planObjects(after, { ...nothing, inventory: sent(before, {}) }).prune).toEqual([]);
   });
 });
 
 test("an object that was sent like this before, and is gone or different now, has drifted", () => {
   const other = manifestOf("v1 ConfigMap knative/b");
   const inventory = sent(config, {});
-  const gone = planApply(preparedOf([config, other]), { inventory, observed: new Map() });
+  const gone = planObjects(preparedOf([config, other]), { inventory, observed: new Map() });
   expect([...gone.drifted]).toEqual([identityOf(keyOf(config))]);
   const observed = observedAs(config, { fingerprint: "another" });
-  const changed = planApply(preparedOf([config, other]), { inventory, observed });
+  const changed = planObjects(preparedOf([config, other]), { inventory, observed });
   expect([...changed.drifted]).toEqual([identityOf(keyOf(config))]);
   const wanted = preparedOf([manifestOf("v1 ConfigMap knative/a", { data: { x: "2" } })]);
-  expect(planApply(wanted, { inventory, observed }).drifted.size).toBe(0);
+  expect(planObjects(wanted, { inventory, observed }).drifted.size).toBe(0);
 });

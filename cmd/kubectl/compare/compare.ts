@@ -8,15 +8,15 @@ import {
   type ObjectKey,
 } from "../../../api/kubernetes.ts";
 import {
-  lookAtNamespaces,
-  wantedNamespaces,
-} from "../../../controller/apply/anchor/ensure-namespaces.ts";
+  observeNamespaces,
+  desiredNamespaces,
+} from "../../../controller/apply/anchor/namespaces.ts";
 import { InventoryKinds, type Whereabouts } from "../../../controller/apply/inventory-kinds.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives, type Prepared } from "../../../installation/desired.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
-import { type ApplyPlan, planApply } from "../../../installation/plan.ts";
+import { type ApplyPlan, planObjects } from "../../../installation/plan.ts";
 import { scaledAmong } from "../../../installation/stripped.ts";
 import { mapLimited } from "../concurrency.ts";
 import { numberAt } from "../selection/fields.ts";
@@ -85,7 +85,7 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   const sighted = new Map(
     [...seen.objects].map(([id, object]) => [id, sightingOf(object, target.fieldManager)]),
   );
-  const plan = planApply(desired.objects, { inventory: root?.inventory, observed: sighted });
+  const plan = planObjects(desired.objects, { inventory: root?.inventory, observed: sighted });
   const readable = plan.apply.filter(({ id }) => !seen.denied.has(id));
   const changes = [
     ...(await namespaceChanges(options, signal)),
@@ -221,8 +221,8 @@ async function namespaceChanges(
   { place: { component, target }, desired }: CompareOptions,
   signal: AbortSignal,
 ): Promise<readonly ObjectChange[]> {
-  const wanted = wantedNamespaces({ component, target }, desired.namespaces);
-  const { missing, outdated } = await lookAtNamespaces(target, wanted, signal);
+  const wanted = desiredNamespaces({ component, target }, desired.namespaces);
+  const { missing, outdated } = await observeNamespaces(target, wanted, signal);
   return [
     ...missing.map((manifest) =>
       changed("missing", keyOf(manifest), { live: undefined, wanted: neat(manifest) }),

@@ -5,11 +5,12 @@ import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives } from "../../../installation/desired.ts";
 import type { InventoryEntry } from "../../../installation/inventory.ts";
 import type { EngineRequests } from "../apply-requests.ts";
-import type { Trouble } from "../change-set.ts";
+import type { Sending } from "../attempt.ts";
+import type { Unadopted } from "../change-set.ts";
 import { type Refused, refusedOf } from "../refusals.ts";
-import { adoptionPatch, keptAnnotations, preconditions } from "./take-over.ts";
+import { adoptionPatch, isUpstreams, keptAnnotations, preconditions } from "./take-over.ts";
 
-export interface AdoptDeps {
+interface AdoptDeps {
   readonly client: Pick<KubeClient, "get" | "patch">;
   readonly fieldManager: string;
   readonly componentUid: string;
@@ -17,6 +18,22 @@ export interface AdoptDeps {
   readonly desired: Desired;
   /** Of the apply that follows. */
   readonly requests: Pick<EngineRequests, "adopt">;
+}
+
+/** Takes over what upstream's operator installed, and tells how many objects that were. */
+export async function adoptUpstream(
+  found: readonly KubeObject[],
+  { component, target, desired, requests, deps }: Sending,
+  signal: AbortSignal,
+): Promise<Unadopted> {
+  const { client, fieldManager, namespace: installNamespace } = target;
+  const componentUid = component.metadata.uid;
+  const own = { client, fieldManager, installNamespace, componentUid, desired, requests };
+  const unadopted = await adopt(found, own, signal);
+  const objects = found.filter(isUpstreams).length - unadopted.count;
+  deps.log.info({ objects }, "Took over what the upstream operator installed");
+  if (objects > 0) deps.onAdopted?.(objects);
+  return unadopted;
 }
 
 /** Objects of upstream's that are not wanted any more; what outlives an installation stays, as when we upgrade. */
@@ -33,23 +50,12 @@ export function entriesOf(objects: readonly KubeObject[]): readonly InventoryEnt
   return objects.map((object) => ({ ...keyOf(object), hash: "" }));
 }
 
-/** What an adoption left undone. */
-export interface Unadopted {
-  /** How many objects the cluster did not let us take over for now. */
-  readonly count: number;
-  /** The obsolete ones among them, as `apply` sorts what is refused: nobody else will try again. */
-  readonly parked: readonly Trouble[];
-  readonly failed: readonly Trouble[];
-  /** Whether these troubles make it necessary to go through the adoption once more. */
-  isUnfinished(troubles: readonly Trouble[]): boolean;
-}
-
 /**
  * Makes what upstream's operator wrote ours, without a change to what it says: fields that the next apply leaves out can be
  * removed by it, and what is obsolete carries our label, by which it is found and pruned. One patch an object, two when it was
  * changed in between. An object that the cluster refuses holds no other: what is wanted is taken over when it is sent.
  */
-export async function adopt(
+async function adopt(
   found: readonly KubeObject[],
   deps: AdoptDeps,
   signal: AbortSignal,

@@ -3,7 +3,11 @@ import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../../api/component.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
-import { anchorAnnotations, componentUidLabel } from "../../../installation/anchor.ts";
+import {
+  anchorAnnotations,
+  componentSelector,
+  componentUidLabel,
+} from "../../../installation/anchor.ts";
 import type { Desired } from "../../../installation/desired.ts";
 import { builtInReleaseKinds, customReleaseKinds, kindIdOf } from "../../../installation/kinds.ts";
 import type { Anchor } from "../anchor/anchor.ts";
@@ -70,11 +74,23 @@ export async function upstreamObjects(
   });
 }
 
+/** Everything on a cluster with the label of an installation, without its anchor and second owner, which are no part of what they own. */
+export async function ownObjects(
+  { component, target, desired }: Place,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const selector = componentSelector(component.metadata.uid);
+  const found = await selectedObjects(selector, { target, desired }, signal);
+  return found.filter(
+    ({ metadata }) => metadata.annotations?.[anchorAnnotations.componentUid] === undefined,
+  );
+}
+
 /**
  * Everything on a cluster that a label selects, as metadata, with one list a kind: of the kinds of what is desired, and of those of which an
  * older release or another choice of parts may have left something.
  */
-export async function selectedObjects(
+async function selectedObjects(
   labelSelector: string,
   { target, desired }: { readonly target: Target; readonly desired: Desired },
   signal: AbortSignal,

@@ -54,15 +54,20 @@ export class Conflicts {
     return Math.max(0, this.#begunAt + windowMs - now);
   }
 
-  /** Of all objects that are wrong now, by identity, those that are to be left alone for a while. */
+  /** Identities of objects that are not to be repaired for a while. */
+  heldAt(now: number): ReadonlySet<string> {
+    const held = [...this.#repairs].filter(([, one]) => one.rounds > 0 && now < one.heldUntil);
+    return new Set(held.map(([id]) => id));
+  }
+
+  /** Notes which objects are wrong now, by identity. Returns those of them that are not to be repaired for a while. */
   heldAmong(wrong: ReadonlySet<string>, now: number): ReadonlySet<string> {
-    const held = new Set<string>();
+    const held = this.heldAt(now);
     for (const [id, repairs] of this.#repairs) {
-      repairs.isWrong = wrong.has(id) && repairs.rounds > 0 && now < repairs.heldUntil;
+      repairs.isWrong = wrong.has(id) && held.has(id);
       if (wrong.has(id)) repairs.wrongAt = now;
-      if (repairs.isWrong) held.add(id);
     }
-    return held;
+    return new Set([...wrong].filter((id) => held.has(id)));
   }
 
   /** Something is wrong and left alone for a while. */

@@ -1,8 +1,8 @@
 import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
 import { outlives, type Prepared } from "../../../installation/desired.ts";
 import type { ApplyPlan } from "../../../installation/plan.ts";
-import { type ChangeSet, sorted, type Trouble } from "../change-set.ts";
-import type { Begun, Work } from "../install-work.ts";
+import type { Sending, Attempt } from "../attempt.ts";
+import type { Trouble } from "../change-set.ts";
 
 /** A part of some work, and what is left to others. */
 interface Own<W> {
@@ -11,14 +11,14 @@ interface Own<W> {
 }
 
 /**
- * Work without what was left to others the last time, as far as it is still theirs; where the anchor is lost nobody knows what that was, and it is without all that others have.
+ * Attempt without what was left to others the last time, as far as it is still theirs; where the anchor is lost nobody knows what that was, and it is without all that others have.
  * Asks only where something was left or the anchor is lost.
  */
 export async function withoutOthers(
-  work: Work,
+  work: Attempt,
   { isLost }: { readonly isLost: boolean },
   signal: AbortSignal,
-): Promise<Own<Work>> {
+): Promise<Own<Attempt>> {
   const { desired, memory, deps } = work;
   const { sharing } = memory;
   const wanted = new Set(desired.objects.map(({ id }) => id));
@@ -32,7 +32,7 @@ export async function withoutOthers(
   return ownOf(work, sharing.left);
 }
 
-export interface OwnPlan extends Own<Begun> {
+export interface OwnPlan extends Own<Sending> {
   readonly plan: ApplyPlan;
 }
 
@@ -42,7 +42,7 @@ export interface OwnPlan extends Own<Begun> {
  */
 export async function ownPlan(
   { plan, fought }: { readonly plan: ApplyPlan; readonly fought: readonly Prepared[] },
-  work: Begun,
+  work: Sending,
   signal: AbortSignal,
 ): Promise<OwnPlan> {
   const { desired, memory, deps, isNewcomer } = work;
@@ -70,7 +70,7 @@ export async function ownPlan(
 /** Those of objects with our label that another component has: an apply of ours that came late may have put the label there. Asks only where there are any. */
 export async function heldByOthers(
   ids: ReadonlySet<string>,
-  { deps }: Pick<Work, "deps">,
+  { deps }: Pick<Attempt, "deps">,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const question = { open: ids, fought: new Set<string>() };
@@ -78,12 +78,7 @@ export async function heldByOthers(
   return answer ?? new Map();
 }
 
-/** Changes with what was left to others. */
-export function withLeft(changes: ChangeSet, left: readonly Trouble[]): ChangeSet {
-  return left.length === 0 ? changes : { ...changes, failed: sorted([...changes.failed, ...left]) };
-}
-
-function ownOf<W extends Work>(work: W, theirs: ReadonlyMap<string, string>): Own<W> {
+function ownOf<W extends Attempt>(work: W, theirs: ReadonlyMap<string, string>): Own<W> {
   if (theirs.size === 0) return { work, left: [] };
   const { desired } = work;
   const objects = desired.objects.filter(({ id }) => !theirs.has(id));

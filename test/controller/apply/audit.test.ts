@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
 import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
-import { planned, type Work } from "../../../controller/apply/install-work.ts";
+import type { Attempt } from "../../../controller/apply/attempt.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
+import { observeAndPlan } from "../../../controller/apply/observe-objects.ts";
 import { prepare } from "../../../installation/desired.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
 import type { ObservedObject } from "../../../installation/observed-object.ts";
@@ -54,7 +55,7 @@ async function audited(
     refused: () => new Map(refused.map((one) => [kindIdOf(keyOf(one)), "not allowed"])),
   };
   const metadata = { name: "knative", namespace: "knative", uid: "u" };
-  const work: Work = Object.assign(Object.create(null), {
+  const attempt: Attempt = Object.assign(Object.create(null), {
     component: { kind: "KnativeServing", metadata },
     target: { namespace: "knative", hubId: "hub" },
     deps: { clock: new FakeClock(), log: silentLog },
@@ -62,7 +63,7 @@ async function audited(
     memory,
     observation,
   });
-  const { apply, drifted } = await planned(work, new AbortController().signal);
+  const { apply, drifted } = await observeAndPlan(attempt, new AbortController().signal);
   // An audit is no repair before something was found to be wrong.
   expect([...drifted]).toEqual([]);
   return apply.map(({ key }) => key.name);

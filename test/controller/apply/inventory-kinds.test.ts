@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { InventoryKinds } from "../../../controller/apply/inventory-kinds.ts";
-import { watchedKinds } from "../../../controller/apply/watched-kinds.ts";
+import { watchedKinds } from "../../../controller/apply/observe-objects.ts";
 import { bodyOf, type Desired, prepare } from "../../../installation/desired.ts";
 import { definitionOf, manifestOf } from "./prepared.ts";
 import { renderedOf } from "./small-set.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { firstLists } from "../../../controller/observe/first-lists.ts";
+import { firstLists } from "../../../controller/apply/observe-objects.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
 import { identityOf, type Manifest } from "../../../../api/kubernetes.ts";
+import type { Sending, InstallDeps } from "../../../../controller/apply/attempt.ts";
 import { ownPlan, withoutOthers } from "../../../../controller/apply/filters/shared-objects.ts";
-import type { Begun, InstallDeps } from "../../../../controller/apply/install-work.ts";
 import { InstallationMemory } from "../../../../controller/apply/installation-memory.ts";
 import { prepare } from "../../../../installation/desired.ts";
-import { planApply } from "../../../../installation/plan.ts";
+import { planObjects } from "../../../../installation/plan.ts";
 import { manifestOf } from "../prepared.ts";
 import { renderedOf } from "../small-set.ts";
 
@@ -16,7 +16,7 @@ const definition = manifestOf(`${group} CustomResourceDefinition things.example.
 const role = manifestOf("rbac.authorization.k8s.io/v1 ClusterRole shared");
 
 /** The work of an installed component on some objects, of which others have those that `holders` says. */
-function workOn(manifests: readonly Manifest[], holders: InstallDeps["holders"]): Begun {
+function workOn(manifests: readonly Manifest[], holders: InstallDeps["holders"]): Sending {
   const desired = prepare(renderedOf(...manifests));
   const facts = { desired, memory: new InstallationMemory(), isNewcomer: false };
   return Object.assign(Object.create(null), { ...facts, deps: { holders } });
@@ -27,7 +27,7 @@ test("a definition that is fought over is left to nobody, as several components 
     Promise.resolve(new Map([...open, ...fought].map((id) => [id, words]))),
   );
   const { objects } = work.desired;
-  const whole = planApply(objects, { inventory: undefined, observed: new Map() });
+  const whole = planObjects(objects, { inventory: undefined, observed: new Map() });
   const { plan, left } = await ownPlan({ plan: whole, fought: objects }, work, signal);
   expect(left.map(({ key }) => key.kind)).toEqual(["ClusterRole"]);
   expect(plan.apply.map(({ key }) => key.kind)).toEqual(["CustomResourceDefinition"]);
@@ -63,7 +63,7 @@ test("whose an object is, is asked again after an answer that did not say", asyn
     return asked === 1 ? Promise.reject(silent) : Promise.resolve(new Map());
   });
   const { objects } = work.desired;
-  const whole = planApply(objects, { inventory: undefined, observed: new Map() });
+  const whole = planObjects(objects, { inventory: undefined, observed: new Map() });
   await expect(ownPlan({ plan: whole, fought: [] }, work, signal)).rejects.toBe(silent);
   await ownPlan({ plan: whole, fought: [] }, work, signal);
   await ownPlan({ plan: whole, fought: [] }, work, signal);

@@ -40,7 +40,7 @@ export interface Namespaces {
  * The namespaces of an installation as it creates them: its own, and those among the rendered objects, with `spec.namespace`, the labels that
  * upstream and the guard know them by, and whose they are. Spec: knative-operator.md 3.2 and 5.4, anchor-guard.md 2.
  */
-export function wantedNamespaces(
+export function desiredNamespaces(
   { component, target }: { readonly component: Component; readonly target: Target },
   rendered: readonly Manifest[],
 ): readonly Manifest[] {
@@ -70,7 +70,7 @@ export function wantedNamespaces(
  * Looks which of the namespaces have to be created or changed: one that was not created for this component never has to. Throws FleetError
  * `ClusterBusy` when one is being deleted.
  */
-export async function lookAtNamespaces(
+export async function observeNamespaces(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
   wanted: readonly Manifest[],
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 import { abortable } from "../../access/deadline.ts";
-import { describe, identityOf } from "../../api/kubernetes.ts";
+import { describe, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { outlives, type Prepared } from "../../installation/desired.ts";
 import { gated } from "../../installation/gates.ts";
-import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
+import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
 import type { ApplyPlan } from "../../installation/plan.ts";
@@ -16,90 +16,78 @@ import {
   type ApplyRequests,
   leavingMessage,
 } from "./apply.ts";
-import { type ChangeSet, type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
-import type { ConflictingManager } from "./filters/conflicts.ts";
-import { type OwnPlan, ownPlan, withLeft } from "./filters/shared-objects.ts";
-import { type Begun, contestsOf, guardAll, watchAll, writeAndNoteAnchor } from "./install-work.ts";
+import type { Attempt, Sending } from "./attempt.ts";
+import { type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
+import { type OwnPlan, ownPlan } from "./filters/shared-objects.ts";
+import { watchGround } from "./observe-objects.ts";
 import { pruneAll } from "./prune-obsolete.ts";
+import type { Pruned } from "./prune.ts";
 import { unlessRefused } from "./refusals.ts";
 import { unblock } from "./unblock.ts";
 
-/**
- * Sends what differs, prunes what is obsolete when all of it was accepted, and records how far that came. Throws FleetError `ClusterBusy` as soon as it is
- * seen that the anchor went meanwhile.
- */
-export async function carriedOut(
-  whole: ApplyPlan,
-  begun: Begun,
-  signal: AbortSignal,
-): Promise<ChangeSet> {
-  guardAll(begun);
-  const { plan, work, left: others } = await ownOf(whole, begun, signal);
-  return withLeft(await carriedOutAlone(plan, work, signal), others);
+/** What was sent, and what became of it. */
+export interface SendResults {
+  /** The attempt without the objects that turned out to be another component's. */
+  readonly sending: Sending;
+  /** The plan without them. */
+  readonly plan: ApplyPlan;
+  readonly sent: Applied;
+  /** Those of the sent objects that somebody had changed or deleted. */
+  readonly repaired: readonly ObjectKey[];
+  readonly parked: readonly Trouble[];
+  readonly refused: readonly Trouble[];
+  readonly pruned: Pruned & { readonly left: readonly InventoryEntry[] };
+  /** The objects that turned out to be another component's. */
+  readonly left: readonly Trouble[];
 }
 
-/** What is to be sent because it is not as we had sent it. */
+/**
+ * Sends what differs, and prunes what is obsolete when all of it was accepted. Throws FleetError `ClusterBusy` as soon as the watch shows
+ * that the anchor is gone.
+ */
+export async function sendObjects(
+  whole: ApplyPlan,
+  intended: Sending,
+  signal: AbortSignal,
+): Promise<SendResults> {
+  watchGround(intended);
+  const { plan, work: sending, left } = await ownOf(whole, intended, signal);
+  const corrected = new Set<string>();
+  const { requests, ...others } = applyDeps(plan, sending, corrected);
+  const sent = await countRepairs(plan, { ...sending, corrected }, async () => {
+    await keepNotes(plan, sending, signal);
+    return apply(gated(plan.apply), { ...others, requests: guarded(requests, sending) }, signal);
+  });
+  await abortable(sending.first, signal);
+  const { unadopted } = sending;
+  const leaving = plan.leaving.map(stillLeaving);
+  const parked = sorted([...sent.parked, ...leaving, ...(unadopted?.parked ?? [])]);
+  const refused = [...sent.failed, ...(unadopted?.failed ?? [])];
+  await unblockAmong(parked, sending, signal);
+  const isAccepted = parked.length + refused.length === 0;
+  const pruned = await pruneAll({ entries: plan.prune, isAccepted }, sending, signal);
+  const repaired = sent.applied.filter((key) => corrected.has(identityOf(key)));
+  return { sending, plan, sent, repaired, parked, refused, pruned, left };
+}
+
+/** Objects that are sent because they are not as we had sent them. */
 function driftedOf({ apply: objects, drifted }: ApplyPlan): readonly Prepared[] {
   return objects.filter(({ id }) => drifted.has(id));
 }
 
-/** Counts repairs, and leaves out what another component has. What is not come to is no repair. */
-async function ownOf(whole: ApplyPlan, begun: Begun, signal: AbortSignal): Promise<OwnPlan> {
+/** Announces the repairs, and leaves out objects of other components. A repair that is not made is taken back. */
+async function ownOf(whole: ApplyPlan, sending: Sending, signal: AbortSignal): Promise<OwnPlan> {
   try {
-    const fought = await reckoned(whole, begun, (one) =>
-      unlessRefused(() => begun.requests.conflictingManagers(one, signal), []),
-    );
-    return await ownPlan({ plan: whole, fought }, begun, signal);
+    const fought = await announceRepairs(whole, sending, signal);
+    return await ownPlan({ plan: whole, fought }, sending, signal);
   } catch (error) {
-    for (const { key } of driftedOf(whole)) begun.memory.conflicts.notRepaired(key);
+    for (const { key } of driftedOf(whole)) sending.memory.conflicts.notRepaired(key);
     throw error;
   }
 }
 
-/** The same of what no other component has. */
-async function carriedOutAlone(
-  plan: ApplyPlan,
-  work: Begun,
-  signal: AbortSignal,
-): Promise<ChangeSet> {
-  const { desired, memory, unadopted } = work;
-  const corrected = new Set<string>();
-  const { requests, ...others } = applyDeps(plan, work, corrected);
-  const sent = await repairing(plan, { ...work, corrected }, async () => {
-    await keepNotes(plan, work, signal);
-    return apply(gated(plan.apply), { ...others, requests: rooted(requests, work) }, signal);
-  });
-  await abortable(work.first, signal);
-  const leaving = plan.leaving.map(stillLeaving);
-  const parked = sorted([...sent.parked, ...leaving, ...(unadopted?.parked ?? [])]);
-  const refused = [...sent.failed, ...(unadopted?.failed ?? [])];
-  await unblockAmong(parked, work, signal);
-  const accepted = parked.length + refused.length === 0;
-  const { pruned, failed, lingering, left } = await pruneAll(
-    { entries: plan.prune, isAccepted: accepted },
-    work,
-    signal,
-  );
-  const complete = memory.inventoryOf(desired, accepted && left.length === 0);
-  const adopting = unadopted?.isUnfinished([...parked, ...refused]) === true;
-  const inventory = { ...unionOf(complete, { ...complete, entries: left }), adopting };
-  watchAll(work, inventory);
-  await record(inventory, work, signal);
-  if (accepted) memory.isAuditDue = false;
-  return {
-    applied: sent.applied,
-    repaired: sent.applied.filter((key) => corrected.has(identityOf(key))),
-    unchanged: plan.unchanged.length,
-    parked,
-    failed: sorted([...refused, ...failed, ...unwatched(work, inventory)]),
-    pruned,
-    lingering: sorted(lingering),
-    conflicts: contestsOf(work),
-  };
-}
-
 /** An audit or a repair raises no generation that an adoption did not raise. */
-async function keepNotes(plan: ApplyPlan, work: Begun, signal: AbortSignal): Promise<void> {
+async function keepNotes(plan: ApplyPlan, work: Sending, signal: AbortSignal): Promise<void> {
   const { memory, observation, requests } = work;
   const entries = memory.inventory?.entries ?? [];
   const sent = new Map(entries.map((entry) => [identityOf(entry), entry.hash]));
@@ -112,8 +100,8 @@ async function keepNotes(plan: ApplyPlan, work: Begun, signal: AbortSignal): Pro
   );
 }
 
-/** Sends nothing that names the uid of an anchor that is gone as its owner, and nothing before it is known that nobody else was first. */
-function rooted(requests: EngineRequests, { observation, anchor, first }: Begun): ApplyRequests {
+/** Sends nothing that names an anchor that is gone as owner, and nothing before it is known that no other installation was first. */
+function guarded(requests: EngineRequests, { observation, anchor, first }: Sending): ApplyRequests {
   return {
     send: async (object, signal) => {
       await abortable(first, signal);
@@ -126,7 +114,7 @@ function rooted(requests: EngineRequests, { observation, anchor, first }: Begun)
 
 async function unblockAmong(
   parked: readonly Trouble[],
-  { target, desired, memory, deps }: Begun,
+  { target, desired, memory, deps }: Sending,
   signal: AbortSignal,
 ): Promise<void> {
   const { blockades } = memory;
@@ -138,29 +126,30 @@ async function unblockAmong(
   }
 }
 
-/** Counts the repairs that are about to be made, and asks who makes them necessary where there is a conflict. Returns those for which nobody is named. */
-async function reckoned(
+/** Counts the repairs that are about to be made, and asks for the other managers of objects in conflict. Returns the objects for which none is named. */
+async function announceRepairs(
   plan: ApplyPlan,
-  { memory, deps }: Begun,
-  ask: (object: Prepared) => Promise<readonly ConflictingManager[]>,
+  { memory, deps, requests }: Sending,
+  signal: AbortSignal,
 ): Promise<readonly Prepared[]> {
   const now = deps.clock.now();
-  const conflicts = driftedOf(plan).filter(({ key }) => memory.conflicts.repairing(key, now));
-  // Also of what is not seen any more: somebody may have put an object there that lacks our label.
+  const inConflict = driftedOf(plan).filter(({ key }) => memory.conflicts.repairing(key, now));
+  // Also for an object that is not seen any more: somebody may have made one without our label.
   const unnamed = await Promise.all(
-    conflicts.map(async (one) => {
-      const managers = await ask(one);
-      memory.conflicts.named(one.key, managers);
-      return managers.length === 0 ? [one] : [];
+    inConflict.map(async (object) => {
+      const ask = () => requests.conflictingManagers(object, signal);
+      const managers = await unlessRefused(ask, []);
+      memory.conflicts.named(object.key, managers);
+      return managers.length === 0 ? [object] : [];
     }),
   );
   return unnamed.flat();
 }
 
 /** A write that is refused, never sent or puts nothing right is no repair: an object that cannot be written must not look like one that is fought over. */
-async function repairing(
+async function countRepairs(
   plan: ApplyPlan,
-  { memory: { conflicts }, corrected }: Begun & { readonly corrected: ReadonlySet<string> },
+  { memory: { conflicts }, corrected }: Sending & { readonly corrected: ReadonlySet<string> },
   work: () => Promise<Applied>,
 ): Promise<Applied> {
   const announced = new Map(driftedOf(plan).map(({ id, key }) => [id, key]));
@@ -173,15 +162,10 @@ async function repairing(
   }
 }
 
-async function record(inventory: Inventory, work: Begun, signal: AbortSignal): Promise<void> {
-  if (work.memory.isStored(inventory)) return;
-  await writeAndNoteAnchor(work, { before: work.anchor, inventory }, signal);
-}
-
 /** `corrected` takes the identities of objects that were not as we had sent them. */
 function applyDeps(
   plan: ApplyPlan,
-  work: Begun,
+  work: Sending,
   corrected: Set<string>,
 ): ApplyDeps & { readonly requests: EngineRequests } {
   const { target, memory, observation, requests } = work;
@@ -245,7 +229,10 @@ function stillLeaving({ key }: Prepared): Trouble {
 }
 
 /** Kinds that may not be watched, each with the first of its objects: nobody sees when they are changed or deleted. */
-function unwatched({ observation }: Begun, { entries }: Inventory): readonly Trouble[] {
+export function unwatchedKinds(
+  { observation }: Attempt,
+  { entries }: Inventory,
+): readonly Trouble[] {
   return [...observation.refused()].flatMap(([kind, message]) => {
     const [first] = entries
       .filter((entry) => kindIdOf(entry) === kind)

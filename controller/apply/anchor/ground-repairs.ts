@@ -8,13 +8,13 @@ import {
   type ObjectKey,
 } from "../../../api/kubernetes.ts";
 import {
+  anchorManifestOver,
   inventoryTextOf,
   isEndangered,
-  anchorManifestOver,
 } from "../../../installation/anchor-object.ts";
-import { type ChangeSet, sorted, type Trouble } from "../change-set.ts";
+import type { Attempt } from "../attempt.ts";
+import type { Trouble } from "../change-set.ts";
 import { type ConflictingManager, findConflictingManagers } from "../filters/conflicts.ts";
-import type { Work } from "../install-work.ts";
 import { type Refused, refusedOf, unlessRefused } from "../refusals.ts";
 import { type Anchor, anchorRef } from "./anchor.ts";
 import {
@@ -23,11 +23,11 @@ import {
   namespaceRef,
   type Namespaces,
   type OutdatedNamespace,
-  wantedNamespaces,
-} from "./ensure-namespaces.ts";
+  desiredNamespaces,
+} from "./namespaces.ts";
 
 /** Namespaces as an attempt is to leave them. */
-export interface Housing extends Namespaces {
+export interface NamespacePlan extends Namespaces {
   /** The outdated ones are so because somebody changed them since we saw or made them right. */
   readonly isDrift: boolean;
   /** The anchor when somebody took marks off it since we saw or made them. */
@@ -39,29 +39,32 @@ export interface Housing extends Namespaces {
 }
 
 /** What became of anchor and namespaces. */
-export interface Housed {
+export interface GroundResults {
   readonly repaired: readonly ObjectKey[];
   readonly parked: readonly Trouble[];
   readonly failed: readonly Trouble[];
 }
 
 /** Equal for equal namespaces, so that they are looked at again when the component says something else. */
-export function textOf({ component, target, desired }: Work): string {
-  return JSON.stringify(wantedNamespaces({ component, target }, desired.namespaces));
+export function namespacesText({ component, target, desired }: Attempt): string {
+  return JSON.stringify(desiredNamespaces({ component, target }, desired.namespaces));
 }
 
 /** The anchor if it lost marks since this process saw them or made them. */
-export function strippedAnchor(before: Anchor | undefined, { memory }: Work): Anchor | undefined {
+export function strippedAnchor(
+  before: Anchor | undefined,
+  { memory }: Attempt,
+): Anchor | undefined {
   return before?.isMarked === false && memory.wasMarked(before) ? before : undefined;
 }
 
 /** The same namespaces without those that somebody else changes again and again, and that are left alone for a while. */
-export function unheld(
-  { namespaces, stripped }: { readonly namespaces: Namespaces } & Pick<Housing, "stripped">,
-  work: Work,
-): Housing {
+export function withoutHeld(
+  { namespaces, stripped }: { readonly namespaces: Namespaces } & Pick<NamespacePlan, "stripped">,
+  work: Attempt,
+): NamespacePlan {
   const { memory, deps } = work;
-  const isDrift = memory.namespaces === textOf(work);
+  const isDrift = memory.namespaces === namespacesText(work);
   const wrong = isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : [];
   const anchor = stripped === undefined ? [] : [idOf(stripped.object)];
   const held = memory.groundConflicts.heldAmong(new Set([...wrong, ...anchor]), deps.clock.now());
@@ -77,7 +80,11 @@ export function unheld(
  * Creates what is missing and changes what is outdated. A change that the cluster refuses is no reason to leave the installation alone; a namespace that
  * cannot be created is: throws ApiError.
  */
-export async function settled(work: Work, housing: Housing, signal: AbortSignal): Promise<Housed> {
+export async function writeNamespaces(
+  work: Attempt,
+  housing: NamespacePlan,
+  signal: AbortSignal,
+): Promise<GroundResults> {
   const { target, memory, observation, deps } = work;
   const { stripped, isAnchorInConflict } = housing;
   const [created, changes] = await Promise.all([
@@ -90,7 +97,7 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
     deps.awaiting?.settled(idOf(namespace));
   }
   const refusals = changes.flatMap(({ refusal }) => refusal ?? []);
-  if (refusals.length === 0) memory.namespaces = textOf(work);
+  if (refusals.length === 0) memory.namespaces = namespacesText(work);
   const having = (isForGood: boolean): readonly Trouble[] =>
     refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
   return {
@@ -106,24 +113,14 @@ export async function settled(work: Work, housing: Housing, signal: AbortSignal)
 /** Writes the anchor; one that was stripped is repaired thereby, which counts unless it is held. */
 export function rewriteAnchor(
   write: () => Promise<Anchor>,
-  { housing, work }: { readonly housing: Housing; readonly work: Work },
+  { housing, work }: { readonly housing: NamespacePlan; readonly work: Attempt },
   signal: AbortSignal,
 ): Promise<Anchor> {
   const { stripped, isAnchorHeld } = housing;
   if (stripped === undefined || isAnchorHeld) return write();
   const live = stripped.object;
   const manifest = anchorManifestOver(live, work, inventoryTextOf(live));
-  return reckoned(write, { drift: { ref: anchorRef(work), live, manifest }, work }, signal);
-}
-
-/** A change set that also tells of the namespaces. */
-export function withHoused(changes: ChangeSet, housed: Housed): ChangeSet {
-  return {
-    ...changes,
-    repaired: [...housed.repaired, ...changes.repaired],
-    parked: sorted([...housed.parked, ...changes.parked]),
-    failed: sorted([...housed.failed, ...changes.failed]),
-  };
+  return countedRepair(write, { drift: { ref: anchorRef(work), live, manifest }, work }, signal);
 }
 
 interface Change {
@@ -133,7 +130,7 @@ interface Change {
 
 async function changed(
   outdated: OutdatedNamespace,
-  { work, housing }: { readonly work: Work; readonly housing: Housing },
+  { work, housing }: { readonly work: Attempt; readonly housing: NamespacePlan },
   signal: AbortSignal,
 ): Promise<Change> {
   const { target } = work;
@@ -143,7 +140,7 @@ async function changed(
   try {
     if (!housing.isDrift) return { object: await change() };
     const drift = { ref: namespaceRef(live), live, manifest };
-    return { object: await reckoned(change, { drift, work }, signal) };
+    return { object: await countedRepair(change, { drift, work }, signal) };
   } catch (error) {
     // Another one by now, or not as it was: to be looked at again.
     if (!(error instanceof ApiError) || [404, 409].includes(error.status)) throw error;
@@ -159,9 +156,9 @@ interface Drift {
 }
 
 /** Makes a repair and counts it, and asks for the other managers where there is a conflict. */
-async function reckoned<T>(
+async function countedRepair<T>(
   repair: () => Promise<T>,
-  { drift, work }: { readonly drift: Drift; readonly work: Work },
+  { drift, work }: { readonly drift: Drift; readonly work: Attempt },
   signal: AbortSignal,
 ): Promise<T> {
   const { groundConflicts } = work.memory;

@@ -1,0 +1,139 @@
+import type { Component } from "../../../api/component.ts";
+import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
+import { knownResource } from "../../../api/resources.ts";
+import { componentSelector } from "../../../installation/anchor.ts";
+import type { Attempt } from "../attempt.ts";
+import type { Target } from "../target.ts";
+import { type Anchor, anchorSeen } from "./anchor.ts";
+import {
+  type NamespacePlan,
+  namespacesText,
+  strippedAnchor,
+  withoutHeld,
+} from "./ground-repairs.ts";
+import {
+  createNamespaces,
+  desiredNamespaces,
+  type Namespaces,
+  observeNamespaces,
+} from "./namespaces.ts";
+
+/** The anchor and the namespaces, on which everything else of an installation stands. */
+export interface Ground {
+  readonly anchor: Anchor | undefined;
+  readonly namespaces: NamespacePlan;
+}
+
+/** Reads the anchor and the namespaces while the target is still being checked. What is wrong with the target itself is thrown first. */
+export async function observeGround(attempt: Attempt, signal: AbortSignal): Promise<Ground> {
+  const observing = readGround(attempt, signal);
+  // Awaited below.
+  observing.catch(() => undefined);
+  await attempt.deps.suited;
+  return observing;
+}
+
+/** Whether the namespaces are there as they should be, or left alone for a while. */
+export function areNamespacesRight({ namespaces }: Ground): boolean {
+  return namespaces.missing.length + namespaces.outdated.length === 0;
+}
+
+/** The anchor, if it is written only for a new inventory: all its marks are there, or left alone for a while. */
+export function standingAnchor({ anchor, namespaces }: Ground): Anchor | undefined {
+  return namespaces.isAnchorHeld || anchor?.isMarked === true ? anchor : undefined;
+}
+
+/** Of an installation without an anchor: there was one, as far as this process or the hub knows. */
+export function wasAnchored({ memory, component }: Attempt): boolean {
+  return memory.hadAnchor || component.status?.version !== undefined;
+}
+
+async function readGround(attempt: Attempt, signal: AbortSignal): Promise<Ground> {
+  const { component, target, desired, memory, observation, deps } = attempt;
+  const wanted = desiredNamespaces({ component, target }, desired.namespaces);
+  const [anchor, live] = await Promise.all([
+    readAnchorOnce(attempt, signal),
+    readNamespaces(attempt, wanted, signal),
+  ]);
+  const guarded = [...(anchor === undefined ? [] : [anchor.object]), ...live.own];
+  for (const object of guarded) observation.noteGuarded(object);
+  if (anchor === undefined) await handleLoss(attempt, signal);
+  else deps.gate?.saw(anchor.object);
+  memory.recall(anchor);
+  const stripped = strippedAnchor(anchor, attempt);
+  const ground = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
+  // A namespace that is wrong was noted as it is: only this text tells of it when it cannot be repaired now.
+  memory.namespaces = areNamespacesRight(ground) ? namespacesText(attempt) : "";
+  return ground;
+}
+
+async function readAnchorOnce(
+  { component, target, deps, isNew = false }: Attempt,
+  signal: AbortSignal,
+): Promise<Anchor | undefined> {
+  const seen = isNew && deps.seen !== undefined ? await deps.seen : "unknown";
+  return anchorSeen(seen, { component, target }, signal);
+}
+
+/** The namespaces of a new component are probably missing: they are created at once, and read only where that fails. */
+async function readNamespaces(
+  attempt: Attempt,
+  wanted: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<Namespaces> {
+  const created = attempt.isNew === true ? await createAhead(attempt, wanted, signal) : [];
+  const names = new Set<string | undefined>(created.map(({ metadata }) => metadata.name));
+  const others = wanted.filter(({ metadata }) => !names.has(metadata.name));
+  const live = await observeNamespaces(attempt.target, others, signal);
+  return { ...live, own: [...live.own, ...created] };
+}
+
+async function createAhead(
+  { target, deps }: Attempt,
+  wanted: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  try {
+    await deps.suited;
+    await deps.gate?.underWay(signal);
+  } catch {
+    // `observeGround` and the gate throw the same again.
+    return [];
+  }
+  return createNamespaces(target, wanted, signal);
+}
+
+/** Tells of a lost anchor and drops the webhooks, each once. With a second owner the objects are still there. */
+async function handleLoss(attempt: Attempt, signal: AbortSignal): Promise<void> {
+  const { component, target, memory, deps } = attempt;
+  if (!wasAnchored(attempt) || target.profile === undefined) return;
+  const { doneAfterLoss: done } = memory;
+  if (!done.has("told")) deps.onAnchorLost?.();
+  done.add("told");
+  if (memory.secondOwner !== undefined || done.has("droppedWebhooks")) return;
+  await deps.suited;
+  await dropWebhooks(target, component, signal);
+  done.add("droppedWebhooks");
+}
+
+const configurations = (
+  ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] as const
+).map((kind) => knownResource("admissionregistration.k8s.io/v1", kind));
+
+/**
+ * Deletes the webhook configurations of an installation whose anchor is gone: the Services that they call went with it, and they would refuse
+ * the objects that are installed again. Spec: anchor-guard.md 7.3.
+ */
+async function dropWebhooks(
+  { client }: Pick<Target, "client">,
+  { metadata }: Component,
+  signal: AbortSignal,
+): Promise<void> {
+  const labelSelector = componentSelector(metadata.uid);
+  const options = { propagationPolicy: "Background" } as const;
+  await Promise.all(
+    configurations.map((resource) =>
+      client.removeCollection({ resource, labelSelector }, options, signal),
+    ),
+  );
+}

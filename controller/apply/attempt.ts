@@ -1,0 +1,134 @@
+import type { Component } from "../../api/component.ts";
+import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
+import type { Desired, Preparations } from "../../installation/desired.ts";
+import type { Inventory } from "../../installation/inventory.ts";
+import type { OwnershipQuestion } from "../../installation/sharing.ts";
+import { scaledAmong } from "../../installation/stripped.ts";
+import type { Rendered } from "../../render/release/releases.ts";
+import type { Log } from "../log.ts";
+import type { Observation } from "../observe/observation.ts";
+import type { Awaiting } from "../queue/awaiting.ts";
+import type { Clock } from "../queue/clock.ts";
+import { type Anchor, type SeenAnchor, writeAnchor } from "./anchor/anchor.ts";
+import { applyRequests, type EngineRequests } from "./apply-requests.ts";
+import type { Progress, Unadopted } from "./change-set.ts";
+import type { Conflict } from "./filters/conflicts.ts";
+import type { InstallationMemory } from "./installation-memory.ts";
+import type { Target } from "./target.ts";
+import type { Unblocked } from "./unblock.ts";
+
+export interface InstallRequest {
+  readonly component: Component;
+  readonly rendered: Rendered;
+  readonly target: Target;
+  readonly observation: Observation;
+  /** Of this component on this target; a new one costs two reads and the lists of the watches. */
+  readonly memory: InstallationMemory;
+  /** Nothing was ever installed for the component, as far as the hub knows; saves a round trip. Default false. */
+  readonly isNew?: boolean;
+}
+
+/** What the protection of anchors on the target has to say about an install; see ../guard/cluster-guard.ts. */
+export interface AnchorGate {
+  /** Resolves when what protects the anchor is on its way to the target, which comes before anything else that is written there. */
+  underWay(signal: AbortSignal): Promise<void>;
+  /** Resolves when an anchor may be made; throws FleetError `AnchorUnprotected`. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** Whether objects are to have a second owner. */
+  needsSecondOwner(signal: AbortSignal): Promise<boolean>;
+  /** Told of each anchor that was read. */
+  saw(anchor: KubeObject): void;
+}
+
+export interface InstallDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** One for all components. */
+  readonly preparations: Preparations;
+  /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
+  readonly suited?: Promise<unknown>;
+  /** The anchor of a new component, from who looked already; see neighbours.ts. Absent: it is read. */
+  readonly seen?: Promise<SeenAnchor>;
+  /**
+   * Asked while an anchor is being made: throws FleetError when another installation had its anchor before, and what the making throws. Absent: nobody else can
+   * come.
+   */
+  readonly assertFirst?: (making: Promise<Anchor>, signal: AbortSignal) => Promise<void>;
+  /**
+   * Asked of objects that are new to an installation, and of those that are fought over: resolves with those that another component of the hub has, by identity,
+   * each with words for whose it is, and with undefined where nobody may look. Absent: nobody else has anything.
+   */
+  readonly holders?: (
+    question: OwnershipQuestion,
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, string> | undefined>;
+  /** Told what the attempt knows of, and asked whether something else waits for its end. Absent: nothing does. */
+  readonly awaiting?: Pick<Awaiting, "planned" | "settled" | "isBeside">;
+  /** Called at once for each object that is done. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Called when the rules of a webhook were emptied; see unblock.ts. */
+  readonly onUnblocked?: (unblocked: Unblocked) => void;
+  /** Absent: anchors are not protected. */
+  readonly gate?: AnchorGate | undefined;
+  /** Called with the number of objects that were upstream's before; not when an adoption that was begun found none left. */
+  readonly onAdopted?: (count: number) => void;
+  /** The anchor of an installation that was there is gone. */
+  readonly onAnchorLost?: () => void;
+  /** CRDs get the label by which they are guarded. */
+  readonly guardsCrds?: boolean;
+}
+
+/** One run of an install. */
+export interface Attempt extends InstallRequest {
+  readonly desired: Desired;
+  readonly deps: InstallDeps;
+}
+
+/** An attempt whose intent is recorded, so that objects may be sent. */
+export interface Sending extends Attempt {
+  readonly anchor: Anchor;
+  /** Something may have been installed before. */
+  readonly mayExist: boolean;
+  /** Nothing is sent before it resolves; its rejection is thrown. */
+  readonly first: Promise<void>;
+  /** Nothing was ever accepted under the anchor, so that `first` is about everything. */
+  readonly isNewcomer: boolean;
+  readonly requests: EngineRequests;
+  /** Of an adoption: what it left undone. */
+  readonly unadopted?: Unadopted;
+}
+
+/** Adds the requests about objects. */
+export function sendingWith(attempt: Omit<Sending, "requests">): Sending {
+  const { component, target, anchor, mayExist, memory, deps } = attempt;
+  const { client, namespace, fieldManager, hubId } = target;
+  const installation = {
+    owner: anchor.owner,
+    namespace,
+    componentUid: component.metadata.uid,
+    ...(memory.secondOwner === undefined ? {} : { secondOwner: memory.secondOwner }),
+    ...(deps.guardsCrds === true && target.profile !== undefined ? { crdGuard: hubId } : {}),
+  };
+  const isScaled = scaledAmong(attempt.rendered.manifests);
+  const requests = applyRequests({ client, fieldManager, installation, mayExist, isScaled });
+  return { ...attempt, requests };
+}
+
+/** The conflicts of an installation that are not over. */
+export function currentConflicts({ memory, deps }: Attempt): readonly Conflict[] {
+  const now = deps.clock.now();
+  return [...memory.groundConflicts.current(now), ...memory.conflicts.current(now)];
+}
+
+/** Writes the anchor with an inventory, and remembers both. */
+export async function writeInventory(
+  { component, target, memory, observation, deps }: Attempt,
+  { before, inventory }: { readonly before: Anchor | undefined; readonly inventory: Inventory },
+  signal: AbortSignal,
+): Promise<Anchor> {
+  const anchor = await writeAnchor({ component, target, before }, inventory, signal);
+  observation.noteGuarded(anchor.object);
+  deps.awaiting?.settled(identityOf(anchor.key));
+  memory.stored(anchor);
+  return anchor;
+}

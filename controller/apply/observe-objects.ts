@@ -1,0 +1,212 @@
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { ObjectRef } from "../../access/kube/kube-client.ts";
+import { FleetError } from "../../api/errors.ts";
+import {
+  describe,
+  identityOf,
+  isJob,
+  type KubeObject,
+  type ObjectKey,
+} from "../../api/kubernetes.ts";
+import { knownResource, type ResourceType } from "../../api/resources.ts";
+import { anchorKey, type AnchorOwner } from "../../installation/anchor-object.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import type { Desired, Prepared } from "../../installation/desired.ts";
+import type { Inventory } from "../../installation/inventory.ts";
+import { kindIdOf } from "../../installation/kinds.ts";
+import {
+  type ApplyPlan,
+  type Known,
+  type ObjectFacts,
+  obsoleteEntries,
+  planInstall,
+  planObjects,
+} from "../../installation/plan.ts";
+import { strayEntries } from "../../installation/strays.ts";
+import type { Observation } from "../observe/observation.ts";
+import { type Clock, limited } from "../queue/clock.ts";
+import type { Attempt } from "./attempt.ts";
+import type { InventoryKinds } from "./inventory-kinds.ts";
+
+/** The facts while there is no inventory: everything is sent, and the first write does not wait for any list. */
+const nothingKnown: ObjectFacts = {
+  inventory: undefined,
+  observed: new Map(),
+  strays: [],
+  lostJobs: new Set(),
+  others: new Map(),
+  isToAudit: () => false,
+  held: new Set(),
+};
+
+/** Finds out what the cluster has of an installation: waits for the first list of each kind, and asks about Jobs that are not to be seen. */
+export async function observeObjects(attempt: Attempt, signal: AbortSignal): Promise<ObjectFacts> {
+  const { desired, observation, target, memory, deps } = attempt;
+  const { inventory } = memory;
+  if (inventory === undefined) return nothingKnown;
+  await memory.kinds.lookUp({ desired, inventory }, target.client, signal);
+  watchAll(attempt, inventory);
+  await firstLists(observation, deps.clock, signal);
+  const observed = observation.objects();
+  memory.dismissed.retain(observed);
+  const strays = strayEntries(attempt, inventory);
+  const entries = [...inventory.entries, ...strays];
+  deps.awaiting?.planned([...desired.objects.map(({ id }) => id), ...entries.map(identityOf)]);
+  const { appliedAt } = memory;
+  const known = { inventory, observed, refused: observation.refused(), appliedAt };
+  const lostJobs = await findLostJobs(known, attempt, signal);
+  return {
+    ...known,
+    strays,
+    lostJobs,
+    others: memory.sharing.left,
+    isToAudit: (id) => memory.isToAudit(id),
+    held: memory.conflicts.heldAt(deps.clock.now()),
+  };
+}
+
+/** Observes the objects and plans what to do with them. */
+export async function observeAndPlan(attempt: Attempt, signal: AbortSignal): Promise<ApplyPlan> {
+  const facts = await observeObjects(attempt, signal);
+  const plan = planInstall(attempt.desired.objects, facts);
+  noteWrong(plan, attempt);
+  return plan;
+}
+
+/** Notes which objects are wrong according to a plan: the end of a conflict depends on it. */
+export function noteWrong({ drifted }: ApplyPlan, { memory, deps }: Attempt): void {
+  if (memory.inventory !== undefined) memory.conflicts.heldAmong(drifted, deps.clock.now());
+}
+
+/** Watches everything that the installation consists of and stands on. */
+export function watchAll(attempt: Attempt, inventory: Inventory): void {
+  const { desired, observation, memory } = attempt;
+  observation.watch(watchedKinds(desired, inventory, memory.kinds));
+  watchGround(attempt);
+}
+
+/** Watches the anchor and the namespaces. */
+export function watchGround({ component, target, desired, observation }: Attempt): void {
+  observation.guard(guardedObjects({ component, target }, desired));
+}
+
+/** Objects that an installation stands on and that do not carry its label. */
+function guardedObjects(owner: AnchorOwner, { namespaces }: Desired): readonly ObjectRef[] {
+  const { namespace, name } = anchorKey(owner);
+  const resource = knownResource("v1", "Namespace");
+  const names = new Set([namespace, ...namespaces.map(({ metadata }) => metadata.name ?? "")]);
+  return [
+    { resource: knownResource("v1", "ConfigMap"), namespace, name },
+    ...[...names].map((one) => ({ resource, name: one })),
+  ];
+}
+
+/** Each kind of an installation once: the desired ones, and those that only the inventory names and the cluster is known to serve. */
+export function watchedKinds(
+  desired: Desired,
+  inventory: Inventory,
+  known: InventoryKinds,
+): readonly ResourceType[] {
+  const kinds = new Map<string, ResourceType>();
+  for (const { key, resource } of desired.objects) {
+    if (!isNamespace(key)) kinds.set(kindIdOf(key), resource);
+  }
+  for (const entry of obsoleteEntries(desired.objects, inventory.entries)) {
+    if (kinds.has(kindIdOf(entry))) continue;
+    const resource = known.of(entry, desired);
+    if (typeof resource === "object") kinds.set(kindIdOf(entry), resource);
+  }
+  return [...kinds.values()];
+}
+
+function isNamespace({ apiVersion, kind }: ObjectKey): boolean {
+  return apiVersion === "v1" && kind === "Namespace";
+}
+
+// Far more than a slow cluster takes. The next attempt keeps the lists that came until then.
+const patienceMs = 60_000;
+const namedKinds = 5;
+
+/**
+ * Resolves when an observation has listed its kinds, as `synced` does. Throws FleetError after a minute: `SpokeUnreachable` where no kind is
+ * listed, as by a proxy that answers in place of an API server; `ApplyFailed` with the kinds that are not listed, where others are.
+ */
+export async function firstLists(
+  observation: Pick<Observation, "synced" | "live" | "pending">,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  using bounded = limited(clock, patienceMs, signal);
+  try {
+    await observation.synced(bounded.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!bounded.signal.aborted) throw error;
+    if (observation.live().length === 0) {
+      const message = "The cluster has listed nothing for a minute, whatever it was asked for";
+      throw new FleetError("SpokeUnreachable", message, { code: "Unreachable", cause: error });
+    }
+    const plurals = observation.pending().map(({ plural }) => plural);
+    const named = plurals.toSorted().slice(0, namedKinds).join(", ");
+    const more = plurals.length > namedKinds ? ` and ${plurals.length - namedKinds} more` : "";
+    const message = `The cluster has not said for a minute what there is of ${named}${more}`;
+    throw new FleetError("ApplyFailed", message, { cause: error });
+  }
+}
+
+/**
+ * Identities of Jobs that were accepted and have to be sent again: those that lost their label but are still on the cluster, so that an apply
+ * gives it back and runs nothing; and those that were deleted before they had finished.
+ */
+async function findLostJobs(
+  known: Known,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const { desired, memory, observation, deps } = attempt;
+  const cutShort = observation.cutShort();
+  const jobs = desired.objects.filter(({ key }) => isJob(key));
+  const lost = new Map<string, ObjectKey>();
+  await Promise.all(
+    planObjects(jobs, known).unchanged.map(async (job) => {
+      const { id, key } = job;
+      if (observation.objects().has(id)) memory.jobs.saw(id);
+      else if (cutShort.has(id)) lost.set(id, key);
+      else if (await memory.jobs.isStray(id, () => isUnlabelled(job, attempt, signal))) {
+        lost.set(id, key);
+      }
+    }),
+  );
+  for (const [id, key] of lost) {
+    const what = cutShort.has(id) ? "was deleted before it had finished" : "lost its label";
+    deps.log.debug({ object: describe(key) }, `A Job ${what}`);
+  }
+  return new Set(lost.keys());
+}
+
+/** Whether a Job that our anchor or component owns is on the cluster without the label of any component. */
+async function isUnlabelled(
+  { key: { namespace = "", name }, resource }: Prepared,
+  { target: { client }, memory, component }: Attempt,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ref = { resource, namespace, name };
+  // A refused question must not stop the install.
+  const live = await client.get(ref, { metadataOnly: true }, signal).catch(undefinedIfRefused);
+  if (live === undefined) return false;
+  const { deletionTimestamp, labels = {} } = live.metadata;
+  const isLabelled = labels[componentUidLabel] !== undefined;
+  const owners = [memory.anchorUid, component.metadata.uid];
+  return deletionTimestamp === undefined && !isLabelled && isOwnedBy(owners, live);
+}
+
+function isOwnedBy(
+  owners: readonly (string | undefined)[],
+  { metadata: { ownerReferences = [] } }: KubeObject,
+): boolean {
+  return ownerReferences.some(({ uid }) => owners.includes(uid));
+}
+
+function undefinedIfRefused(error: unknown): undefined {
+  if (!(error instanceof ApiError)) throw error;
+}
