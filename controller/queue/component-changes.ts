@@ -1,3 +1,4 @@
+import type { Listing } from "../../access/kube/reflector.ts";
 import type { Component, ClusterProfileRef } from "../../api/component.ts";
 import { canonicalJson } from "../../api/fields.ts";
 import { identityOf } from "../../api/kubernetes.ts";
@@ -6,12 +7,13 @@ import {
   spokeNamespaceAnnotation,
 } from "../../installation/installation-namespace.ts";
 import type { Inventory } from "../../installation/inventory.ts";
+import { isOlder } from "../../installation/observed-object.ts";
 import { targetIdOf, hasFinalizer, newerOf } from "../component-identity.ts";
 import type { Installation } from "../reconcile/installation.ts";
 import { wordsFor } from "../reconcile/neighbours.ts";
 import { orphaningOf } from "../uninstall/force-orphan.ts";
 
-/** Whether a change asks for a look; our own writes do not. */
+/** Whether a change of a component needs an attempt. Our own writes do not. */
 export function isNews(
   component: Component,
   before: Component | undefined,
@@ -19,63 +21,78 @@ export function isNews(
 ): boolean {
   if (before === undefined) return true;
   if (facetsOf(component) !== facetsOf(before)) return true;
-  // One that comes was brought by the very attempt that installs, which would take it for somebody who waits for its end.
+  // A finalizer that appears was added by the running attempt.
   if (hasFinalizer(before) && !hasFinalizer(component)) return true;
   const recorded = recordedNamespace(before);
   if (recorded !== undefined && recorded !== recordedNamespace(component)) return true;
-  // Work that is running ends with a status of its own, and a watch that lags tells later of what it said on the way.
+  // A running attempt ends with a status of its own. A slow watch shows the statuses on its way later.
   const isOurs = component.metadata.resourceVersion === latest?.metadata.resourceVersion;
   if (isBusy || isOurs || newerOf(latest, component) === latest) return false;
   return canonicalJson(component.status) !== canonicalJson(before.status);
 }
 
-/** Whether a change takes the sense from work that is running: the component is to go, or may go without its installation, which then stays as it is. */
+/** Whether a change makes the running attempt pointless: the component is being deleted, or may go without its installation. */
 export function isMootBy(component: Component, before: Component | undefined): boolean {
   if (component.metadata.deletionTimestamp === undefined) return false;
   if (before?.metadata.deletionTimestamp === undefined) return true;
   return orphaningOf(component).kind === "granted" && orphaningOf(before).kind !== "granted";
 }
 
-/** Everything of a component but its status and our finalizer that a reconcile looks at, and annotations, by which people ask for one. */
+/** The parts of a component that need an attempt when they change, without status and finalizers. People ask for an attempt with an annotation. */
 function facetsOf({ metadata }: Component): string {
   const { generation, deletionTimestamp, annotations = {} } = metadata;
-  // As for the finalizer: it comes by the very attempt that installs.
+  // This annotation is also added by the running attempt.
   const { [spokeNamespaceAnnotation]: _, ...others } = annotations;
   return canonicalJson([generation, deletionTimestamp, others]);
 }
 
-type Named = Pick<Inventory, "entries"> | undefined;
-
-/** What somebody had and has now; undefined: nobody knows. */
-export interface Holdings {
-  readonly before: Named | "all";
-  readonly after: Named;
+/**
+ * Whether a list shows that our last write of a component was undone: the list is at least as new as the write and has an older component. An older state of
+ * the hub was restored then.
+ */
+export function isUndone(
+  latest: Component | undefined,
+  listed: Component,
+  listing: Listing,
+): boolean {
+  if (latest === undefined || newerOf(latest, listed) !== latest) return false;
+  return !isOlder(listing, latest.metadata);
 }
 
-/**
- * Keys of the installations that have left to a holder what it has given up. Nothing on their cluster tells them: what they have left was never theirs, so that they
- * do not watch it.
- */
-export function heirsOf(
+/** Whether a stored component is newer than our last write and has another status. */
+export function hasOtherStatus(stored: Component, latest: Component | undefined): boolean {
+  if (latest === undefined || newerOf(latest, stored) === latest) return false;
+  return canonicalJson(stored.status) !== canonicalJson(latest.status);
+}
+
+type Entries = Pick<Inventory, "entries"> | undefined;
+
+/** An inventory before and after an attempt; undefined: not known. */
+export interface InventoryChange {
+  readonly before: Entries | "all";
+  readonly after: Entries;
+}
+
+/** Keys of the installations that left a shared object to a holder which has given it up. They do not watch it, because they never owned it. */
+export function keysWaitingFor(
   holder: Component,
-  { before, after }: Holdings,
+  { before, after }: InventoryChange,
   installations: Iterable<readonly [string, Pick<Installation, "leftTo">]>,
 ): readonly string[] {
   if (before === undefined || after === undefined) return [];
   const words = wordsFor(holder);
-  const leavers = [...installations].flatMap(([key, installation]) => {
+  const waiting = [...installations].flatMap(([key, installation]) => {
     const ids = installation.leftTo(words);
     return ids.length === 0 ? [] : [{ key, ids }];
   });
-  // Nearly always.
-  if (leavers.length === 0) return [];
+  if (waiting.length === 0) return [];
   const had = before === "all" ? undefined : new Set(before.entries.map(identityOf));
   const has = new Set(after.entries.map(identityOf));
   const isGivenUp = (id: string): boolean => had?.has(id) !== false && !has.has(id);
-  return leavers.filter(({ ids }) => ids.some(isGivenUp)).map(({ key }) => key);
+  return waiting.filter(({ ids }) => ids.some(isGivenUp)).map(({ key }) => key);
 }
 
-/** The spoke that a component was for that is gone, or is for another one now, when none of the others is for it. */
+/** The spoke of a component that was deleted or moved, when no other component uses that spoke; undefined otherwise. */
 export function leftSpokeOf(
   before: Component,
   all: Iterable<Component>,

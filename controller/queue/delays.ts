@@ -1,8 +1,8 @@
 import type { ObservedChange } from "../observe/observation.ts";
 
 /**
- * When to look at a key again after its work: `done` and `change` wait for the next `add`; `after` comes back by itself; `backoff`
- * comes back after a time that grows with every failure in a row, to `mostMs` at most. Neither before `leastMs`, whatever is hastened. All but `backoff` end the row of failures.
+ * When a key comes back after its work. `done` and `change` wait for the next `add`. `after` comes back by itself. `backoff` comes back after a time that grows with
+ * every failure in a row, to `mostMs` at most; all other kinds end that row. Only an `add` brings a key back before `leastMs`.
  */
 export type Next =
   | { readonly kind: "done" }
@@ -10,22 +10,22 @@ export type Next =
   | { readonly kind: "after"; readonly ms: number; readonly leastMs?: number }
   | { readonly kind: "backoff"; readonly mostMs?: number; readonly leastMs?: number };
 
-/** Milliseconds before which nothing brings a key back but an `add`. */
+/** Milliseconds before which only an `add` brings a key back. */
 export function leastMsOf(next: Next): number {
   return next.kind === "backoff" || next.kind === "after" ? (next.leastMs ?? 0) : 0;
 }
 
 const delaysMs = {
   workload: 20,
-  // A Job's end is written in several steps, and which of them tells the reason costs a request to find out.
+  // The end of a Job is written in several steps. Its reason costs a request, so wait for the last step.
   job: 250,
   drift: 50,
 };
-// An object that somebody changes again and again is slowed down by itself; see conflicts.ts.
+// For all drift of one component. An object in a conflict is slowed down further; see conflicts.ts.
 const driftIntervalMs = 250;
 
-/** How long, in ms, a look at a change waits for others to be looked at with it. Drift is looked at four times a second at most, which `installation` remembers. */
-export function lookDelayOf(
+/** Milliseconds for which a change on the target waits for others, to share an attempt with them. Drift is repaired four times a second at most; `installation` remembers when. */
+export function changeDelayMs(
   { kind }: Pick<ObservedChange, "kind">,
   installation: { driftAt: number },
   now: number,
@@ -36,17 +36,17 @@ export function lookDelayOf(
   return Math.max(0, installation.driftAt - now);
 }
 
-/** How often everything is sent again that seems to be right; see `InstallationMemory.isAuditDue`. */
+/** Interval of the audits, which send every object again; see `InstallationMemory.isAuditDue`. */
 export interface AuditPace {
-  /** 0 and less: never. */
+  /** 0 and less: no audits. */
   readonly intervalMs: number;
   /** 0 to 1. */
   readonly random: () => number;
 }
 
 /**
- * Milliseconds until the next audit of one installation: the first one after our start comes in the second half of the interval, so that those
- * of a fleet do not meet, the others 10 % earlier or later. Undefined: there is none.
+ * Milliseconds until the next audit of one installation; undefined: no audits. The first audit after our start comes in the second half of the interval, so that
+ * the audits of a fleet spread; the later ones come up to 10 % earlier or later.
  */
 export function untilAuditMs(
   { intervalMs, random }: AuditPace,
@@ -56,12 +56,36 @@ export function untilAuditMs(
   return intervalMs * (isFirst ? 0.5 + random() / 2 : 0.9 + random() / 5);
 }
 
+/**
+ * Requests the audit of an installation when it is due, and sets the time of the next one. Also when the installation is not complete, which can take weeks: an
+ * ordinary attempt sees only what the watches show.
+ */
+export function requestAuditIfDue(
+  installation: { auditAt: number | undefined; requestAudit(): void },
+  pace: AuditPace,
+  now: number,
+): void {
+  const { auditAt } = installation;
+  if (auditAt !== undefined && now < auditAt) return;
+  if (auditAt !== undefined) installation.requestAudit();
+  const ms = untilAuditMs(pace, { isFirst: auditAt === undefined });
+  installation.auditAt = ms === undefined ? undefined : now + ms;
+}
+
+// A timer of Node holds at most 24 days.
+const longestTimerMs = 86_400_000;
+
+/** Milliseconds until a time, as far as a timer can hold them. */
+export function timerMs(at: number, now: number): number {
+  return Math.min(longestTimerMs, Math.max(0, at - now));
+}
+
 const firstMs = 5;
 const ceilingMs = 5 * 60_000;
 
 /**
- * Milliseconds to wait after the nth failure in a row (1, 2, …): 5 ms doubling to 5 minutes, of which `random` (0 to 1) takes
- * away up to a half, so that components that failed together do not come back together.
+ * Milliseconds to wait after the nth failure in a row (1, 2, …): 5 ms, doubled up to 5 minutes. `random` (0 to 1) takes up to a half away, so that components
+ * that failed together come back at different times.
  */
 export function backoffMs(failures: number, random: number): number {
   const full = Math.min(ceilingMs, firstMs * 2 ** Math.min(failures - 1, 30));

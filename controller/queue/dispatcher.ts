@@ -1,53 +1,53 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
-import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
 import type { ReferencePolicy } from "../../access/providers/reference-policy.ts";
 import type { References } from "../../access/providers/references.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
-import { FleetError } from "../../api/errors.ts";
-import { canonicalJson } from "../../api/fields.ts";
 import { identityOf } from "../../api/kubernetes.ts";
-import { isOlder } from "../../installation/observed-object.ts";
 import { namesChangeable } from "../../render/release/user-manifests.ts";
 import { targetIdOf, newerOf, keyTextOf } from "../component-identity.ts";
 import { lastingLogFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import { refusalOf } from "../reconcile/claims.ts";
 import { Installation } from "../reconcile/installation.ts";
-import { askedWaitMs } from "../reconcile/outcome.ts";
+import { askedWaitMs, isHubFailure } from "../reconcile/outcome.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { reconcile } from "../reconcile/reconcile.ts";
 import { greet, Greeting, retract, retractionDelayOf } from "../reconcile/report.ts";
-import { heirsOf, type Holdings, isMootBy, isNews } from "./component-changes.ts";
-import { type Next, untilAuditMs, lookDelayOf } from "./delays.ts";
+import {
+  hasOtherStatus,
+  type InventoryChange,
+  isMootBy,
+  isNews,
+  isUndone,
+  keysWaitingFor,
+} from "./component-changes.ts";
+import { type Next, requestAuditIfDue, timerMs, changeDelayMs } from "./delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
   readonly components: { get(key: string): Component | undefined; all(): Iterable<Component> };
   readonly concurrency: number;
-  /** Pace in ms at which everything is sent again that seems to be right; 0: never. */
+  /** Interval in ms of the audits, which send every object again; 0: no audits. */
   readonly auditMs: number;
   /** 0 to 1, for the jitter of the back-off. */
   readonly random: () => number;
   readonly observer: QueueObserver;
 }
 
-/** What the dispatcher needs only once it may work. */
+/** What the dispatcher needs once it may reconcile. */
 export interface WorkOptions {
   readonly deps: Omit<ReconcileDeps, "onChange">;
   /** Whether this process is the one that writes, asked before each reconcile. */
   readonly mayWrite: () => boolean;
 }
 
-// A cluster has one component of each kind; more than two wait only where they are refused anyway.
+// A cluster has at most one component of each kind. Further ones are refused, and may wait.
 const laneConcurrency = 4;
-// Also the pace after a start: when no spoke answers, `concurrency` more of them are tried each time.
+// An attempt that takes longer gives its worker back. After a start at which no spoke answers, this is the pace of the tries: `concurrency` more each time.
 const slowMs = 500;
 
-// Timers of a process are limited to 24 days.
-const longestWaitMs = 86_400_000;
-
-/** Turns what happens on the hub and on targets into reconciles, one at a time for each component. */
+/** Turns changes on the hub and on targets into attempts, one at a time for each component. */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #queue: WorkQueue;
@@ -78,11 +78,11 @@ export class Dispatcher implements AsyncDisposable {
     return this.#queue.active;
   }
 
-  /** Begins to reconcile; what happened before is not lost. */
+  /** Begins to reconcile. Changes that came before are not lost. */
   start(work: WorkOptions): void {
     this.#work = work;
     for (const component of this.#options.components.all()) this.#greetLater(component);
-    // After the greetings, which a worker that is free takes back at once.
+    // After the greetings: a free worker stops the greeting of its component.
     this.#queue.start();
   }
 
@@ -92,24 +92,16 @@ export class Dispatcher implements AsyncDisposable {
     if (isMootBy(component, before)) installation.interrupt();
     installation.awaiting.news();
     this.#greetLater(component);
-    // After the greeting, which a worker that is free takes back at once.
+    // After the greeting: a free worker stops it.
     this.#add(component);
   }
 
-  /**
-   * All components of a kind were listed. A list that is as new as what we wrote and shows something older tells that an older state of the hub was
-   * restored: what it shows counts from then on.
-   */
+  /** All components of a kind were listed. When the list shows that an older state of the hub was restored, that state counts. */
   componentsListed(kind: string, listing: Listing): void {
     for (const component of this.#options.components.all()) {
       const installation = this.#installations.get(keyTextOf(component));
       if (component.kind !== kind || installation === undefined) continue;
-      const { latest } = installation;
-      const isUndone =
-        latest !== undefined &&
-        newerOf(latest, component) === latest &&
-        !isOlder(listing, latest.metadata);
-      if (!listing.wentBack && !isUndone) continue;
+      if (!listing.wentBack && !isUndone(installation.latest, component, listing)) continue;
       installation.undo();
       this.#add(component);
     }
@@ -123,31 +115,30 @@ export class Dispatcher implements AsyncDisposable {
       this.#installations.delete(key);
       this.#close(installation);
     }
-    // Nobody retired what went without us: without this, it would keep the policies when the last one is removed.
+    // A component that went without its uninstall is still registered: the policies would stay when the last other component is removed.
     this.#work?.deps.guards.withdraw(component);
-    // One that had to wait for this one may have its cluster now.
+    // A duplicate that was refused may have the cluster now.
     for (const other of this.#options.components.all()) {
-      const isTwin = other.kind === component.kind && targetIdOf(other) === targetIdOf(component);
-      if (isTwin) this.#add(other);
+      if (other.kind === component.kind && targetIdOf(other) === targetIdOf(component)) {
+        this.#add(other);
+      }
     }
-    this.#wakeHeirs(component, { before: "all", after: { entries: [] } });
+    this.#addWaiting(component, { before: "all", after: { entries: [] } });
   }
 
-  /** The state of a spoke, its ClusterProfile or the provider file changed. What runs on a spoke that is lost ends at once. */
+  /** The state of a spoke, its ClusterProfile or the provider file changed. An attempt on a spoke that is lost is interrupted. */
   spokeChanged(ref: ClusterProfileRef): void {
     const target = `${ref.namespace}/${ref.name}`;
     const isLost = this.#work?.deps.spokes.state(ref)?.kind === "lost";
     for (const component of this.#options.components.all()) {
       if (targetIdOf(component) !== target) continue;
-      // It may wait for the first lists of watches, which now wait for the spoke.
+      // The attempt may wait for the first lists of its watches, which wait for the spoke.
       if (isLost) this.#installations.get(keyTextOf(component))?.interrupt();
       this.#add(component);
     }
   }
 
-  /**
-   * Who may use which ClusterProfile has changed: what runs for a component that may not any more ends at once. Security: T-05.
-   */
+  /** The grants of ClusterProfiles changed. The attempt of a component that lost its permission is interrupted. Security: T-05. */
   referencesChanged(references: Pick<References, "policy">, before: ReferencePolicy): void {
     for (const component of this.#options.components.all()) {
       const refusal = refusalOf(component, { references });
@@ -157,7 +148,7 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
-  /** There is something else than before at URLs of manifests; also a component that backs off looks again. */
+  /** The content of manifest URLs changed. Components that back off are requeued, too. */
   manifestsChanged(): void {
     for (const component of this.#options.components.all()) {
       if (namesChangeable(component)) this.#add(component);
@@ -172,18 +163,18 @@ export class Dispatcher implements AsyncDisposable {
     await Promise.all(installations.map((installation) => installation[Symbol.asyncDispose]()));
   }
 
-  /** Changes of one moment are looked at together, also while the component backs off. */
+  /** Requeues after a short delay, so that changes of one moment share an attempt, also while the component backs off. */
   #targetChanged(component: Component, change: ObservedChange): void {
     const key = keyTextOf(component);
     const installation = this.#installations.get(key);
     if (installation?.uid !== component.metadata.uid) return;
     if (change.kind === "object") installation.awaiting.changed(identityOf(change.key));
-    const delayMs = lookDelayOf(change, installation, this.#options.clock.now());
+    const delayMs = changeDelayMs(change, installation, this.#options.clock.now());
     this.#queue.hasten(key, targetIdOf(component), delayMs);
     this.#retractLater(key, installation, change);
   }
 
-  /** What the watches show is told in time, also while an attempt waits for its cluster, or for its turn. */
+  /** Sets a timer that takes a claim of the status back when no attempt does so in time: it may wait for its cluster, or for a worker. */
   #retractLater(key: string, installation: Installation, change: ObservedChange): void {
     const { clock, log } = this.#options;
     const delayMs = retractionDelayOf(change);
@@ -205,7 +196,7 @@ export class Dispatcher implements AsyncDisposable {
     installation.retraction = { dueAt, timer };
   }
 
-  /** A component that has to wait for a worker says so. */
+  /** Gives a new component its first conditions when it has to wait for a worker. */
   #greetLater(component: Component): void {
     const { status, metadata } = component;
     const installation = this.#installationOf(component);
@@ -218,11 +209,11 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
-  /** Whoever left something to a component looks again when that has given it up, also while it backs off. */
-  #wakeHeirs(holder: Component, holdings: Holdings): void {
-    for (const key of heirsOf(holder, holdings, this.#installations)) {
-      const heir = this.#options.components.get(key);
-      if (heir !== undefined) this.#add(heir);
+  /** Requeues components that wait for shared objects that their holder has given up. */
+  #addWaiting(holder: Component, change: InventoryChange): void {
+    for (const key of keysWaitingFor(holder, change, this.#installations)) {
+      const component = this.#options.components.get(key);
+      if (component !== undefined) this.#add(component);
     }
   }
 
@@ -242,7 +233,10 @@ export class Dispatcher implements AsyncDisposable {
 
   #close(installation: Installation): void {
     installation[Symbol.asyncDispose]().catch((err: unknown) => {
-      this.#options.log.warn({ uid: installation.uid, err }, "Could not stop to look at a target");
+      this.#options.log.warn(
+        { uid: installation.uid, err },
+        "Could not close the watches of a target",
+      );
     });
   }
 
@@ -258,55 +252,41 @@ export class Dispatcher implements AsyncDisposable {
       this.#targetChanged(of, change);
     const before = installation.inventory;
     try {
-      this.#auditIfDue(installation);
+      const { clock, auditMs: intervalMs, random } = this.#options;
+      requestAuditIfDue(installation, { intervalMs, random }, clock.now());
       const next = await installation.attempt(
         (either) => reconcile({ component, installation }, { ...work.deps, onChange }, either),
         signal,
       );
-      this.#lookAgain(key, installation);
+      this.#addIfStatusChanged(key, installation);
       this.#awaitAudit(key, component, installation);
       return next;
     } catch (error) {
       return this.#afterFailure(key, error);
     } finally {
-      this.#wakeHeirs(component, { before, after: installation.inventory });
+      this.#addWaiting(component, { before, after: installation.inventory });
     }
   }
 
-  /** What somebody did to the status while the last words about an attempt were told. */
-  #lookAgain(key: string, { latest }: Installation): void {
+  /** Requeues a component whose status was changed by others during our last write. */
+  #addIfStatusChanged(key: string, { latest }: Installation): void {
     const stored = this.#options.components.get(key);
-    if (latest === undefined || stored === undefined || newerOf(latest, stored) === latest) return;
-    const isTheSame = canonicalJson(stored.status) === canonicalJson(latest.status);
-    if (!isTheSame) this.#add(stored);
+    if (stored !== undefined && hasOtherStatus(stored, latest)) this.#add(stored);
   }
 
-  /** Also of what is not complete, which may be so for weeks: a look at it tells no more than the watches do. */
-  #auditIfDue(installation: Installation): void {
-    const { clock, auditMs: intervalMs, random } = this.#options;
-    const { auditAt } = installation;
-    if (auditAt !== undefined && clock.now() < auditAt) return;
-    if (auditAt !== undefined) installation.requestAudit();
-    const ms = untilAuditMs({ intervalMs, random }, { isFirst: auditAt === undefined });
-    installation.auditAt = ms === undefined ? undefined : clock.now() + ms;
-  }
-
-  /** Not before something else that is due earlier. */
+  /** Comes back for the audit, unless the component comes back earlier for another reason. */
   #awaitAudit(key: string, component: Component, { auditAt }: Installation): void {
-    if (auditAt === undefined) return;
-    if (component.metadata.deletionTimestamp !== undefined) return;
-    const ms = Math.min(longestWaitMs, Math.max(0, auditAt - this.#options.clock.now()));
+    if (auditAt === undefined || component.metadata.deletionTimestamp !== undefined) return;
+    const ms = timerMs(auditAt, this.#options.clock.now());
     this.#queue.addAfter(key, targetIdOf(component), ms);
   }
 
-  /** Everything that concerns the target is told on the component; what comes here is the hub's, or an end on demand. */
+  /** Failures of the target are in the outcome of the attempt. What is thrown is a failure of the hub, an interruption, or a bug. */
   #afterFailure(key: string, err: unknown): Next {
-    const isAtTheEnd = err instanceof DOMException && err.name === "AbortError";
-    // The leadership is lost: this process is about to end.
-    if (isAtTheEnd || err instanceof WriteRefusedError) return { kind: "change" };
-    const isOfHub =
-      err instanceof ApiError || err instanceof ConnectionError || err instanceof FleetError;
-    if (!isOfHub) throw err;
+    const isInterrupted = err instanceof DOMException && err.name === "AbortError";
+    // Writes are refused when the leadership is lost: this process is about to end.
+    if (isInterrupted || err instanceof WriteRefusedError) return { kind: "change" };
+    if (!isHubFailure(err)) throw err;
     this.#work?.deps.metrics.hubFailed();
     this.#options.log.warn({ ...this.#fieldsOf(key), err }, "The hub could not be written");
     return { kind: "backoff", leastMs: askedWaitMs(err) };

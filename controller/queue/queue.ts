@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { backoffMs, leastMsOf, type Next } from "./delays.ts";
 
-/** Told about every step of the queue; see metrics.ts. */
+/** Counts the steps of the queue; see metrics/. */
 export interface QueueObserver {
   added(): void;
   started(key: string, waitedMs: number): void;
@@ -9,7 +9,7 @@ export interface QueueObserver {
 }
 
 export interface QueueOptions {
-  /** Does the work for a key; must not throw, what it throws is a bug and is given to `onBug`. */
+  /** Does the work for a key. An error that it throws is a bug, which `onBug` gets. */
   readonly work: (key: string, signal: AbortSignal) => Promise<Next>;
   readonly onBug: (key: string, error: unknown) => void;
   /** Keys worked on at once, over all lanes. Work that takes longer than `slowMs` no longer counts. */
@@ -24,17 +24,17 @@ export interface QueueOptions {
 }
 
 interface Item {
-  /** Where it waits from now on; work that runs counts for the lane that it began in. */
+  /** Where the key waits. Running work counts for the lane in which it began. */
   lane: string;
   failures: number;
   /** Waiting in its lane since then. */
   queuedAt?: number;
   working: boolean;
-  /** Nothing but an `add` begins before. */
+  /** Only an `add` starts work before this time. */
   notBefore: number;
-  /** Added again while it was worked on. */
+  /** Added during its work. */
   again: boolean;
-  /** Its time came while it was worked on. */
+  /** Its timer fired during its work. */
   isMissed: boolean;
   timer?: {
     readonly dueAt: number;
@@ -47,13 +47,13 @@ interface Item {
 interface Wait {
   readonly ms: number;
   readonly backoff: boolean;
-  /** Also shortens a back-off that is running. */
+  /** Also shortens a running back-off. */
   readonly hastens?: boolean;
 }
 
 /**
- * Work by key: one key at a time, added twice is done once, lanes take turns, and no lane can hold the workers of another: a lane has
- * a bound of its own, and work that is slow gives its place in the common bound back.
+ * Work by key. A key has one running work at most, and adding it twice queues it once. Lanes take turns. A lane cannot take the workers of the others: each lane has
+ * its own limit, and slow work gives its place in the common limit back.
  */
 export class WorkQueue implements AsyncDisposable {
   readonly #options: QueueOptions;
@@ -69,20 +69,18 @@ export class WorkQueue implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Keys that wait for their turn now, without those that wait for a time; none before the start. */
+  /** Keys that wait for a worker, without those that wait for a timer; 0 before the start. */
   get depth(): number {
     if (!this.#started) return 0;
-    let depth = 0;
-    for (const keys of this.#waiting.values()) depth += keys.size;
-    return depth;
+    return this.#waiting.values().reduce((depth, keys) => depth + keys.size, 0);
   }
 
-  /** Keys that are worked on now. */
+  /** Keys with running work. */
   get active(): number {
     return this.#running.size;
   }
 
-  /** Begins to work; keys may be added before, and wait from now on. */
+  /** Starts the workers. The waiting time of keys that were added before counts from now. */
   start(): void {
     this.#started = true;
     const now = this.#options.clock.now();
@@ -90,22 +88,22 @@ export class WorkQueue implements AsyncDisposable {
     this.#dispatch();
   }
 
-  /** Wants a key worked on as soon as its lane has a place; what it waited for is forgotten. */
+  /** Queues a key for the next free place of its lane, and drops its timer. */
   add(key: string, lane: string): void {
     this.#enqueue(key, this.#itemOf(key, lane));
   }
 
-  /** Wants a key worked on after a time; an earlier date that is set already stays, and so does a running back-off. */
+  /** Queues a key after a time. An earlier timer and a running back-off stay. */
   addAfter(key: string, lane: string, ms: number): void {
     this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false });
   }
 
-  /** Wants a key worked on after a time, also when it backs off: what it failed at is tried again with it, though not before its time. */
+  /** Queues a key after a time, also when it backs off, but not before its `leastMs`. */
   hasten(key: string, lane: string, ms: number): void {
     this.#schedule(key, this.#itemOf(key, lane), { ms, backoff: false, hastens: true });
   }
 
-  /** Forgets a key and its failures; work on it that has begun goes on. */
+  /** Forgets a key and its failures. Its running work goes on. */
   forget(key: string): void {
     const item = this.#items.get(key);
     if (item === undefined) return;
@@ -118,7 +116,7 @@ export class WorkQueue implements AsyncDisposable {
     if (!item.working) this.#items.delete(key);
   }
 
-  /** Takes no more work, aborts what runs and waits for its end. */
+  /** Takes no more keys, aborts running work and waits for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new DOMException("The queue has stopped", "AbortError"));
     for (const item of this.#items.values()) this.#clearTimer(item);
@@ -138,7 +136,7 @@ export class WorkQueue implements AsyncDisposable {
     return item;
   }
 
-  /** What a key waited for in its old lane, such as a server that is busy, is no matter of the new one: it is looked at at once. */
+  /** A key that changes its lane is queued at once: what it waited for, such as a busy server, belongs to the old lane. */
   #move(key: string, item: Item, lane: string): void {
     if (item.lane === lane) return;
     this.#clearTimer(item);
@@ -178,12 +176,12 @@ export class WorkQueue implements AsyncDisposable {
     item.timer = { dueAt, backoff: wait.backoff, hastens: wait.hastens === true, handle };
   }
 
-  /** Whether what is set already counts, and not another wait that would be over at `dueAt`. */
+  /** Whether the timer that is set stays, instead of a wait that ends at `dueAt`. */
   #isSetFor(dueAt: number, { timer, notBefore }: Item, wait: Wait): boolean {
     if (timer === undefined || timer.dueAt < notBefore) return false;
     const holds = timer.backoff && wait.hastens !== true;
     const isEarlier = holds || timer.dueAt <= dueAt;
-    // A failure of work during which something happened does not put off the look at that.
+    // A back-off does not replace the timer of a change that came during the failed work.
     return isEarlier && (!wait.backoff || timer.hastens);
   }
 
@@ -196,12 +194,10 @@ export class WorkQueue implements AsyncDisposable {
     }
   }
 
-  /** The first lane, in the order of turns, that has something waiting and a place free. */
+  /** The first lane, in the order of turns, with a waiting key and a free place. */
   #nextLane(): string | undefined {
-    for (const lane of this.#waiting.keys()) {
-      if ((this.#workingIn.get(lane) ?? 0) < this.#options.laneConcurrency) return lane;
-    }
-    return undefined;
+    const { laneConcurrency } = this.#options;
+    return this.#waiting.keys().find((lane) => (this.#workingIn.get(lane) ?? 0) < laneConcurrency);
   }
 
   #run(lane: string): void {
@@ -210,7 +206,7 @@ export class WorkQueue implements AsyncDisposable {
     this.#waiting.delete(lane);
     if (key === undefined) return;
     keys.delete(key);
-    // Set again at the end of the map: the lane's next turn comes after all others.
+    // Set again at the end of the map: the next turn of the lane comes after all others.
     if (keys.size > 0) this.#waiting.set(lane, keys);
     const item = this.#items.get(key);
     if (item === undefined) return;
@@ -279,7 +275,7 @@ export class WorkQueue implements AsyncDisposable {
   #notBefore(next: Next): number {
     const { clock, random } = this.#options;
     const leastMs = leastMsOf(next);
-    // What was refused at the same moment does not come back at the same moment.
+    // Keys that were refused at the same moment come back at different moments.
     return leastMs === 0 ? -Infinity : clock.now() + leastMs * (1 + random() / 4);
   }
 

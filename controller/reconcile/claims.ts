@@ -12,7 +12,10 @@ import type { ReconcileDeps } from "./reconcile-deps.ts";
  * comes before one that was not, and that before one that was refused, so that nobody loses a cluster that it has; then the uid decides.
  * A latecomer is younger than all others.
  */
-export function olderTwinOf(component: Component, all: Iterable<Component>): Component | undefined {
+export function olderDuplicateOf(
+  component: Component,
+  all: Iterable<Component>,
+): Component | undefined {
   const target = targetIdOf(component);
   let oldest = component;
   for (const other of all) {
@@ -24,7 +27,7 @@ export function olderTwinOf(component: Component, all: Iterable<Component>): Com
 
 /** Throws FleetError `DuplicateComponent` when another component has the cluster already. */
 export function assertOnlyOne(component: Component, all: Iterable<Component>): void {
-  const twin = olderTwinOf(component, all);
+  const twin = olderDuplicateOf(component, all);
   if (twin === undefined) return;
   throw new FleetError(
     "DuplicateComponent",
@@ -99,7 +102,7 @@ export function isHeldBack(
 ): boolean {
   if (hasFinalizer(component)) return false;
   if (refusalOf(component, deps) !== undefined) return true;
-  return isLatecomer(component) && olderTwinOf(component, claimantsOf(deps)) !== undefined;
+  return isLatecomer(component) && olderDuplicateOf(component, claimantsOf(deps)) !== undefined;
 }
 
 /**

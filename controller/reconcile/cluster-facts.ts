@@ -25,7 +25,7 @@ type Born = Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
 const headStartMs = 30;
 
 /** Everything on a cluster that is labelled as a root; undefined where nobody may ask. Rejects with any other answer that does not tell. */
-export async function labelledRoots(
+export async function listAnchors(
   client: Pick<KubeClient, "list">,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[] | undefined> {
@@ -40,14 +40,14 @@ export async function labelledRoots(
  * `isFar`: asks once without waiting for the answer to the making, which saves the way there and back where the list turns out to be a later one.
  * Rejects with what `making` rejects with.
  */
-export async function rootsBefore(
+export async function anchorsBefore(
   making: Promise<Born>,
   { client, clock, isFar }: { client: Asked; clock: Clock; isFar: boolean },
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const early = isFar ? listedBehind(making, { client, clock }, signal) : undefined;
   const own = await making;
-  return earlierAmong((await early) ?? [], own) ?? rootsAtBirth(own, client, signal);
+  return earlierAmong((await early) ?? [], own) ?? anchorsAtCreation(own, client, signal);
 }
 
 /** What is there while a root is being made; undefined where that is over soon, or nobody may ask. Never rejects. */
@@ -59,7 +59,7 @@ async function listedBehind(
   try {
     const due = delay(clock, headStartMs, signal).then(() => "due");
     if ((await Promise.race([making, due])) !== "due") return undefined;
-    return await labelledRoots(client, signal);
+    return await listAnchors(client, signal);
   } catch {
     return undefined;
   }
@@ -79,14 +79,14 @@ function earlierAmong(
 }
 
 /** The same, asked when the root was made. */
-async function rootsAtBirth(
+async function anchorsAtCreation(
   { uid, resourceVersion }: Born,
   client: Asked,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   const then = await stateBefore(resourceVersion, client, signal);
   if (then?.every(({ metadata }) => metadata.uid !== uid) === true) return then;
-  const now = (await labelledRoots(client, signal)) ?? [];
+  const now = (await listAnchors(client, signal)) ?? [];
   const own = now.find(({ metadata }) => metadata.uid === uid);
   const bornAt = own?.metadata.creationTimestamp ?? "";
   return now.filter(

@@ -37,24 +37,24 @@ type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & {
  * of the hub as its cause, and the reason of the signal.
  */
 export async function hold(
-  subject: Subject & { readonly report: StatusWriter },
+  subject: Subject & { readonly writer: StatusWriter },
   { hub: client, events, namespace }: HoldDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { component, installation, report } = subject;
+  const { component, installation, writer } = subject;
   const place = { client, ...(namespace === undefined ? {} : { namespace }) };
-  const { latest } = report;
+  const { latest } = writer;
   if (!hasFinalizer(latest)) {
     // Whether the hub takes it is not known when the answer is lost; that nothing is written without the answer is.
     if (!wasWritten(subject)) installation.isUntouched = true;
     const held = await orNotHeld(() => addFinalizer(latest, place, signal), signal);
     if (held === undefined) throw new NotHeld();
-    report.saw(held);
+    writer.saw(held);
     const message = `Updated "${component.metadata.name}" finalizers`;
     // Not waited for: nobody's work depends on it, and it never rejects.
     void events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
   }
-  await orNotHeld(() => recordNamespace(report, place, signal), signal);
+  await orNotHeld(() => recordNamespace(writer, place, signal), signal);
   signal.throwIfAborted();
   installation.isUntouched = false;
 }
@@ -148,25 +148,25 @@ function namespaceRecord(
 }
 
 /**
- * Writes on the component of a report where it is installed, if it does not say so. To be done before the first write to the target: after a crash nothing else
+ * Writes on the component of a writer where it is installed, if it does not say so. To be done before the first write to the target: after a crash nothing else
  * may say where that went. A component that is gone needs no record.
  */
 async function recordNamespace(
-  report: Pick<StatusWriter, "latest" | "saw">,
+  writer: Pick<StatusWriter, "latest" | "saw">,
   {
     client,
     namespace,
   }: { readonly client: Pick<KubeClient, "patch">; readonly namespace?: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const component = report.latest;
+  const component = writer.latest;
   const annotations = namespaceRecord(component, namespace);
   if (Object.keys(annotations).length === 0) return;
   // With its uid the patch meets no other component of the name.
   const patch = { metadata: { uid: component.metadata.uid, annotations } };
   try {
     const written = asComponent(await client.patch(refOf(component), patch, {}, signal));
-    if (written !== undefined) report.saw(written);
+    if (written !== undefined) writer.saw(written);
   } catch (error) {
     if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error;
   }

@@ -44,7 +44,7 @@ export class Installation implements AsyncDisposable {
   wasReached = false;
   readonly awaiting = new Awaiting();
   /** Of the attempt that is running. */
-  report: StatusWriter | undefined;
+  writer: StatusWriter | undefined;
   /** Resolves when what is being taken back is written; see retraction.ts. */
   retracting: Promise<void> = Promise.resolve();
   /** Runs until what changed must have been told of. */

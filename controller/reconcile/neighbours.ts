@@ -22,7 +22,7 @@ import type { Anchor, SeenAnchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
 import { type Clock, systemClock } from "../queue/clock.ts";
-import { labelledRoots, rootsBefore } from "./cluster-facts.ts";
+import { listAnchors, anchorsBefore } from "./cluster-facts.ts";
 
 /** A component that was never installed, with all that it would bring to its target. */
 export interface Newcomer {
@@ -125,7 +125,7 @@ export class Neighbours {
     const { client } = target;
     const isFar = (this.#answerMs.get(client) ?? 0) >= farMs;
     const born = making.then(({ object }) => object.metadata);
-    const roots = await rootsBefore(born, { client, clock: this.#clock, isFar }, signal);
+    const roots = await anchorsBefore(born, { client, clock: this.#clock, isFar }, signal);
     const known = [...all()];
     for (const one of roots) {
       assertApart(wantedOf(manifests), component.kind, holdingOf(one, known));
@@ -174,7 +174,7 @@ export class Neighbours {
     signal: AbortSignal,
   ): Promise<readonly KubeObject[] | undefined> {
     const askedAt = this.#clock.now();
-    const roots = await labelledRoots(client, signal);
+    const roots = await listAnchors(client, signal);
     this.#answerMs.set(client, this.#clock.now() - askedAt);
     return roots?.filter(({ metadata }) => anchorKindOf(metadata.name) !== undefined);
   }

@@ -91,6 +91,13 @@ export function isForNow({ reason, cause }: FleetError): boolean {
   return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
 }
 
+/** Whether an error of an attempt is a failure of the hub, and not a bug. */
+export function isHubFailure(error: unknown): boolean {
+  return (
+    error instanceof ApiError || error instanceof ConnectionError || error instanceof FleetError
+  );
+}
+
 /** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when none does. */
 export function askedWaitMs(error: unknown): number {
   const answer = error instanceof FleetError ? error.cause : error;
@@ -98,7 +105,7 @@ export function askedWaitMs(error: unknown): number {
 }
 
 /** What tells a cluster that was lost from one that was never reached. */
-export interface Acquaintance {
+export interface ConnectionHistory {
   /** The way to the cluster that works no more is the one that the ClusterProfile still describes. */
   readonly isLost: boolean;
   /** This process has been connected to the cluster. */
@@ -108,7 +115,7 @@ export interface Acquaintance {
 }
 
 /** The same failure, but `SpokeUnreachable` for a cluster that was reached before and nothing says that it is somewhere else now. */
-export function lossOf(error: FleetError, known: Acquaintance): FleetError {
+export function asLoss(error: FleetError, known: ConnectionHistory): FleetError {
   const { reason, code, message, cause } = error;
   if (reason !== "RemoteClientCreationFailed" || code !== "Unreachable") return error;
   const { isLost, wasReached, status } = known;

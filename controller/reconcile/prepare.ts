@@ -12,34 +12,34 @@ import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { type Resolved, resolvedSoFar, resolveTarget } from "./resolve.ts";
 import type { StatusWriter } from "./status-writer.ts";
 
-export interface Work extends Subject {
-  readonly report: StatusWriter;
-  /** Nothing was done for the component before. */
+export interface Attempt extends Subject {
+  readonly writer: StatusWriter;
+  /** The component has no finalizer yet: nothing was done for it. */
   readonly isNew: boolean;
 }
 
 export interface Prepared {
   readonly rendered: Rendered;
   readonly resolved: Resolved;
-  /** Resolves when the component is held by its finalizer, and says where it is installed. Rejects for a cluster that is too old, or has no room, and with `NotHeld`. */
+  /** Resolves when the first write is allowed: the cluster suits, and the component has its finalizer and its namespace record. Rejects with `NotHeld` without them. */
   readonly suited: Promise<SeenAnchor>;
 }
 
 /**
- * Renders and connects at the same time. What is wrong with the component itself is said before what is wrong with its cluster. The component gets its
- * finalizer when the cluster suits: just before the first write there, so that a component that never wrote anything can be deleted freely.
+ * Renders and connects at the same time. An error of the component comes before an error of its cluster. The component gets its finalizer just before the first
+ * write to the cluster, so that a component without an installation can be deleted freely.
  */
 export async function prepare(
-  work: Work,
+  work: Attempt,
   { deps, steps }: { readonly deps: ReconcileDeps; readonly steps: Writable<Steps> },
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { component, installation } = work;
   const resolving = resolveTarget(work, deps, signal);
-  // Awaited below; a rendering that fails first must not leave a rejection behind.
+  // Awaited below. The handler keeps a rejection from being unhandled when rendering fails first.
   resolving.catch(() => undefined);
   const renderIn = (namespace: string): Promise<Rendered> =>
-    // A source of manifests may take its time.
+    // A source of manifests can be slow.
     abortable(render(component, deps.releases, { ...deps.rendering, namespace }), signal);
   const expected = installationNamespace(component, deps.spokeNamespace);
   let rendered: Rendered;
@@ -63,15 +63,15 @@ export async function prepare(
   return { rendered, resolved, suited };
 }
 
-interface Question extends Pick<Rendered, "manifests"> {
+interface SuitabilityQuestion extends Pick<Rendered, "manifests"> {
   readonly resolved: Resolved;
   readonly deps: ReconcileDeps;
 }
 
-/** Asks what is needed only before the first write: whether the target is new enough, and of what is new whether nobody else has what it would write. */
+/** Checks before the first write that the target is new enough, and, for a new installation, that no other installation owns the same objects. */
 async function suitability(
   { component, installation }: Subject,
-  { manifests, resolved: { target, connection }, deps }: Question,
+  { manifests, resolved: { target, connection }, deps }: SuitabilityQuestion,
   signal: AbortSignal,
 ): Promise<SeenAnchor> {
   const either = AbortSignal.any([signal, connection.signal]);

@@ -29,17 +29,16 @@ import {
 import { hold, NotHeld, wasWritten } from "./hold.ts";
 import type { View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";
-import { fleetErrorOf, lossOf, type Outcome, type Steps } from "./outcome.ts";
-import { type Writable, type Work, type Prepared, prepare } from "./prepare.ts";
+import { fleetErrorOf, asLoss, type Outcome, type Steps } from "./outcome.ts";
+import { type Writable, type Attempt, type Prepared, prepare } from "./prepare.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { conclude } from "./report.ts";
-import { leaveAlone, acquaintanceWith } from "./resolve.ts";
+import { stopManaging, connectionHistoryOf } from "./resolve.ts";
 import { openStatusWriter } from "./status-writer.ts";
 
 /**
- * Brings the target of one component to what the component says, or removes the installation when it is being deleted, and reports on
- * the component how that went. Equal input leads to no request but the one for a status that differs. Rejects with the
- * reason of the signal, and with the error of the hub when the status cannot be written.
+ * One attempt: brings the target of a component to its desired state, or removes the installation of a component that is being deleted, and writes the outcome
+ * to the status. Sends nothing when nothing differs. Rejects with the reason of the signal, and with the error of the hub when the status cannot be written.
  */
 export async function reconcile(
   { component, installation }: Subject,
@@ -51,61 +50,65 @@ export async function reconcile(
   }
   const subject = { component, installation };
   const wrote = installation.writing();
-  const report = openStatusWriter(subject, deps, signal);
-  installation.report = report;
-  const work = { ...subject, report, isNew: !hasFinalizer(component) };
+  const writer = openStatusWriter(subject, deps, signal);
+  installation.writer = writer;
+  const work = { ...subject, writer, isNew: !hasFinalizer(component) };
   try {
-    // The installation of a component that lost its finalizer must not be left behind while its cluster cannot be reached.
+    // Put a lost finalizer back before connecting: the cluster may be unreachable, and the component must not go without its installation.
     if (wasWritten(subject) && !isHeldBack(component, deps)) await hold(work, deps, signal);
-    const brought = await bringAbout(work, deps, signal);
-    const outcome = { ...brought, protection: deps.guards.protectionOf(component) };
+    const ended = await runAttempt(work, deps, signal);
+    const outcome = { ...ended, protection: deps.guards.protectionOf(component) };
     return await conclude({ ...work, outcome }, deps, signal);
   } catch (error) {
     if (!(error instanceof NotHeld)) throw error;
     if (error.cause === undefined) return { kind: "change" };
     throw error.cause;
   } finally {
-    installation.report = undefined;
-    await report.over();
-    wrote(report.latest);
+    installation.writer = undefined;
+    await writer.over();
+    wrote(writer.latest);
   }
 }
 
-async function bringAbout(work: Work, deps: ReconcileDeps, signal: AbortSignal): Promise<Outcome> {
+async function runAttempt(
+  work: Attempt,
+  deps: ReconcileDeps,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const steps: Writable<Steps> = { eligible: false, resolved: false };
   const cluster = clusterNameOf(work.component);
   try {
-    // First of all: what is wrong otherwise is not for somebody who may not use the cluster.
+    // First: without permission the component must learn nothing about the cluster.
     assertPermitted(work.component, deps);
     assertOnlyOne(work.component, claimantsOf(deps));
-    tellBeginning(work, signal);
+    writeFirstConditions(work, signal);
     const prepared = await prepare(work, { deps, steps }, signal);
     return await apply(work, { ...prepared, deps }, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof NotHeld) throw error;
-    // Replaced in the middle of the work: the next attempt has the new connection, and there is nothing to tell.
+    // The connection was replaced during the attempt. The next attempt has the new one, so nothing is reported.
     if (error instanceof FleetError && error.reason === "RemoteClusterStale") {
       return { kind: "working", steps };
     }
-    const failure = lossOf(fleetErrorOf(error, cluster), acquaintanceWith(work, deps));
+    const failure = asLoss(fleetErrorOf(error, cluster), connectionHistoryOf(work, deps));
     const refused = [failure, steps.obstacle].some(
       (one) => one?.reason === "ReferenceNotPermitted",
     );
-    if (refused) await leaveAlone(work, deps);
+    if (refused) await stopManaging(work, deps);
     return { kind: "failed", steps, error: failure };
   }
 }
 
-/** A component that has no status yet, or one of another generation, shows at once that it is being worked on. */
-function tellBeginning({ component, report }: Work, signal: AbortSignal): void {
+/** Writes first conditions for a component that has none. */
+function writeFirstConditions({ component, writer }: Attempt, signal: AbortSignal): void {
   if (component.status?.conditions !== undefined) return;
   const steps = { eligible: false, resolved: false };
-  report.progress({ kind: "working", steps }, signal);
+  writer.progress({ kind: "working", steps }, signal);
 }
 
 async function apply(
-  { component, installation, report, isNew }: Work,
+  { component, installation, writer, isNew }: Attempt,
   { rendered, resolved, suited, deps }: Prepared & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -114,9 +117,9 @@ async function apply(
   const { target, connection } = resolved;
   const { client } = target;
   const log = deps.log.child(logFieldsOf({ component, installation }));
-  // Not waited for: nobody's work depends on it, and it never rejects.
+  // Not awaited: no work depends on the Event, and it never rejects.
   const tell = (happening: Happening): void =>
-    void deps.events.record(report.latest, happening, signal);
+    void deps.events.record(writer.latest, happening, signal);
   const view = await viewOf({ component, installation }, target, deps);
   const { version, paths, manifests } = rendered;
   const isOurs = (one: Manifest): boolean => !view.memory.sharing.left.has(identityOf(keyOf(one)));
@@ -135,7 +138,7 @@ async function apply(
         const steps = { eligible: true, resolved: true };
         const protection = deps.guards.protectionOf(component);
         const outcome = { kind: "working", steps, version, progress, protection } as const;
-        if (tells) report.progress(outcome, signal);
+        if (tells) writer.progress(outcome, signal);
       },
       gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
       onAdopted: (count) => tell(adopted(count, clusterNameOf(component))),
@@ -145,13 +148,13 @@ async function apply(
     AbortSignal.any([signal, connection.signal]),
   );
   installation.sent = sending;
-  tellChanges(changes, log, deps);
+  countChanges(changes, log, deps);
   const repairs = repairsOf(changes);
   if (repairs !== undefined) tell(repairs);
-  const said = toldOf(component, "InstallSucceeded");
+  const said = messageOf(component, "InstallSucceeded");
   const telling = { tell, toldJobs: installation.toldJobs };
   const asking = { ...view, client, clock: deps.clock, log, said, ...telling };
-  const found = await wellBeingOf(manifests.filter(isOurs).map(keyOf), asking, signal);
+  const found = await healthOf(manifests.filter(isOurs).map(keyOf), asking, signal);
   const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
   return { kind: "applied", version, paths, changes, ...found, unsureMs };
 }
@@ -161,14 +164,14 @@ interface Asking extends View, Omit<JobQuestion, "observed" | "client">, Pick<Ta
   readonly toldJobs: Set<string>;
 }
 
-type WellBeing = Omit<JobFindings, "failures"> & { readonly readiness: VisibleReadiness };
+type Health = Omit<JobFindings, "failures"> & { readonly readiness: VisibleReadiness };
 
-/** How the workloads and the Jobs of an installation are doing; tells of Jobs of which nobody was told yet that they failed. */
-async function wellBeingOf(
+/** The state of the workloads and Jobs of an installation. Sends an Event for Jobs whose failure is new. */
+async function healthOf(
   desired: readonly ObjectKey[],
   { tell, toldJobs, ...asking }: Asking,
   signal: AbortSignal,
-): Promise<WellBeing> {
+): Promise<Health> {
   const observed = asking.observation.objects();
   const [readiness, { failures, ...jobs }] = await Promise.all([
     visibleReadiness(desired, asking, signal),
@@ -179,12 +182,12 @@ async function wellBeingOf(
   return { readiness, ...jobs };
 }
 
-/** What a condition of the status tells; empty when it is not there, or tells nothing. */
-function toldOf({ status }: Component, type: string): string {
+/** The message of a condition of the status; empty without one. */
+function messageOf({ status }: Component, type: string): string {
   return status?.conditions?.find((condition) => condition.type === type)?.message ?? "";
 }
 
-/** What is known of the target of a component, and what was told of it. */
+/** The watches of the target of a component, and what is remembered of it. */
 async function viewOf(
   { component, installation }: Subject,
   { client, fieldManager }: Target,
@@ -205,11 +208,11 @@ async function viewOf(
       log,
     });
   });
-  view.memory.resume(toldOf(component, contestedCondition), deps.clock.now());
+  view.memory.resume(messageOf(component, contestedCondition), deps.clock.now());
   return view;
 }
 
-/** `wanted` leaves out what was left to others, and is not to keep a component from being installed that has lost its anchor. */
+/** Questions to the other anchors on the target. `wanted` is without the shared objects that are left to others: they must not stop a component that lost its anchor. */
 function neighbourhoodOf(
   { wanted, ...one }: Omit<Newcomer, "manifests"> & { readonly wanted: () => readonly Manifest[] },
   { neighbours, components }: ReconcileDeps,
@@ -222,10 +225,7 @@ function neighbourhoodOf(
   };
 }
 
-/**
- * Progress is told while a version or a new specification is brought to the cluster, not when a detail of it is put right or tried again:
- * a failure is said until it is over.
- */
+/** Whether progress is written: for a new version or specification, not for a repair or a retry. A failure stays in the status until it is over. */
 function isNews({ status, metadata }: Component, { version }: Rendered): boolean {
   if (status?.observedGeneration !== metadata.generation) return true;
   const installed = status?.conditions?.find(({ type }) => type === "InstallSucceeded")?.status;
@@ -233,7 +233,7 @@ function isNews({ status, metadata }: Component, { version }: Rendered): boolean
   return installed !== "True" || status?.version !== version;
 }
 
-function tellChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): void {
+function countChanges(changes: ChangeSet, log: Log, { metrics }: ReconcileDeps): void {
   const { applied, repaired, unchanged, parked, failed, pruned } = changes;
   const counts = {
     applied: applied.length,

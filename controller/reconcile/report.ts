@@ -4,7 +4,7 @@ import { logFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import { delay, type Clock } from "../queue/clock.ts";
 import { leastMsOf, type Next } from "../queue/delays.ts";
-import { olderTwinOf, claimantsOf, refusalOf } from "./claims.ts";
+import { olderDuplicateOf, claimantsOf, refusalOf } from "./claims.ts";
 import { doubtOf } from "./doubt.ts";
 import { sharingOf } from "./happenings.ts";
 import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";
@@ -17,35 +17,36 @@ import {
 } from "./status-writer.ts";
 
 export interface Conclusion extends Subject {
-  readonly report: StatusWriter;
+  readonly writer: StatusWriter;
   readonly outcome: Outcome;
 }
 
 /**
- * Tells the outcome as status, Events, metrics and one line of log, and decides when to come back. What may not be written yet is not waited for: whoever
- * comes back then tells what is so by that time, unless nobody is to come back so soon. Rejects when the hub does not take the status.
+ * Ends an attempt: writes the outcome as status, Events, metrics and one line of log, and says when to come back. When the pace of the status forbids the write,
+ * the next attempt comes at that time and writes the state of that time. Only when the next attempt must not come so soon, this one waits. Rejects when the hub refuses
+ * the status.
  */
 export async function conclude(
-  { component, installation, report, outcome }: Conclusion,
+  { component, installation, writer, outcome }: Conclusion,
   deps: Pick<ReconcileDeps, "pollMs" | "metrics" | "log" | "tokens" | "events" | "clock">,
   signal: AbortSignal,
 ): Promise<Next> {
   const next = nextOf(outcome, deps.pollMs);
   if (outcome.kind === "failed") deps.metrics.failed(outcome.error);
-  // What is being written may be all that there is to say, and progress must not follow the end.
-  await report.quiet();
-  const postponedMs = report.postponedMs(outcome);
+  // A progress write that is running may already say the outcome, and no progress may follow the outcome.
+  await writer.quiet();
+  const postponedMs = writer.postponedMs(outcome);
   if (postponedMs > 0 && leastMsOf(next) < postponedMs) return soonerOf(next, postponedMs);
   if (postponedMs > 0) await delay(deps.clock, postponedMs, signal);
-  const change = await report.finish(outcome, signal);
+  const change = await writer.finish(outcome, signal);
   tellLog({ component, installation, outcome, change }, deps);
-  await report.told();
+  await writer.told();
   const sharing = deps.tokens && sharingOf(component, installation, deps.tokens);
   if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
 }
 
-/** Comes back after a time at the latest; failures in a row stay that. */
+/** Comes back after a time at the latest. A back-off stays a back-off. */
 function soonerOf(next: Next, ms: number): Next {
   if (next.kind === "backoff") {
     return { ...next, mostMs: Math.min(ms, next.mostMs ?? Infinity) };
@@ -58,7 +59,7 @@ interface Told extends Subject {
   readonly change: StatusChange;
 }
 
-/** A failure is told aloud when it is new, and then only to those who want all. */
+/** Logs a new failure as an error, and a repeated one for debugging only. */
 function tellLog({ outcome, change, ...subject }: Told, { log }: Pick<ReconcileDeps, "log">): void {
   const lines = log.child(logFieldsOf(subject));
   const isNews = change.before !== change.after;
@@ -75,13 +76,13 @@ function tellLog({ outcome, change, ...subject }: Told, { log }: Pick<ReconcileD
   else lines.debug(fields, "Reconciled, nothing new");
 }
 
-// Nothing on the cluster tells that what a removal waits for is over: nobody watches it any more.
+// During a removal nothing is watched: only another attempt shows that the wait is over.
 const removalPaceMs = 10_000;
 
-/** When to come back after an outcome; `pollMs` is the pace at which what is not ready is looked at again. */
+/** When to come back after an outcome. `pollMs` is the interval at which an installation that is not ready is checked. */
 export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
-  // Work that did not come to an end is begun again.
+  // An attempt that did not end is repeated.
   if (outcome.kind !== "failed") return { kind: "backoff" };
   const { error, isRemoval = false } = outcome;
   if (reasons[error.reason].retry !== "backoff") return { kind: "after", ms: pollMs };
@@ -109,19 +110,19 @@ function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: nu
   return leastMs === 0 ? { kind: "after", ms } : { kind: "after", ms, leastMs };
 }
 
-// An attempt that begins with a change usually ends before, and tells more.
+// The attempt that the change starts usually ends earlier, and its status says more.
 const patienceMs = 2_000;
 
-/** Milliseconds after which a change must have been told of; undefined: it tells nothing of workloads. */
+/** Milliseconds after which the status must show a change on the target; undefined: the change does not concern workloads. */
 export function retractionDelayOf({ kind }: ObservedChange): number | undefined {
   if (kind === "labels" || kind === "job") return undefined;
-  // Of a watch that has been missed for some seconds already.
+  // The watch was interrupted some seconds ago.
   return kind === "watch" ? 0 : patienceMs;
 }
 
 /**
- * Takes back that all workloads are available when the watches show otherwise. For changes that no attempt has told of in time: one that runs may wait for its cluster,
- * and the next one may have to wait before it begins. What is true again is told by an attempt. Rejects when the hub does not take the status.
+ * Takes the claim back that all workloads are available, when the watches show otherwise and no attempt has done so in time: an attempt can wait for its cluster or for
+ * a worker. Only an attempt writes the claim again. Rejects when the hub refuses the status.
  */
 export async function retract(
   { component, installation }: Subject,
@@ -131,16 +132,16 @@ export async function retract(
   const doubt = mayDoubt(component, deps) && installation.view && doubtOf(installation.view);
   if (!doubt) return;
   const outcome = { kind: "seen", doubt } as const;
-  // Its own next write tells of what it has come to.
-  if (installation.report !== undefined) return installation.report.progress(outcome, signal);
+  // The running attempt writes it.
+  if (installation.writer !== undefined) return installation.writer.progress(outcome, signal);
   const wrote = installation.writing();
-  const report = openStatusWriter({ component, installation }, deps, signal);
-  await report.finish(outcome, signal);
-  await report.told();
-  wrote(report.latest);
+  const writer = openStatusWriter({ component, installation }, deps, signal);
+  await writer.finish(outcome, signal);
+  await writer.told();
+  wrote(writer.latest);
 }
 
-/** Of a cluster that is lost the attempts tell, and of one that is being left nothing is claimed. */
+/** Not for a lost cluster, of which the attempts tell, and not during a removal, when the status claims nothing. */
 function mayDoubt(
   { spec, metadata }: Component,
   { spokes }: Pick<ReconcileDeps, "spokes">,
@@ -150,10 +151,10 @@ function mayDoubt(
   return ref === undefined || spokes.state(ref)?.kind === "connected";
 }
 
-// The work itself tells at its beginning; this is for components that have to wait for a worker.
+// An attempt writes first conditions itself. This is for components that have to wait for a worker.
 const delayMs = 150;
 
-/** Says on a new component that it was seen, unless work on it begins before. */
+/** The timer that gives a new component its first conditions, unless its first attempt begins before. */
 export class Greeting {
   readonly #timer: Disposable;
   #writing: Promise<void> = Promise.resolve();
@@ -165,14 +166,14 @@ export class Greeting {
     });
   }
 
-  /** Says nothing any more; resolves when what is being said is said. */
+  /** Stops the timer; resolves when a running write has ended. */
   stop(): Promise<void> {
     this.#timer[Symbol.dispose]();
     return this.#writing;
   }
 }
 
-/** Writes the first conditions of a component. A duplicate, and one that may not use its cluster, is not taken up. Never rejects: the work tells the same again. */
+/** Writes the first conditions of a component, but not of a duplicate or of one that may not use its cluster. Never rejects: the first attempt writes them again. */
 export async function greet(
   { component, installation }: Subject,
   deps: Pick<ReconcileDeps, "clock" | "events" | "components" | "references"> & {
@@ -181,14 +182,14 @@ export async function greet(
   signal: AbortSignal,
 ): Promise<void> {
   if (refusalOf(component, deps) !== undefined) return;
-  if (olderTwinOf(component, claimantsOf(deps)) !== undefined) return;
+  if (olderDuplicateOf(component, claimantsOf(deps)) !== undefined) return;
   const wrote = installation.writing();
-  const report = openStatusWriter({ component, installation }, deps, signal);
+  const writer = openStatusWriter({ component, installation }, deps, signal);
   const steps = { eligible: false, resolved: false };
   try {
-    await report.finish({ kind: "working", steps }, signal);
+    await writer.finish({ kind: "working", steps }, signal);
   } catch {
     return;
   }
-  wrote(report.latest);
+  wrote(writer.latest);
 }

@@ -13,7 +13,7 @@ import { anchorRef } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import { clusterNameOf } from "../component-identity.ts";
 import { delay } from "../queue/clock.ts";
-import { type Acquaintance, fleetErrorOf, lossOf, type Steps } from "./outcome.ts";
+import { type ConnectionHistory, fleetErrorOf, asLoss, type Steps } from "./outcome.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 
 /** The target of a component and the connection behind it. */
@@ -90,10 +90,10 @@ export async function foundNamespaces(
 }
 
 /** What is known of the cluster of a component when it cannot be reached. */
-export function acquaintanceWith(
+export function connectionHistoryOf(
   { component, installation }: Subject,
   { spokes }: Pick<ReconcileDeps, "spokes">,
-): Acquaintance {
+): ConnectionHistory {
   const ref = component.spec?.clusterProfileRef;
   const isLost = ref !== undefined && spokes.state(ref)?.kind === "lost";
   const { wasReached } = installation;
@@ -115,7 +115,7 @@ export async function resolvedSoFar(
   } catch (error) {
     signal.throwIfAborted();
     const failure = fleetErrorOf(error, clusterNameOf(subject.component));
-    const obstacle = lossOf(failure, acquaintanceWith(subject, deps));
+    const obstacle = asLoss(failure, connectionHistoryOf(subject, deps));
     const { reason } = obstacle;
     // A connection that is being replaced says nothing of the cluster.
     const isStale = reason === "RemoteClusterStale";
@@ -128,7 +128,7 @@ export async function resolvedSoFar(
  * Leaves the cluster of a component alone that may not use it any more: nothing there is watched, guarded or put right. What is installed stays,
  * also the policies that guard the anchor. Security: T-05.
  */
-export async function leaveAlone(
+export async function stopManaging(
   { component, installation }: Subject,
   { guards }: Pick<ReconcileDeps, "guards">,
 ): Promise<void> {

@@ -14,13 +14,13 @@ export type StatusClient = Pick<KubeClient, "get" | "replace">;
 export interface StatusWriterOptions {
   readonly client: StatusClient;
   readonly clock: Clock;
-  /** Of the component, over all its reports. */
+  /** One for each component, shared by its attempts. */
   readonly pace: StatusPace;
-  /** Told of every status that was written, in order; must not reject. */
+  /** Called after every write, in order; must not reject. */
   readonly onWritten?: (written: WrittenStatus) => Promise<void>;
 }
 
-/** A status that was written, with the component as it is since, and what it tells. */
+/** A status that was written, the component since then, and the outcome that the status shows. */
 export interface WrittenStatus extends StatusChange {
   readonly outcome: Outcome;
   readonly component: Component;
@@ -35,9 +35,8 @@ export interface StatusChange {
 const maxAttempts = 5;
 
 /**
- * The status of one component during one reconcile: progress at most once a second unless a condition becomes True or False, one write at the end, none when it would change
- * nothing. Whoever asks `postponedMs` before the end keeps the pace of the component. A conflict is answered with the newest object; a component that is
- * gone needs no status.
+ * Writes the status of one component during one attempt: progress at most once a second unless a condition becomes True or False, one write at the end, and no write that
+ * changes nothing. `postponedMs` says how long the write at the end has to wait. After a conflict the newest object is written. A component that is gone needs no status.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -55,17 +54,17 @@ export class StatusWriter {
     this.#generation = component.metadata.generation;
   }
 
-  /** The component as this report knows it, newer than the watch's. */
+  /** The component after the last write, which the watch may not have shown yet. */
   get latest(): Component {
     return this.#latest;
   }
 
-  /** Takes in the component as another write of this process left it. */
+  /** Takes over the component after another write of this process. */
   saw(component: Component): void {
     this.#latest = newerOf(this.#latest, component);
   }
 
-  /** Says how far the work is; written in the background, the latest word only. Failures are left to the end. */
+  /** Writes progress in the background; newer progress replaces what is not written yet. The write at the end reports failures. */
   progress(outcome: Outcome, signal: AbortSignal): void {
     this.#wanted = outcome;
     if (this.#timer !== undefined || this.#isWriting) return;
@@ -75,13 +74,13 @@ export class StatusWriter {
     });
   }
 
-  /** Writes how it ended, after what is being written. Throws what the hub answers, but not a conflict or 404. */
+  /** Writes the outcome after a running write. Throws the error of the hub, but not a conflict or 404. */
   async finish(outcome: Outcome, signal: AbortSignal): Promise<StatusChange> {
     await this.quiet();
     return this.#write(outcome, signal);
   }
 
-  /** Writes no more progress; resolves when what is being written is written. */
+  /** Drops progress that is not written yet; resolves when a running write has ended. */
   async quiet(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
@@ -89,27 +88,29 @@ export class StatusWriter {
     await this.#writing;
   }
 
-  /** Resolves when `onWritten` is done with all that was written so far. */
+  /** Resolves when `onWritten` has returned for all writes so far. */
   told(): Promise<void> {
     return this.#telling;
   }
 
-  /** Writes no more progress; resolves when what was written is told. To be waited for where the work ends, however it does. */
+  /** `quiet` and `told`. To be awaited at the end of every attempt. */
   async over(): Promise<void> {
     await this.quiet();
     await this.told();
   }
 
   /**
-   * Milliseconds to wait before an outcome may be written, so that one component never causes more than a write a second over any longer time; 0 when
-   * nothing is to be written. News wait only after several of them, other words for the same always.
+   * Milliseconds to wait before an outcome may be written; 0 when the status would not change. A component causes one write a second over any longer time. Transitions
+   * may burst; a changed message always waits.
    */
   postponedMs(outcome: Outcome): number {
     const { pace, clock } = this.#options;
     const { status } = this.#latest;
     const next = statusOf(this.#reconciled(), outcome, clock.date());
     if (canonicalJson(next) === canonicalJson(status)) return 0;
-    return saysTheSame(status, next) ? pace.wordsMs(clock.now()) : pace.newsMs(clock.now());
+    return differsInMessagesOnly(status, next)
+      ? pace.messageMs(clock.now())
+      : pace.transitionMs(clock.now());
   }
 
   async #writeProgress(signal: AbortSignal): Promise<void> {
@@ -120,7 +121,7 @@ export class StatusWriter {
     try {
       await this.#write(outcome, signal);
     } catch {
-      // The write at the end tells the same, and its failure is told.
+      // The write at the end includes this progress, and its failure is reported.
     }
     this.#isWriting = false;
     this.#continue(signal);
@@ -135,8 +136,8 @@ export class StatusWriter {
     const next = statusOf(this.#reconciled(), outcome, clock.date());
     const now = clock.now();
     const { status } = this.#latest;
-    if (saysTheSame(status, next)) return pace.wordsMs(now);
-    return settlesAny(status, next) ? pace.newsMs(now) : pace.stepMs(now);
+    if (differsInMessagesOnly(status, next)) return pace.messageMs(now);
+    return settlesAny(status, next) ? pace.transitionMs(now) : pace.progressMs(now);
   }
 
   async #write(outcome: Outcome, signal: AbortSignal): Promise<StatusChange> {
@@ -168,7 +169,7 @@ export class StatusWriter {
     this.#telling = this.#telling.then(() => onWritten(written));
   }
 
-  /** The newest object, but with the generation that was worked on: that is the one the status tells of. */
+  /** The newest object with the generation of this attempt: the status belongs to that generation. */
   #reconciled(): Component {
     const { metadata } = this.#latest;
     return { ...this.#latest, metadata: { ...metadata, generation: this.#generation } };
@@ -183,12 +184,12 @@ export class StatusWriter {
   }
 }
 
-/** Whether two statuses differ in the wording of messages at most. */
-function saysTheSame(a: ComponentStatus | undefined, b: ComponentStatus): boolean {
-  return canonicalJson(withoutWords(a)) === canonicalJson(withoutWords(b));
+/** Whether two statuses differ in their messages at most. */
+function differsInMessagesOnly(a: ComponentStatus | undefined, b: ComponentStatus): boolean {
+  return canonicalJson(withoutMessages(a)) === canonicalJson(withoutMessages(b));
 }
 
-/** Whether a condition becomes True or False, for which people wait. */
+/** Whether a condition becomes True or False. People wait for that. */
 function settlesAny(before: ComponentStatus | undefined, after: ComponentStatus): boolean {
   return (after.conditions ?? []).some(({ type, status }) => {
     const was = before?.conditions?.find((one) => one.type === type)?.status;
@@ -196,7 +197,7 @@ function settlesAny(before: ComponentStatus | undefined, after: ComponentStatus)
   });
 }
 
-function withoutWords(status: ComponentStatus | undefined): unknown {
+function withoutMessages(status: ComponentStatus | undefined): unknown {
   const conditions = status?.conditions?.map(({ type, status: value, reason }) => [
     type,
     value,
@@ -241,32 +242,32 @@ export function openStatusWriter(
 
 const minIntervalMs = 1_000;
 const burst = 4;
-// So that news can be told at once also after a long time in which the words changed every second.
-const keptForNews = 2;
+// Kept for transitions while messages change every second.
+const keptForTransitions = 2;
 
-/**
- * How often the status of one component may be written: once a second over any longer time, and up to four times more often in a row, so
- * that news need not wait in ordinary life. All times are by the controller's clock.
- */
+/** Token bucket for the status writes of one component: one write a second, with a burst of four for transitions. Times are of the controller's clock. */
 export class StatusPace {
-  /** What may be written at `#countedAt`, in milliseconds of waiting that it is worth. */
+  /** Tokens at `#countedAt`, in milliseconds: one write costs `minIntervalMs`. */
   #credit = burst * minIntervalMs;
   #countedAt = -Infinity;
   #lastWrittenAt = -Infinity;
 
-  /** Milliseconds until something new may be written. */
-  newsMs(now: number): number {
+  /** Milliseconds until a transition may be written. */
+  transitionMs(now: number): number {
     return this.#untilMs(1, now);
   }
 
-  /** Milliseconds until something new may be written that is only a step of work that goes on. */
-  stepMs(now: number): number {
-    return Math.max(this.newsMs(now), this.#lastWrittenAt + minIntervalMs - now);
+  /** Milliseconds until progress may be written that settles no condition. */
+  progressMs(now: number): number {
+    return Math.max(this.transitionMs(now), this.#lastWrittenAt + minIntervalMs - now);
   }
 
-  /** Milliseconds until what was written already may be written in other words. */
-  wordsMs(now: number): number {
-    return Math.max(this.#untilMs(1 + keptForNews, now), this.#lastWrittenAt + minIntervalMs - now);
+  /** Milliseconds until a change of messages only may be written. */
+  messageMs(now: number): number {
+    return Math.max(
+      this.#untilMs(1 + keptForTransitions, now),
+      this.#lastWrittenAt + minIntervalMs - now,
+    );
   }
 
   /** Counts a write. */

@@ -15,7 +15,7 @@ import { mayBeUpstreams, upstreamMarks } from "../apply/adoption/upstream-object
 import type { Anchor } from "../apply/anchor/anchor.ts";
 import type { Target } from "../apply/target.ts";
 import type { Observation } from "../observe/observation.ts";
-import { labelledRoots } from "../reconcile/cluster-facts.ts";
+import { listAnchors } from "../reconcile/cluster-facts.ts";
 import { deletableKinds, onceEach, servedKinds } from "./finalize-kinds.ts";
 import { belongingOf, type Belonging } from "./finalize-plan.ts";
 
@@ -179,7 +179,7 @@ async function inheritedBy(
   signal: AbortSignal,
 ): Promise<Inherited | undefined> {
   if (!mayBeUpstreams({ component, target }, root)) return undefined;
-  const roots = (await labelledRoots(target.client, signal)) ?? [];
+  const roots = (await listAnchors(target.client, signal)) ?? [];
   const isAlone = roots.every(
     ({ metadata: { uid, name } }) => uid === root?.uid || anchorKindOf(name) !== component.kind,
   );

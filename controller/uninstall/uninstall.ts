@@ -7,14 +7,14 @@ import type { ClusterGuard } from "../guard/cluster-guard.ts";
 import { releaseNamespaces } from "../guard/guarded-objects.ts";
 import { logFieldsOf } from "../log.ts";
 import type { Next } from "../queue/delays.ts";
-import { olderTwinOf, assertPermitted, claimantsOf } from "../reconcile/claims.ts";
+import { olderDuplicateOf, assertPermitted, claimantsOf } from "../reconcile/claims.ts";
 import type { Happening } from "../reconcile/happenings.ts";
 import { removeFinalizer } from "../reconcile/hold.ts";
-import { fleetErrorOf, lossOf, type Steps } from "../reconcile/outcome.ts";
+import { fleetErrorOf, asLoss, type Steps } from "../reconcile/outcome.ts";
 import { type Removing, saysWhatKeepsRemoval } from "../reconcile/progress.ts";
 import type { ReconcileDeps, Subject } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
-import { leaveAlone, acquaintanceWith, resolveTarget } from "../reconcile/resolve.ts";
+import { stopManaging, connectionHistoryOf, resolveTarget } from "../reconcile/resolve.ts";
 import { openStatusWriter, type StatusWriter } from "../reconcile/status-writer.ts";
 import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
@@ -36,19 +36,19 @@ export async function uninstall(
     return { kind: "done" };
   }
   const wrote = subject.installation.writing();
-  const report = openStatusWriter(subject, deps, signal);
+  const writer = openStatusWriter(subject, deps, signal);
   const steps = { eligible: false, resolved: false };
-  const work = { ...subject, report, steps };
+  const work = { ...subject, writer, steps };
   try {
     const failed = await unlessParted(work, deps, signal);
     if (failed !== undefined) return failed;
     // From here on what fails is the hub's, and nothing is to be told on the component.
-    await report.quiet();
-    await removeFinalizer(report.latest, deps.hub, signal);
+    await writer.quiet();
+    await removeFinalizer(writer.latest, deps.hub, signal);
     return { kind: "done" };
   } finally {
-    await report.over();
-    wrote(report.latest);
+    await writer.over();
+    wrote(writer.latest);
   }
 }
 
@@ -61,7 +61,7 @@ async function unlessParted(
   const { component, steps, installation } = work;
   if (installation.isUntouched) return undefined;
   // A duplicate never touched the cluster, and must not touch the other's things now.
-  if (olderTwinOf(component, claimantsOf(deps)) !== undefined) return undefined;
+  if (olderDuplicateOf(component, claimantsOf(deps)) !== undefined) return undefined;
   if (orphaningOf(component).kind === "granted") {
     await tellLeftBehind(work, deps, signal);
     deps.guards.withdraw(component);
@@ -77,15 +77,15 @@ async function unlessParted(
       return { kind: "backoff" };
     }
     const cause = fleetErrorOf(error, clusterNameOf(component));
-    if (cause.reason === "ReferenceNotPermitted") await leaveAlone(work, deps);
-    const failure = withWayOut(lossOf(cause, acquaintanceWith(work, deps)), component);
+    if (cause.reason === "ReferenceNotPermitted") await stopManaging(work, deps);
+    const failure = withWayOut(asLoss(cause, connectionHistoryOf(work, deps)), component);
     const outcome = { kind: "failed", steps, error: failure, isRemoval: true } as const;
     return conclude({ ...work, outcome }, deps, signal);
   }
 }
 
 interface Work extends Subject {
-  readonly report: StatusWriter;
+  readonly writer: StatusWriter;
   readonly steps: { -readonly [K in keyof Steps]: Steps[K] };
 }
 
@@ -146,13 +146,13 @@ async function recordOnce(
 
 /** Why an attempt failed is said until the next one fails or succeeds. */
 function tellRemoval(
-  { component, report, steps }: Work,
+  { component, writer, steps }: Work,
   remaining: Removing,
   signal: AbortSignal,
 ): void {
   if (saysWhatKeepsRemoval(component.status?.conditions)) return;
   const left = remaining === undefined ? {} : { remaining };
-  report.progress({ kind: "removing", steps, ...left }, signal);
+  writer.progress({ kind: "removing", steps, ...left }, signal);
 }
 
 /** What was installed as far as this process knows, and what the component renders to. */

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { lookDelayOf, untilAuditMs, backoffMs } from "../../../controller/queue/delays.ts";
+import { changeDelayMs, untilAuditMs, backoffMs } from "../../../controller/queue/delays.ts";
 import { WorkQueue } from "../../../controller/queue/queue.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { metricsOf } from "../../support/metrics.ts";
 
-type Kind = Parameters<typeof lookDelayOf>[0]["kind"];
+type Kind = Parameters<typeof changeDelayMs>[0]["kind"];
 
 /** When, in ms, a component was looked at of which changes are told at these times, in the order of times. */
 async function looksAt(...told: readonly (readonly [ms: number, kind: Kind])[]): Promise<number[]> {
@@ -28,7 +28,7 @@ async function looksAt(...told: readonly (readonly [ms: number, kind: Kind])[]):
   queue.start();
   for (const [ms, kind] of told) {
     await clock.advance(ms - clock.now());
-    queue.hasten("a", "one", lookDelayOf({ kind }, installation, clock.now()));
+    queue.hasten("a", "one", changeDelayMs({ kind }, installation, clock.now()));
   }
   await clock.advance(10_000);
   return looks;

@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
 import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
-import { heirsOf, type Holdings } from "../../../controller/queue/component-changes.ts";
+import {
+  keysWaitingFor,
+  type InventoryChange,
+} from "../../../controller/queue/component-changes.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { wordsFor } from "../../../controller/reconcile/neighbours.ts";
 import { component } from "../neighbourhood.ts";
@@ -27,7 +30,7 @@ function leavers(all: Readonly<Record<string, readonly [string, Component]>>) {
   });
 }
 
-test.each<{ name: string; holdings: Holdings; heirs: readonly string[] }>([
+test.each<{ name: string; holdings: InventoryChange; heirs: readonly string[] }>([
   {
     name: "gives up one",
     holdings: { before: having("a", "b"), after: having("b") },
@@ -40,7 +43,7 @@ test.each<{ name: string; holdings: Holdings; heirs: readonly string[] }>([
   { name: "loses its root", holdings: { before: having("a"), after: undefined }, heirs: [] },
 ])("of a holder that $name the heirs are $heirs", ({ holdings, heirs }) => {
   const all = leavers({ a: ["a", holder], b: ["b", holder], c: ["a", other] });
-  expect(heirsOf(holder, holdings, all)).toEqual(heirs);
+  expect(keysWaitingFor(holder, holdings, all)).toEqual(heirs);
 });
 
 test("an installation without a view has left nothing to anybody", async () => {

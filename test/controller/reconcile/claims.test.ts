@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 
 import { componentKinds } from "../../../api/component.ts";
 import { targetIdOf } from "../../../controller/component-identity.ts";
-import { assertOnlyOne, isLatecomer, olderTwinOf } from "../../../controller/reconcile/claims.ts";
+import {
+  assertOnlyOne,
+  isLatecomer,
+  olderDuplicateOf,
+} from "../../../controller/reconcile/claims.ts";
 import { serving } from "../../support/component.ts";
 
 const ref = { namespace: "fleet", name: "a" };
@@ -17,14 +21,14 @@ const younger = serving({
 const elsewhere = serving({ metadata: { name: "elsewhere", uid: "c" } });
 
 test("the older one of two components on one cluster has it", () => {
-  expect(olderTwinOf(younger, [older, younger, elsewhere])).toBe(older);
-  expect(olderTwinOf(older, [older, younger, elsewhere])).toBeUndefined();
+  expect(olderDuplicateOf(younger, [older, younger, elsewhere])).toBe(older);
+  expect(olderDuplicateOf(older, [older, younger, elsewhere])).toBeUndefined();
 });
 
 test("of two components of one age the smaller uid has the cluster", () => {
   const { creationTimestamp } = younger.metadata;
   const twin = { ...older, metadata: { ...older.metadata, creationTimestamp } };
-  expect(olderTwinOf(twin, [twin, younger])).toBe(younger);
+  expect(olderDuplicateOf(twin, [twin, younger])).toBe(younger);
 });
 
 test("of two components of one age the one that was taken up keeps the cluster", () => {
@@ -35,12 +39,12 @@ test("of two components of one age the one that was taken up keeps the cluster",
     metadata: { ...older.metadata, creationTimestamp },
     status: { conditions },
   };
-  expect(olderTwinOf(taken, [taken, younger])).toBeUndefined();
-  expect(olderTwinOf(younger, [taken, younger])).toBe(taken);
+  expect(olderDuplicateOf(taken, [taken, younger])).toBeUndefined();
+  expect(olderDuplicateOf(younger, [taken, younger])).toBe(taken);
   const refusal = { type: "Ready", status: "False", reason: "DuplicateComponent" } as const;
   const refused = { ...younger, status: { conditions: [refusal] } };
-  expect(olderTwinOf(taken, [taken, refused])).toBeUndefined();
-  expect(olderTwinOf(refused, [taken, refused])).toBe(taken);
+  expect(olderDuplicateOf(taken, [taken, refused])).toBeUndefined();
+  expect(olderDuplicateOf(refused, [taken, refused])).toBe(taken);
 });
 
 test("a component that was refused before anything was done for it is younger than all others, until it is taken up", () => {
@@ -48,12 +52,12 @@ test("a component that was refused before anything was done for it is younger th
   const refusal = { type: "Ready", status: "False", reason: "ReferenceNotPermitted" } as const;
   const late = { ...older, status: { conditions: [refusal] } };
   expect(isLatecomer(late)).toBe(true);
-  expect(olderTwinOf(younger, [late, younger])).toBeUndefined();
-  expect(olderTwinOf(late, [late, younger])).toBe(younger);
+  expect(olderDuplicateOf(younger, [late, younger])).toBeUndefined();
+  expect(olderDuplicateOf(late, [late, younger])).toBe(younger);
   // With a finalizer anybody can create a component; what was done for it only its status tells.
   const disguised = { ...late, metadata: { ...late.metadata, finalizers: [finalizer] } };
   expect(isLatecomer(disguised)).toBe(true);
-  expect(olderTwinOf(younger, [disguised, younger])).toBeUndefined();
+  expect(olderDuplicateOf(younger, [disguised, younger])).toBeUndefined();
   const blocked = {
     type: "InstallSucceeded",
     status: "False",
@@ -63,14 +67,14 @@ test("a component that was refused before anything was done for it is younger th
   const begun = { type: "InstallSucceeded", status: "Unknown", reason: "Installing" } as const;
   const taken = { ...disguised, status: { conditions: [refusal, begun] } };
   expect(isLatecomer(taken)).toBe(false);
-  expect(olderTwinOf(younger, [taken, younger])).toBe(taken);
+  expect(olderDuplicateOf(younger, [taken, younger])).toBe(taken);
 });
 
 test("a component that waits for its cluster keeps its turn", () => {
   const missing = { type: "Ready", status: "False", reason: "ClusterProfileNotFound" } as const;
   const waiting = { ...older, status: { conditions: [missing] } };
   expect(isLatecomer(waiting)).toBe(false);
-  expect(olderTwinOf(younger, [waiting, younger])).toBe(waiting);
+  expect(olderDuplicateOf(younger, [waiting, younger])).toBe(waiting);
 });
 
 test("the younger one is told the name of the other", () => {

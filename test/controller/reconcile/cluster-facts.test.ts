@@ -4,7 +4,7 @@ import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { delay } from "../../../controller/queue/clock.ts";
-import { rootsBefore, ClusterVersions } from "../../../controller/reconcile/cluster-facts.ts";
+import { anchorsBefore, ClusterVersions } from "../../../controller/reconcile/cluster-facts.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const { signal } = new AbortController();
@@ -44,7 +44,7 @@ async function asked({ listed = [], isFar = true, making }: Asked) {
   };
   const made = making?.(clock) ?? delay(clock, wayMs, signal).then(() => own);
   const born = made.then(({ metadata }) => metadata);
-  const end = rootsBefore(born, { client, clock, isFar }, signal).then((roots) => ({
+  const end = anchorsBefore(born, { client, clock, isFar }, signal).then((roots) => ({
     roots: roots.map(({ metadata }) => metadata.uid),
     questions,
     tookMs: clock.now(),

@@ -41,8 +41,8 @@ function holding(component: Component, patch?: KubeClient["patch"]) {
   const hub = hubWithout(component, patch);
   const { stored, deps } = hub;
   const installation = new Installation(component.metadata.uid);
-  const report = openStatusWriter({ component: stored(), installation }, deps, signal);
-  return { ...hub, subject: { component: stored(), installation, report } };
+  const writer = openStatusWriter({ component: stored(), installation }, deps, signal);
+  return { ...hub, subject: { component: stored(), installation, writer } };
 }
 
 test("a component whose cluster cannot be had gets no finalizer, and says why", async () => {
@@ -107,8 +107,8 @@ test("one that was held a moment before it was deleted goes without its cluster,
   });
   memory.edit(kind, name, serving({ spec }));
   const installation = new Installation(hub.stored().metadata.uid);
-  const report = openStatusWriter({ component: hub.stored(), installation }, hub.deps, signal);
-  const subject = { component: hub.stored(), installation, report };
+  const writer = openStatusWriter({ component: hub.stored(), installation }, hub.deps, signal);
+  const subject = { component: hub.stored(), installation, writer };
   await expect(hold(subject, hub.deps, deleted.signal)).rejects.toThrow("has changed");
   expect(hub.stored().metadata["finalizers"]).toEqual([finalizer]);
   // Whoever goes on with it may write.

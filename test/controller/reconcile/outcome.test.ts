@@ -7,7 +7,7 @@ import {
   askedWaitMs,
   fleetErrorOf,
   isForNow,
-  lossOf,
+  asLoss,
 } from "../../../controller/reconcile/outcome.ts";
 
 function answer(status: number, reason = "", message = "secret"): ApiError {
@@ -165,7 +165,7 @@ describe("a cluster that cannot be reached", () => {
     },
     { when: "it was lost before our start", isLost: false, wasReached: false, status: lost },
   ])("was lost when $when", (known) => {
-    expect(lossOf(silent, known)).toMatchObject({
+    expect(asLoss(silent, known)).toMatchObject({
       reason: "SpokeUnreachable",
       message: "[Unreachable] It is silent",
     });
@@ -180,11 +180,11 @@ describe("a cluster that cannot be reached", () => {
       status: resolved,
     },
   ])("was not lost when $when", (known) => {
-    expect(lossOf(silent, known)).toBe(silent);
+    expect(asLoss(silent, known)).toBe(silent);
   });
 
   test("was not lost when it shows a wrong certificate", () => {
     const error = new FleetError("RemoteClientCreationFailed", "No", { code: "TLSUntrusted" });
-    expect(lossOf(error, { isLost: true, wasReached: true, status: resolved })).toBe(error);
+    expect(asLoss(error, { isLost: true, wasReached: true, status: resolved })).toBe(error);
   });
 });

@@ -65,9 +65,9 @@ function looking(found: () => Outcome): WorkQueue {
   const queue = new WorkQueue({
     work: async (_key, signal) => {
       const component = stored();
-      const report = openStatusWriter({ component, installation }, deps, signal);
+      const writer = openStatusWriter({ component, installation }, deps, signal);
       const next = await conclude(
-        { component, installation, report, outcome: found() },
+        { component, installation, writer, outcome: found() },
         deps,
         signal,
       );
@@ -209,9 +209,9 @@ test("progress does not follow an end that waits to be told", async () => {
   const { signal } = new AbortController();
   const concluded = async (outcome: Outcome, progress: readonly Outcome[]): Promise<Next> => {
     const component = stored();
-    const report = openStatusWriter({ component, installation }, deps, signal);
-    for (const step of progress) report.progress(step, signal);
-    return conclude({ component, installation, report, outcome }, deps, signal);
+    const writer = openStatusWriter({ component, installation }, deps, signal);
+    for (const step of progress) writer.progress(step, signal);
+    return conclude({ component, installation, writer, outcome }, deps, signal);
   };
   await concluded(applied(["a"]), []);
   const progress = { done: 1, total: 150, waiting: [], failed: 0 };
@@ -232,10 +232,10 @@ test("what was written as the process ends is told in its Event all the same", a
   const client = { get: hub.get, replace };
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), hub: client, events };
-  const report = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
-  report.progress({ kind: "working", steps }, ending.signal);
+  const writer = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
+  writer.progress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
-  await report.over();
+  await writer.over();
   expect(ending.signal.aborted).toBe(true);
   expect(memory.all("Event").map(({ reason }) => reason)).toEqual(["Installing"]);
 });
@@ -246,12 +246,12 @@ test("a hub that does not take the last Event is not waited for", async () => {
   memory.hang();
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), events };
-  const report = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
-  report.progress({ kind: "working", steps }, ending.signal);
+  const writer = openStatusWriter({ component: stored(), installation }, deps, ending.signal);
+  writer.progress({ kind: "working", steps }, ending.signal);
   await clock.advance(1);
   ending.abort(new DOMException("The queue has stopped", "AbortError"));
   let isOver = false;
-  const over = report.over().then(() => (isOver = true));
+  const over = writer.over().then(() => (isOver = true));
   await clock.advance(299);
   expect(isOver).toBe(false);
   await clock.advance(1);

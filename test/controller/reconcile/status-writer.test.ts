@@ -60,11 +60,11 @@ function statusSaid(type: string): string | undefined {
 }
 
 test("progress is written at once and then once a second, the latest word only", async () => {
-  const report = reportOn(newComponent());
-  report.progress(working(0), signal);
+  const writer = reportOn(newComponent());
+  writer.progress(working(0), signal);
   await clock.advance(1);
   expect(message("InstallSucceeded")).toBe("0 of 150 objects applied");
-  for (const done of [10, 20, 30]) report.progress(working(done), signal);
+  for (const done of [10, 20, 30]) writer.progress(working(done), signal);
   await clock.advance(900);
   expect(hub.requests).toBe(1);
   await clock.advance(100);
@@ -73,42 +73,42 @@ test("progress is written at once and then once a second, the latest word only",
 });
 
 test("a condition that becomes True while the work goes on is written at once", async () => {
-  const report = reportOn(newComponent());
+  const writer = reportOn(newComponent());
   const unresolved = { eligible: false, resolved: false };
-  report.progress({ kind: "working", steps: unresolved }, signal);
+  writer.progress({ kind: "working", steps: unresolved }, signal);
   await clock.advance(50);
   expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([1, "Unknown"]);
-  report.progress(working(0), signal);
+  writer.progress(working(0), signal);
   await clock.advance(1);
   expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([2, "True"]);
-  report.progress(working(10), signal);
+  writer.progress(working(10), signal);
   await clock.advance(900);
   expect(hub.requests).toBe(2);
 });
 
 test("a hub that is slow gets one word at a time", async () => {
-  const report = reportOn(newComponent());
+  const writer = reportOn(newComponent());
   const slow = new AbortController();
   hub.hang();
   for (const done of [0, 10, 20]) {
-    report.progress(working(done), slow.signal);
+    writer.progress(working(done), slow.signal);
     await clock.advance(2_000);
   }
   expect(hub.requests).toBe(1);
   hub.work();
   slow.abort();
   await clock.advance(0);
-  await report.finish(applied(), signal);
+  await writer.finish(applied(), signal);
   expect(hub.requests).toBeLessThanOrEqual(3);
   expect(storedComponent().status?.version).toBe("1.23.0");
 });
 
 test("the end is written once, after what was being written, and progress no more", async () => {
-  const report = reportOn(newComponent());
-  report.progress(working(0), signal);
+  const writer = reportOn(newComponent());
+  writer.progress(working(0), signal);
   await clock.advance(1);
-  report.progress(working(10), signal);
-  const { before, after } = await report.finish(applied(), signal);
+  writer.progress(working(10), signal);
+  const { before, after } = await writer.finish(applied(), signal);
   expect(before?.version).toBeUndefined();
   expect(after?.version).toBe("1.23.0");
   await clock.advance(5_000);
@@ -159,7 +159,7 @@ test("what only words anew waits for the second to be over, news do not", async 
 
 test("every status that was written is told, in order, and nothing else", async () => {
   const told: string[] = [];
-  const report = new StatusWriter(newComponent(), {
+  const writer = new StatusWriter(newComponent(), {
     client: hub,
     clock,
     pace,
@@ -168,26 +168,26 @@ test("every status that was written is told, in order, and nothing else", async 
       told.push(`${outcome.kind} ${String(before?.version)} ${String(after?.version)}`);
     },
   });
-  report.progress(working(0), signal);
+  writer.progress(working(0), signal);
   await clock.advance(1);
-  await report.finish(applied(), signal);
-  await report.finish(applied(), signal);
-  await report.told();
+  await writer.finish(applied(), signal);
+  await writer.finish(applied(), signal);
+  await writer.told();
   expect(told).toEqual(["working undefined undefined", "applied undefined 1.23.0"]);
 });
 
-test("a report that was quieted writes no progress any more", async () => {
-  const report = reportOn(newComponent());
-  report.progress(working(0), signal);
-  await report.quiet();
+test("a writer that was quieted writes no progress any more", async () => {
+  const writer = reportOn(newComponent());
+  writer.progress(working(0), signal);
+  await writer.quiet();
   await clock.advance(5_000);
   expect(hub.requests).toBe(0);
 });
 
 test("a hub that cannot write is told to the caller at the end, not during progress", async () => {
-  const report = reportOn(newComponent());
+  const writer = reportOn(newComponent());
   hub.fail();
-  report.progress(working(0), signal);
+  writer.progress(working(0), signal);
   await clock.advance(10);
-  await expect(report.finish(applied(), signal)).rejects.toMatchObject({ status: 500 });
+  await expect(writer.finish(applied(), signal)).rejects.toMatchObject({ status: 500 });
 });

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { olderTwinOf } from "../../../../controller/reconcile/claims.ts";
+import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
 import type { Controllers } from "../diagnose/find-controller.ts";
@@ -107,7 +107,7 @@ export async function checkCollisions(
   );
   const all = lists.flat();
   const found = all.flatMap((component) => {
-    const older = olderTwinOf(component, all);
+    const older = olderDuplicateOf(component, all);
     return older === undefined ? [] : [{ component, older }];
   });
   if (found.length === 0) {

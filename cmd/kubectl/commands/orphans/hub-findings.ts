@@ -1,6 +1,6 @@
 import { componentKinds, type Component, type ComponentKind } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { olderTwinOf } from "../../../../controller/reconcile/claims.ts";
+import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import { words } from "../../commands.ts";
 import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
@@ -17,7 +17,7 @@ export function hubFindings(
 }
 
 function collisionOf(component: Component, all: readonly Component[]): readonly OrphanItem[] {
-  const older = olderTwinOf(component, all);
+  const older = olderDuplicateOf(component, all);
   if (older === undefined) return [];
   const { kind, metadata } = older;
   const other = describe({ kind, namespace: metadata.namespace, name: metadata.name });

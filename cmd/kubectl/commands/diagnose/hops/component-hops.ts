@@ -11,7 +11,7 @@ import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { describe, type Condition } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { targetIdOf, asComponent } from "../../../../../controller/component-identity.ts";
-import { olderTwinOf } from "../../../../../controller/reconcile/claims.ts";
+import { olderDuplicateOf } from "../../../../../controller/reconcile/claims.ts";
 import { words } from "../../../commands.ts";
 import { upstreamWayOut } from "../../explain/causes.ts";
 import {
@@ -118,7 +118,7 @@ export async function checkTwins(
       other.metadata.uid !== component.metadata.uid && targetIdOf(other) === targetIdOf(component),
   );
   if (others.length === 0) return passed(true, `the only ${component.kind} of its cluster`);
-  const older = olderTwinOf(component, all);
+  const older = olderDuplicateOf(component, all);
   const other = older ?? others[0] ?? component;
   const { namespace, name } = other.metadata;
   const message =
