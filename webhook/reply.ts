@@ -1,6 +1,7 @@
 import { abortable } from "../access/deadline.ts";
 import { JsonShape } from "../access/json.ts";
 import type { Log } from "../access/log.ts";
+import { foreignText } from "../api/foreign-text.ts";
 import type { Metrics, ReviewResult } from "./metrics.ts";
 import {
   type AdmissionRequest,
@@ -190,6 +191,6 @@ function statusOf(violations: readonly Violation[]): DenialStatus {
 
 /** Values in a message are the user's own: no control character may forge a line or move a terminal's cursor. */
 function lineOf(text: string, limit: number): string {
-  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ");
+  const clean = foreignText(text, limit + 1);
   return clean.length <= limit ? clean : `${clean.slice(0, limit - 1)}…`;
 }

@@ -1,10 +1,10 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
+import { redactSecrets } from "../../api/foreign-text.ts";
 import type { Code } from "../../api/reasons.ts";
-import { scrubbed } from "../scrubbed.ts";
 import type { Credential } from "./credential.ts";
 import { outputText, parseExecCredential } from "./exec-credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
@@ -209,7 +209,8 @@ function collect(child: ChildProcess): Output {
   return {
     stdout: () => outputText(Buffer.concat(chunks)),
     // Cut last, or the rest of a token could not be told from other text.
-    stderr: () => scrubbed(Buffer.concat(errors).toString("utf8")).slice(-stderrTailCharacters),
+    stderr: () =>
+      redactSecrets(Buffer.concat(errors).toString("utf8")).slice(-stderrTailCharacters),
     onFlood: (listener) => {
       flood = listener;
     },

@@ -1,12 +1,12 @@
+import { plainLines } from "../../api/foreign-text.ts";
 import { commandsOf } from "./commands.ts";
-import { withCodes, type ReportError } from "./commands/status/report.ts";
+import { type ReportError, withCodes } from "./commands/status/report.ts";
 import type { Flags } from "./flags.ts";
 import { timeText, type TimeText } from "./output/age.ts";
 import { inAscii, wantsAscii } from "./output/characters.ts";
 import { painter, wantsColour } from "./output/colour.ts";
 import { fitTable } from "./output/fit-table.ts";
 import type { Asked } from "./output/notes.ts";
-import { plainLines } from "./output/plain-text.ts";
 import { renderJson, renderYaml } from "./output/structured.ts";
 import { renderTable, type Table } from "./output/table.ts";
 import type { Terminal } from "./output/terminal.ts";

@@ -1,6 +1,6 @@
 import type { ClusterProfileRef } from "../../api/component.ts";
+import { plainText } from "../../api/foreign-text.ts";
 import type { GivenFlags } from "./hub/hub-flags.ts";
-import { plainText } from "./output/plain-text.ts";
 
 /** How commands begin that a person pastes. */
 export interface Commands {

@@ -1,6 +1,6 @@
-import { foreignText } from "../../access/foreign-text.ts";
 import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
 import { type KubeClient, type ObjectRef, objectRefOf } from "../../access/kube/kube-client.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";

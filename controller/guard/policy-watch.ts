@@ -1,7 +1,7 @@
-import { foreignText } from "../../access/foreign-text.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import { canonicalJson, listAt, recordAt, textAt } from "../../api/fields.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
 import type { Log } from "../log.ts";

@@ -1,8 +1,8 @@
-import { foreignText } from "../../access/foreign-text.ts";
 import { listedObjects } from "../../access/kube/api-answer.ts";
 import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { collectionPath } from "../../access/kube/kube-path.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorLabels, managedByValue } from "../../installation/anchor.ts";

@@ -1,8 +1,8 @@
-import { foreignText } from "../../access/foreign-text.ts";
 import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import {
   describe,
   identityOf,
@@ -12,7 +12,7 @@ import {
   type ObjectKey,
 } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { inventoryTextOf, anchorKey } from "../../installation/anchor-object.ts";
+import { anchorKey, inventoryTextOf } from "../../installation/anchor-object.ts";
 import { anchorAnnotations, anchorKindOf, anchorNameOf } from "../../installation/anchor.ts";
 import { outlives } from "../../installation/desired.ts";
 import { possibleNamespaces } from "../../installation/installation-namespace.ts";

@@ -1,8 +1,8 @@
-import { foreignText } from "../../access/foreign-text.ts";
 import { ApiError, missingRightIn } from "../../access/kube/api-error.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import { groupOf, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";

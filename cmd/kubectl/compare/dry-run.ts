@@ -1,7 +1,7 @@
-import { foreignText } from "../../../access/foreign-text.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { collectionPath } from "../../../access/kube/kube-path.ts";
 import { isRecord } from "../../../api/fields.ts";
+import { foreignText } from "../../../api/foreign-text.ts";
 import { describe, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { isReplaceable } from "../../../controller/apply/refusals.ts";
 import { guardLabels } from "../../../installation/anchor.ts";

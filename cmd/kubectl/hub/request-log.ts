@@ -1,7 +1,6 @@
 import type { RequestObserver, RequestRecord } from "../../../access/http/request-record.ts";
-import { scrubbed } from "../../../access/scrubbed.ts";
 import { isRecord } from "../../../api/fields.ts";
-import { plainText } from "../output/plain-text.ts";
+import { plainText, redactSecrets } from "../../../api/foreign-text.ts";
 import type { Output } from "../output/terminal.ts";
 
 const withBodies = 9;
@@ -18,7 +17,7 @@ export function requestLog(output: Output, level: number): RequestObserver {
 
 function requestLine({ method, url, status, error, elapsedMs }: RequestRecord): string {
   const end = status === undefined ? `failed: ${messageOf(error)}` : String(status);
-  return plainText(scrubbed(`${method} ${url} ${end} in ${Math.round(elapsedMs)} ms`));
+  return plainText(redactSecrets(`${method} ${url} ${end} in ${Math.round(elapsedMs)} ms`));
 }
 
 function messageOf(error: unknown): string {
@@ -34,7 +33,7 @@ function bodyLines({ requestBody, answerBody }: RequestRecord): readonly string[
 
 /** A body as one line without the values of Secrets, tokens, keys, certificates and passwords; cut when it is long. */
 export function redactedBody(body: string): string {
-  const text = plainText(scrubbed(jsonText(body)));
+  const text = plainText(redactSecrets(jsonText(body)));
   return text.length <= shownCharacters
     ? text
     : `${text.slice(0, shownCharacters)}… (${text.length} characters)`;

@@ -1,8 +1,8 @@
+import { plainText } from "../../../api/foreign-text.ts";
 import type { ActionInput } from "../action.ts";
 import { clientVersion } from "../client-version.ts";
 import type { LiveReason } from "../commands/status/own-reasons.ts";
 import { codedError, reportOf, stampAt } from "../commands/status/report.ts";
-import { plainText } from "./plain-text.ts";
 import { renderJson, renderYaml } from "./structured.ts";
 
 /** Prints the document of a command that could not do its work, when a document was asked for: no items, one error, `summary` null. */

@@ -1,4 +1,4 @@
-import { plainText } from "./plain-text.ts";
+import { plainText } from "../../../api/foreign-text.ts";
 import { stepLine } from "./step-lines.ts";
 
 /** A failure as the user sees it. */

@@ -1,12 +1,12 @@
+import { plainText } from "../../../api/foreign-text.ts";
 import { type Commands, withHub, words } from "../commands.ts";
 import type { DeploymentList } from "../commands/deployments/deployments.ts";
 import { codedError, type ReportError } from "../commands/status/report.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
-import { isOfCause, type FleetStatus } from "../commands/status/status.ts";
+import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
 import { codedReason } from "./coded-reason.ts";
 import { nextStep } from "./next-step.ts";
-import { plainText } from "./plain-text.ts";
 import { stepLine } from "./step-lines.ts";
 
 /** What the user asked for, to write commands that work when pasted. */

@@ -1,7 +1,7 @@
 import type { ClusterProfileRef } from "../../../api/component.ts";
+import { plainText } from "../../../api/foreign-text.ts";
 import { groupOf } from "../../../api/kubernetes.ts";
 import { objectName } from "../hub/installation-name.ts";
-import { plainText } from "./plain-text.ts";
 
 /** An object of a cluster as `-o name` writes it, safe for a terminal. */
 export function objectLine(

@@ -1,5 +1,5 @@
+import { plainText } from "../../../api/foreign-text.ts";
 import type { Flags } from "../flags.ts";
-import { plainText } from "./plain-text.ts";
 import type { Output } from "./terminal.ts";
 
 /** Clusters that are being read, by name, and since when in ms of `performance.now()`. */

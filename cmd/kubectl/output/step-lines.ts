@@ -1,5 +1,5 @@
+import { plainText } from "../../../api/foreign-text.ts";
 import { isCommand } from "../commands.ts";
-import { plainText } from "./plain-text.ts";
 import { wrapped } from "./wrapped.ts";
 
 /** A line for one step: `next:` stands before a command that can be pasted, `hint:` before what is to be done in words. */

@@ -1,4 +1,4 @@
-import { plainText } from "./plain-text.ts";
+import { plainText } from "../../../api/foreign-text.ts";
 
 /** What a cell means; shown as a colour only in addition to the words. */
 export type Tone = "good" | "warning" | "bad";

@@ -4,9 +4,9 @@ import type { RequestObserver } from "../../../access/http/request-record.ts";
 import type { KubeconfigSource } from "../../../access/hub/kubeconfig.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Credential } from "../../../access/plugins/credential.ts";
+import { plainText } from "../../../api/foreign-text.ts";
 import { clientVersion } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
-import { plainText } from "../output/plain-text.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,6 @@
 import { ApiError, type StatusCause } from "../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts";
+import { asciiText } from "../../../api/foreign-text.ts";
 import { describe, identityOf, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 
 /** An object that somebody else changes or deletes as often as we repair it. */
@@ -206,9 +207,9 @@ export function conflictingManagersIn(
     const found = conflict.exec(message)?.groups;
     if (reason !== "FieldManagerConflict" || found === undefined) continue;
     const { manager = "", subresource } = found;
-    const name = printable(manager) + (subresource === undefined ? "" : ` (${subresource})`);
+    const name = asciiText(manager) + (subresource === undefined ? "" : ` (${subresource})`);
     const fields = byManager.get(name) ?? new Set();
-    byManager.set(name, fields.add(printable(field.replace(/^\./, "").slice(0, 160))));
+    byManager.set(name, fields.add(asciiText(field.replace(/^\./, "").slice(0, 160))));
   }
   return [...byManager]
     .map(([manager, fields]) => ({ manager, fields: [...fields].toSorted().slice(0, mostFields) }))
@@ -225,9 +226,4 @@ export function describeManagers(managers: readonly ConflictingManager[]): strin
     return `${manager}: ${shown}${more > 0 ? ` and ${more} more` : ""}`;
   });
   return `Contested by ${texts.join("; ")}`;
-}
-
-// Foreign text ends in a condition that people read in terminals.
-function printable(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }

@@ -1,13 +1,13 @@
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { openReleases } from "../../../open-releases.ts";
-import { askedOf, print, selectionOf, type ActionInput } from "../../action.ts";
+import { type ActionInput, askedOf, print, selectionOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type Commands, words } from "../../commands.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../exit-codes.ts";
 import { clusterNames } from "../../output/cluster-name.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
 import { stepLine } from "../../output/step-lines.ts";
 import { renderJson } from "../../output/structured.ts";
@@ -21,8 +21,8 @@ import { yamlOfObject } from "../render/objects-text.ts";
 import { releaseDirOf } from "../render/render-files.ts";
 import { canI, canIExitCode, type PermissionItem, type PermissionReport } from "./can-i.ts";
 import { findComponents } from "./find-components.ts";
-import { clusterRoleOf, spokeRoleName, everythingOf } from "./needs.ts";
-import { allWanted, permissionsFor, inOrder, resourceName } from "./permissions.ts";
+import { clusterRoleOf, everythingOf, spokeRoleName } from "./needs.ts";
+import { allWanted, inOrder, permissionsFor, resourceName } from "./permissions.ts";
 
 /** Flags of `can-i` alone. */
 interface CanIFlags extends SpokeNamespaceFlag {

@@ -1,11 +1,11 @@
-import { print, type ActionInput } from "../../action.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { commandsOf, withHubSteps } from "../../commands.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { ExitCode } from "../../exit-codes.ts";
 import { oneOf } from "../../flags.ts";
 import { clusterNames } from "../../output/cluster-name.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
 import { stepLine, wrappedStep } from "../../output/step-lines.ts";
 import { orNone, type Table } from "../../output/table.ts";
@@ -16,8 +16,8 @@ import { contextOf } from "../diagnose/diagnose-action.ts";
 import { openVantage } from "../diagnose/open-vantage.ts";
 import { usageInstead } from "../render/input-files.ts";
 import { componentReader } from "../render/render-files.ts";
-import type { CheckFlags, CheckReport, CheckItem } from "./check-item.ts";
-import { checkFleet, checkExitCode } from "./check.ts";
+import type { CheckFlags, CheckItem, CheckReport } from "./check-item.ts";
+import { checkExitCode, checkFleet } from "./check.ts";
 import { radarOf } from "./expiry.ts";
 
 /** `kubectl knfleet check`. */

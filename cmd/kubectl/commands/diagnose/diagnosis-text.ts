@@ -1,13 +1,13 @@
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { Rendering } from "../../action.ts";
-import { commandsOf, type Commands, words as shellWords } from "../../commands.ts";
+import { type Commands, commandsOf, words as shellWords } from "../../commands.ts";
 import type { Flags } from "../../flags.ts";
 import { painter, wantsColour } from "../../output/colour.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { numberedSteps, stepLine, wrappedStep } from "../../output/step-lines.ts";
 import type { Table, Tone } from "../../output/table.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { widthOf, wrapped } from "../../output/wrapped.ts";
-import type { DiagnosisReport, Diagnosis } from "./diagnosis.ts";
+import type { Diagnosis, DiagnosisReport } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 
 interface Looking {

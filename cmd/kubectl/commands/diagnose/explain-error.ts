@@ -5,8 +5,8 @@ import {
   type ConnectionFailure,
   missingRightIn,
 } from "../../../../access/kube/api-error.ts";
-import { scrubbed } from "../../../../access/scrubbed.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { knfOfSocket } from "../../explaining/knf-of-failure.ts";
 import { knfOfCode, knfOfReason } from "../../explaining/knf-of.ts";
@@ -95,7 +95,7 @@ function answerFinding(error: ApiError, server: ServerCodes): Finding {
     });
   }
   if (status !== 403) {
-    const said = scrubbed(message).slice(0, 300);
+    const said = redactSecrets(message).slice(0, 300);
     return finding("error", server.other, {
       message: `${request} was answered ${status}`,
       evidence: [said],
@@ -104,7 +104,7 @@ function answerFinding(error: ApiError, server: ServerCodes): Finding {
   const right = missingRightIn(message);
   return finding("error", server.forbidden, {
     message: right === undefined ? `${request} is forbidden` : `Missing is ${right}`,
-    evidence: [scrubbed(message).slice(0, 300)],
+    evidence: [redactSecrets(message).slice(0, 300)],
   });
 }
 
@@ -121,9 +121,9 @@ export function fleetFinding(error: FleetError): Finding {
 function causeOf(error: FleetError): string | undefined {
   const { cause } = error;
   if (!(cause instanceof Error) || cause.message === "") return undefined;
-  return scrubbed(cause.message).slice(-600);
+  return redactSecrets(cause.message).slice(-600);
 }
 
 function sentenceOf(error: unknown): string {
-  return scrubbed(error instanceof Error ? error.message : String(error)).slice(0, 300);
+  return redactSecrets(error instanceof Error ? error.message : String(error)).slice(0, 300);
 }

@@ -1,5 +1,6 @@
+import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { askedOf, print, selectionOf, type ActionInput } from "../../action.ts";
+import { type ActionInput, askedOf, print, selectionOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type Commands, words } from "../../commands.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
@@ -9,7 +10,6 @@ import { clusterNames } from "../../output/cluster-name.ts";
 import { painter, wantsColour } from "../../output/colour.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { objectLine } from "../../output/object-line.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
 import { stepLine } from "../../output/step-lines.ts";
 import { orNone, type Table } from "../../output/table.ts";

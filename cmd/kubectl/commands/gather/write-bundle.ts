@@ -4,15 +4,15 @@ import { posix } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
-import { scrubbed } from "../../../../access/scrubbed.ts";
 import { isRecord } from "../../../../api/fields.ts";
+import { redactSecrets } from "../../../../api/foreign-text.ts";
 import {
-  indexFile,
   type Bundle,
+  indexFile,
   type RecordedCluster,
   type RecordedTable,
 } from "../../bundle/bundle.ts";
-import { tarOf, type ArchiveFile } from "../../bundle/tar.ts";
+import { type ArchiveFile, tarOf } from "../../bundle/tar.ts";
 import { messageOf } from "../../message-of.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { UsageError } from "../../usage-error.ts";
@@ -145,7 +145,7 @@ export class Redactor {
       .replaceAll(yamlPair, (whole, before: string, name: string) =>
         isSecretName(name) ? `${before}[redacted]` : whole,
       );
-    return scrubbed(marked);
+    return redactSecrets(marked);
   }
 
   /** A JSON value without secrets, also in texts that are documents themselves and in pairs `{ name, value }`. */

@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { scrubbed } from "../../../../access/scrubbed.ts";
 import type { Component } from "../../../../api/component.ts";
 import { isRecord, recordAt } from "../../../../api/fields.ts";
+import { redactSecrets } from "../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { deploymentsOf } from "../../hub/own-objects.ts";
@@ -45,7 +45,7 @@ export function itemOf(
 ): LogItem | undefined {
   const { time, text } = divided(line);
   if (!isWanted(text)) return undefined;
-  return { time, cluster, namespace, pod, container, line: scrubbed(text) };
+  return { time, cluster, namespace, pod, container, line: redactSecrets(text) };
 }
 
 /** Whether a line of a controller is about a component: of knfleet's, as JSON or as text, and of the upstream operator's (zap). */

@@ -1,13 +1,13 @@
 import { componentKeyOf } from "../../../../api/component.ts";
-import { askedOf, limitsOf, print, type ActionInput } from "../../action.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, askedOf, limitsOf, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
-import { exitCodes, type ExitCode } from "../../exit-codes.ts";
+import { type ExitCode, exitCodes } from "../../exit-codes.ts";
 import type { Flags } from "../../flags.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { painter, wantsColour } from "../../output/colour.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
 import { jsonLine } from "../../output/structured.ts";
 import type { FilenameFlag } from "../../selection/filename-option.ts";

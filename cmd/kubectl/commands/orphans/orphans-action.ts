@@ -1,11 +1,11 @@
-import { print, type ActionInput } from "../../action.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { commandsOf, withHubSteps } from "../../commands.ts";
 import type { ExitCode } from "../../exit-codes.ts";
 import { clusterNames } from "../../output/cluster-name.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { objectLine } from "../../output/object-line.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
 import { numberedSteps } from "../../output/step-lines.ts";
 import { orNone, type Table } from "../../output/table.ts";

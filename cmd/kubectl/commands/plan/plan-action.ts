@@ -1,5 +1,6 @@
+import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
-import { print, type ActionInput } from "../../action.ts";
+import { type ActionInput, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
@@ -8,7 +9,6 @@ import { clusterNames } from "../../output/cluster-name.ts";
 import { codedReason } from "../../output/coded-reason.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { objectLine } from "../../output/object-line.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
@@ -17,7 +17,7 @@ import { UsageError } from "../../usage-error.ts";
 import { usageInstead } from "../render/input-files.ts";
 import { componentReader } from "../render/render-files.ts";
 import type { PlanItem, PlannedChange } from "./plan-item.ts";
-import { plan, planExitCode, type Plan } from "./plan.ts";
+import { plan, type Plan, planExitCode } from "./plan.ts";
 
 /** Flags of `plan` alone. */
 interface PlanFlags extends RenderingFlags {

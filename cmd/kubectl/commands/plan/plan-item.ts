@@ -1,4 +1,3 @@
-import { foreignText } from "../../../../access/foreign-text.ts";
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import {
@@ -9,6 +8,7 @@ import {
   operatorApiVersion,
 } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
+import { foreignText } from "../../../../api/foreign-text.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { asComponent, refOf } from "../../../../controller/component-identity.ts";

@@ -1,4 +1,4 @@
-import { plainText } from "../../output/plain-text.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { Cell } from "../../output/table.ts";
 import { codedError } from "./report.ts";
 import { statusTable } from "./status-text.ts";

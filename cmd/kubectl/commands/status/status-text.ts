@@ -1,20 +1,20 @@
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { HubView } from "../../hub/hub-view.ts";
 import type { TimeText } from "../../output/age.ts";
 import { clusterNames } from "../../output/cluster-name.ts";
 import { codedReason } from "../../output/coded-reason.ts";
 import { fitTable } from "../../output/fit-table.ts";
 import type { LiveView } from "../../output/live-view.ts";
-import { plainText } from "../../output/plain-text.ts";
 import {
+  type Cell,
   cellText,
   orNone,
-  type Cell,
+  renderTable,
   type Table,
   type Tone,
-  renderTable,
 } from "../../output/table.ts";
 import { wrapped } from "../../output/wrapped.ts";
-import type { StatusItem, StatusDetail } from "./status-item.ts";
+import type { StatusDetail, StatusItem } from "./status-item.ts";
 import type { Before } from "./status-since.ts";
 import type { FleetStatus } from "./status.ts";
 

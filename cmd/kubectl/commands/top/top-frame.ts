@@ -1,8 +1,8 @@
+import { plainText } from "../../../../api/foreign-text.ts";
 import { type Commands, withHub } from "../../commands.ts";
 import { humanDuration, timeText } from "../../output/age.ts";
 import { nextStep } from "../../output/next-step.ts";
 import { providerFileHint, statusNotes } from "../../output/notes.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { stepLine } from "../../output/step-lines.ts";
 import type { Table } from "../../output/table.ts";
 import type { StatusItem } from "../status/status-item.ts";

@@ -1,4 +1,4 @@
-import { plainText } from "../../output/plain-text.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { Tone } from "../../output/table.ts";
 
 /** `UNKNOWN`: it could not be looked at. */

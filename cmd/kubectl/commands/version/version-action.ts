@@ -1,22 +1,22 @@
-import { print, selectionOf, type ActionInput } from "../../action.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
+import { type ActionInput, print, selectionOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import type { ExitCode } from "../../exit-codes.ts";
 import { nameOf } from "../../hub/installation-name.ts";
 import { clusterNames } from "../../output/cluster-name.ts";
 import { unreadNotes } from "../../output/notes.ts";
-import { plainText } from "../../output/plain-text.ts";
 import { sortedBy } from "../../output/sorted.ts";
-import { orNone, type Cell, type Table } from "../../output/table.ts";
+import { type Cell, orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { openReading } from "../../spokes/open-reading.ts";
 import { ownReasons } from "../status/own-reasons.ts";
-import { knownReleases, type ControllerVersion } from "./skew.ts";
+import { type ControllerVersion, knownReleases } from "./skew.ts";
 import {
   readVersions,
-  versionExitCode,
   type VersionDeps,
-  type VersionReport,
+  versionExitCode,
   type VersionItem,
+  type VersionReport,
 } from "./version.ts";
 
 /** Flags of `version` alone. */

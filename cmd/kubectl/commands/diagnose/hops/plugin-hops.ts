@@ -10,9 +10,9 @@ import {
   resolveCommand,
 } from "../../../../../access/plugins/exec-plugin.ts";
 import { pluginEnvironment } from "../../../../../access/plugins/plugin-policy.ts";
-import { scrubbed } from "../../../../../access/scrubbed.ts";
 import type { ResolvedAccess } from "../../../../../access/spokes/resolved-access.ts";
 import { FleetError } from "../../../../../api/errors.ts";
+import { redactSecrets } from "../../../../../api/foreign-text.ts";
 import { words } from "../../../commands.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { fleetFinding } from "../explain-error.ts";
@@ -33,7 +33,7 @@ export async function runPlugin(
     readers === undefined || !isBuiltIn(plan.command)
       ? here
       : { ...here, environment: readers.environment };
-  const text = [plan.command, ...plan.args.map(scrubbed)].join(" ");
+  const text = [plan.command, ...plan.args.map(redactSecrets)].join(" ");
   const refusal = (await refusalOf(plan, found.from, context)) ?? readerRefusal(access, found);
   if (refusal !== undefined) {
     return { value: undefined, message: refusal.message, findings: [refusal] };
@@ -120,14 +120,14 @@ function quote(text: string): string {
 function handStep(plan: ExecPlan): string {
   const names = plan.env.map(({ name }) => name).filter((name) => name !== "KUBECONFIG");
   const kubeconfig = plan.env.find(({ name }) => name === "KUBECONFIG")?.value;
-  const isWhole = names.length === 0 && plan.args.every((arg) => scrubbed(arg) === arg);
+  const isWhole = names.length === 0 && plan.args.every((arg) => redactSecrets(arg) === arg);
   return [
     ...(isWhole ? [] : ["By hand, with what is not shown in place of …:"]),
     ...names.map((name) => `${name}=…`),
     ...(kubeconfig === undefined ? [] : [`KUBECONFIG=${quote(kubeconfig)}`]),
     `KUBERNETES_EXEC_INFO=${quote(withoutLogins(execInfo(plan).trim()))}`,
     words(plan.command),
-    ...plan.args.map((arg) => quote(scrubbed(arg))),
+    ...plan.args.map((arg) => quote(redactSecrets(arg))),
     ">/dev/null",
   ].join(" ");
 }
@@ -193,7 +193,7 @@ export async function refusalOf(
   const isOnList = policy === "Allowlist" || context.pluginRoots.length > 0;
   if (from === "machine" || (context.exec && isOnList)) return undefined;
   return finding("warning", "KNF3013", {
-    message: `The command came from the cluster and was not run: ${[command, ...args.map(scrubbed)].join(" ")}`,
+    message: `The command came from the cluster and was not run: ${[command, ...args.map(redactSecrets)].join(" ")}`,
     next: [
       "Walk again with --exec and --plugin-root FOLDER, where FOLDER holds the plugin on this machine.",
       "Or name a provider file of this machine with --clusterprofile-provider-file.",

@@ -1,8 +1,7 @@
-import { foreignText } from "../../../../../access/foreign-text.ts";
 import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
-import { scrubbed } from "../../../../../access/scrubbed.ts";
 import type { Component } from "../../../../../api/component.ts";
 import { FleetError } from "../../../../../api/errors.ts";
+import { foreignText, redactSecrets } from "../../../../../api/foreign-text.ts";
 import { describe } from "../../../../../api/kubernetes.ts";
 import { Preparations } from "../../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../../installation/installation-namespace.ts";
@@ -94,5 +93,5 @@ async function serverSays(
 
 function wordsIn(answer: string): string | undefined {
   const said = /denied (?:the )?request: (?<words>[^]+)$/.exec(answer)?.groups?.["words"];
-  return said === undefined ? undefined : foreignText(scrubbed(said), longestWords);
+  return said === undefined ? undefined : foreignText(redactSecrets(said), longestWords);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { foreignText } from "../../access/foreign-text.ts";
+import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 
 test.each([
   { name: "colours", text: "\u001b[31;1mred\u001b[0m", is: "red" },
@@ -31,4 +31,24 @@ test.each([
   const started = performance.now();
   expect(foreignText(text).length).toBeLessThanOrEqual(1_024);
   expect(performance.now() - started).toBeLessThan(10_000);
+});
+
+test.each([
+  ["failed to get secret a/b: not found", "failed to get secret a/b: not found"],
+  ["Authorization: Bearer canary.1", "Authorization: Bearer [redacted]"],
+  ["token: canary and more", "token: [redacted] and more"],
+  ['{"token":"canary"}', '{"token":"[redacted]"}'],
+  ["clientKeyData=canary", "clientKeyData=[redacted]"],
+  ["AWS_SECRET=canary", "AWS_SECRET=[redacted]"],
+  ["got eyJhbGciOiJSUzI1NiJ9.canary.sig", "got [redacted]"],
+  ["-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----", "[redacted]"],
+  ["-----BEGIN PRIVATE KEY-----\ncanary", "[redacted]"],
+])("%j becomes %j", (text, clean) => expect(redactSecrets(text)).toBe(clean));
+
+test("long foreign text takes no time", () => {
+  const started = performance.now();
+  for (const part of ["eyJ", "token", "-----BEGIN ", "a-", "bearer "]) {
+    redactSecrets(part.repeat(4_096 / part.length));
+  }
+  expect(performance.now() - started).toBeLessThan(5_000);
 });
