@@ -4,7 +4,7 @@ import { FleetError } from "../../api/errors.ts";
 import { isSameJson, recordAt, textAt } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
 import type { Review } from "../reply.ts";
-import { providerFor } from "../rules/cluster.ts";
+import { providerFor } from "../rules/reference.ts";
 import { type StoredComponent, below, type Fields } from "../rules/rule.ts";
 import type { HubFacts } from "./hub-facts.ts";
 import { binaryProvidersIn, providerDataOf, providerTextsIn } from "./provider-maps.ts";

@@ -1,4 +1,3 @@
-import { pluginThere, profileTrusted, profileUsable, providerThere } from "./cluster.ts";
 import { probes, resources } from "./containers.ts";
 import {
   manifestContent,
@@ -29,6 +28,10 @@ import {
   duplicate,
   duplicateUnknown,
   duplicateWarning,
+  pluginThere,
+  profileTrusted,
+  profileUsable,
+  providerThere,
   referenceImmutable,
   referencePermitted,
   referenceRight,

@@ -1,30 +1,24 @@
+import { recordAt } from "../../api/fields.ts";
 import { keyProblem } from "./names.ts";
 import {
   below,
   type Check,
   elementsOf,
-  entriesOf,
   type Fields,
+  problemAt,
   type Problem,
-  recordFields,
+  problemIf,
+  resourcesOf,
   shown,
   workloadsOf,
 } from "./rule.ts";
 
 /** Requests and limits that no cluster would take. Whether a request fits its limit depends on the release, too: see `rendering`. */
 export const resources: Check = ({ spec }) =>
-  [
-    ...entriesOf(spec, "resources"),
-    ...workloadsOf(spec).flatMap(([entry, path]) =>
-      elementsOf(entry["resources"], below(path, "resources")),
-    ),
-  ].flatMap(([entry, path]) =>
+  resourcesOf(spec).flatMap(([entry, path]) =>
     ["requests", "limits"].flatMap((field) =>
-      Object.entries(recordFields(entry[field])).flatMap(([name, amount]) =>
-        amountProblems(name, amount).map((message) => ({
-          path: below(path, field, name),
-          message,
-        })),
+      Object.entries(recordAt(entry, field)).flatMap(([name, amount]) =>
+        problemAt(below(path, field, name), amountProblem(name, amount)),
       ),
     ),
   );
@@ -32,20 +26,18 @@ export const resources: Check = ({ spec }) =>
 const plain = ["cpu", "memory", "ephemeral-storage"];
 const hugePages = "hugepages-";
 
-function amountProblems(name: string, amount: unknown): readonly string[] {
+function amountProblem(name: string, amount: unknown): string | undefined {
   const isKnown = plain.includes(name) || name.startsWith(hugePages);
   if (!isKnown && !name.includes("/")) {
-    return [
-      `the resource must be cpu, memory, ephemeral-storage, hugepages-SIZE or one with a domain such as example.com/gpu (is ${shown(name)})`,
-    ];
+    return `the resource must be cpu, memory, ephemeral-storage, hugepages-SIZE or one with a domain such as example.com/gpu (is ${shown(name)})`;
   }
   const problem = isKnown ? undefined : keyProblem(name);
-  if (problem !== undefined) return [problem];
+  if (problem !== undefined) return problem;
   const value = quantityOf(amount);
-  if (value === undefined) return [];
-  if (value < 0) return [`must not be negative (is ${shown(amount)})`];
+  if (value === undefined) return undefined;
+  if (value < 0) return `must not be negative (is ${shown(amount)})`;
   const isWhole = plain.includes(name) || Number.isInteger(value);
-  return isWhole ? [] : [`must be a whole number (is ${shown(amount)})`];
+  return isWhole ? undefined : `must be a whole number (is ${shown(amount)})`;
 }
 
 const counts = [
@@ -70,26 +62,29 @@ export const probes: Check = ({ spec }) =>
 const grace = "terminationGracePeriodSeconds";
 
 function readiness(probe: Fields, path: string): readonly Problem[] {
-  if (typeof probe[grace] !== "number") return [];
-  return [{ path: below(path, grace), message: "is for liveness probes only" }];
+  const isGiven = typeof probe[grace] === "number";
+  return problemIf(isGiven, below(path, grace), "is for liveness probes only");
 }
 
 function liveness(probe: Fields, path: string): readonly Problem[] {
-  const { successThreshold } = probe;
-  const seconds = probe[grace];
+  const { successThreshold, [grace]: seconds } = probe;
   return [
-    ...(typeof successThreshold === "number" && successThreshold > 1
-      ? [{ path: below(path, "successThreshold"), message: "must be 1 for a liveness probe" }]
-      : []),
-    ...(typeof seconds === "number" && seconds < 1
-      ? [{ path: below(path, grace), message: `must be at least 1 (is ${seconds})` }]
-      : []),
+    ...problemIf(
+      typeof successThreshold === "number" && successThreshold > 1,
+      below(path, "successThreshold"),
+      "must be 1 for a liveness probe",
+    ),
+    ...problemIf(
+      typeof seconds === "number" && seconds < 1,
+      below(path, grace),
+      `must be at least 1 (is ${String(seconds)})`,
+    ),
   ];
 }
 
 function negative(value: unknown, path: string): readonly Problem[] {
-  if (typeof value !== "number" || value >= 0) return [];
-  return [{ path, message: `must not be negative (is ${value})` }];
+  const isNegative = typeof value === "number" && value < 0;
+  return problemIf(isNegative, path, `must not be negative (is ${String(value)})`);
 }
 
 const decimal: Readonly<Record<string, number>> = {
@@ -105,7 +100,7 @@ const decimal: Readonly<Record<string, number>> = {
 };
 const binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** The amount that a Kubernetes quantity such as `250m` or `1Gi` stands for, as exactly as a number can; undefined when it is none. */
+/** The number that a Kubernetes quantity such as `250m` or `1Gi` stands for; undefined when the value is no quantity. */
 export function quantityOf(quantity: unknown): number | undefined {
   if (typeof quantity === "number") return quantity;
   if (typeof quantity !== "string" || quantity.length > 64) return undefined;

@@ -5,13 +5,15 @@ import {
 } from "../../access/manifests/manifest-url.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
 import { FleetError } from "../../api/errors.ts";
-import { isSameJson } from "../../api/fields.ts";
+import { isSameJson, listAt, recordAt } from "../../api/fields.ts";
 import {
   below,
   type Check,
   entriesOf,
+  type Entry,
   type Fields,
-  recordFields,
+  problemAt,
+  problemIf,
   shown,
   type Subject,
 } from "./rule.ts";
@@ -39,13 +41,15 @@ function urlsOf({ spec }: Subject): readonly (readonly [url: string, path: strin
 /** Manifests come over https from a plain address, and are not too many. Security: T-30, T-34. */
 export const manifestUrl: Check = (subject) => [
   ...fields.flatMap((field) =>
-    entriesOf(subject.spec, field).length > maxUrls
-      ? [{ path: below("spec", field), message: `must not name more than ${maxUrls} manifests` }]
-      : [],
+    problemIf(
+      entriesOf(subject.spec, field).length > maxUrls,
+      below("spec", field),
+      `must not name more than ${maxUrls} manifests`,
+    ),
   ),
   ...urlsOf(subject).flatMap(([url, path]) => {
     const problem = manifestUrlProblem(url) ?? fragmentProblem(url);
-    return problem === undefined ? [] : [{ path, message: `is not allowed: ${problem}` }];
+    return problemAt(path, problem === undefined ? undefined : `is not allowed: ${problem}`);
   }),
 ];
 
@@ -95,54 +99,42 @@ export function needsApplyRight(spec: Fields, before: Fields | undefined): boole
   return changesManifests(spec, before) || (now.length > 0 && !isSameJson(now, stored));
 }
 
-function rightPatchesOf(spec: Fields): readonly (readonly [entry: Fields, path: string])[] {
+function rightPatchesOf(spec: Fields): readonly Entry[] {
   return entriesOf(spec, "patches").filter(([entry]) => {
-    const apiVersion = recordFields(entry["target"])["apiVersion"];
+    const apiVersion = recordAt(entry, "target")["apiVersion"];
     return typeof apiVersion === "string" && apiVersion.startsWith("rbac.authorization.k8s.io/");
   });
 }
 
-/** Nobody knows yet what stands at an address, so it counts as what needs the right, and so do patches of roles and bindings. Security: T-33. */
-export const manifestRight: Check = ({ spec, before, username }, { mayApply }) =>
-  mayApply === false && needsApplyRight(spec, before)
-    ? [
-        {
-          path: pathOfRight({ spec, before }),
-          message: `user ${shown(username)} may not "apply-cluster-scoped", which manifests of one's own and patches of roles and bindings need`,
-        },
-      ]
-    : [];
+/** What an address will serve is not known yet, so it needs the right, as patches of roles and bindings do. Security: T-33. */
+export const manifestRight: Check = (subject, { mayApply }) =>
+  problemIf(
+    mayApply === false && needsApplyRight(subject.spec, subject.before),
+    pathOfRight(subject),
+    `user ${shown(subject.username)} may not "apply-cluster-scoped", which manifests of one's own and patches of roles and bindings need`,
+  );
 
 /** Security: T-03. */
-export const manifestRightUnknown: Check = ({ spec, before }, { mayApply }) =>
-  mayApply === "unknown" && needsApplyRight(spec, before)
-    ? [
-        {
-          path: pathOfRight({ spec, before }),
-          message: `the SubjectAccessReview for the right to bring manifests was not answered; try again`,
-        },
-      ]
-    : [];
+export const manifestRightUnknown: Check = (subject, { mayApply }) =>
+  problemIf(
+    mayApply === "unknown" && needsApplyRight(subject.spec, subject.before),
+    pathOfRight(subject),
+    "the SubjectAccessReview for the right to bring manifests was not answered; try again",
+  );
 
 /** What admission cannot know. */
 export const manifestContent: Check = ({ spec, before }) =>
-  changesManifests(spec, before)
-    ? [
-        {
-          path: pathOfManifests(spec),
-          message: "what stands at the URLs is looked at when it is installed, not now",
-        },
-      ]
-    : [];
+  problemIf(
+    changesManifests(spec, before),
+    pathOfManifests(spec),
+    "what stands at the URLs is looked at when it is installed, not now",
+  );
 
-function pathOfRight({ spec, before }: Pick<Subject, "spec" | "before">): string {
+function pathOfRight({ spec, before }: Subject): string {
   if (changesManifests(spec, before)) return pathOfManifests(spec);
-  return rightPatchesOf(spec)[0]?.[1] ?? below("spec", "patches");
+  return rightPatchesOf(spec)[0]?.[1] ?? "spec.patches";
 }
 
 function pathOfManifests(spec: Fields): string {
-  const [first = "manifests"] = fields.filter(
-    (field) => Array.isArray(spec[field]) && spec[field].length > 0,
-  );
-  return below("spec", first);
+  return below("spec", fields.find((field) => listAt(spec, field).length > 0) ?? "manifests");
 }

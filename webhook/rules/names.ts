@@ -1,41 +1,46 @@
-import { isRecord } from "../../api/fields.ts";
-import { type Problem, below, shown, elementsOf, type Fields, recordFields } from "./rule.ts";
+import { isRecord, listAt, recordAt } from "../../api/fields.ts";
+import {
+  below,
+  elementsOf,
+  type Fields,
+  type Problem,
+  problemAt,
+  problemIf,
+  shown,
+} from "./rule.ts";
 
 const label = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const subdomain = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 const keyName = /^[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?$/;
 
-/** True for a name as most objects have one: RFC 1123, at most 253 characters. Length before pattern, because of F9. */
+/** True for a name that most objects may have: RFC 1123, at most 253 characters. The length is checked before the pattern, because of F9. */
 export function isSubdomain(text: string): boolean {
   return text.length <= 253 && subdomain.test(text);
 }
 
-/** True for a name as a Namespace has one: RFC 1123, at most 63 characters. */
+/** True for a name that a Namespace may have: RFC 1123, at most 63 characters. */
 export function isLabelName(text: string): boolean {
   return text.length <= 63 && label.test(text);
 }
 
 /** What is wrong with the keys and values of labels. */
 export function labelProblems(labels: unknown, path: string): readonly Problem[] {
-  return textsOf(labels).flatMap(([key, value]) => {
-    const problem = keyProblem(key) ?? valueProblem(value);
-    return problem === undefined ? [] : [{ path: below(path, key), message: problem }];
-  });
+  return textsOf(labels).flatMap(([key, value]) =>
+    problemAt(below(path, key), keyProblem(key) ?? valueProblem(value)),
+  );
 }
 
 /** What is wrong with the keys of annotations, and with their size. */
 export function annotationProblems(annotations: unknown, path: string): readonly Problem[] {
   const entries = textsOf(annotations);
-  const wrong = entries.flatMap(([key]) => {
-    const problem = keyProblem(key);
-    return problem === undefined ? [] : [{ path: below(path, key), message: problem }];
-  });
   const size = entries.reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
     0,
   );
-  const message = "must not hold more than 256 KiB altogether";
-  return size > 256 * 1024 ? [...wrong, { path, message }] : wrong;
+  return [
+    ...entries.flatMap(([key]) => problemAt(below(path, key), keyProblem(key))),
+    ...problemIf(size > 256 * 1024, path, "must not hold more than 256 KiB altogether"),
+  ];
 }
 
 /** The entries of a map whose values are texts. */
@@ -80,18 +85,16 @@ export function selectorProblems(entry: Fields, path: string): readonly Problem[
   const hasSelector = isRecord(entry["labelSelector"]);
   return [
     ...["labelSelector", "namespaceSelector"].flatMap((field) =>
-      labelSelectorProblems(recordFields(entry[field]), below(path, field)),
+      labelSelectorProblems(recordAt(entry, field), below(path, field)),
     ),
     ...["matchLabelKeys", "mismatchLabelKeys"].flatMap((field): readonly Problem[] => {
-      const list = entry[field];
-      const keys: readonly unknown[] = Array.isArray(list) ? list : [];
+      const keys = listAt(entry, field);
       if (keys.length > 0 && !hasSelector) {
         return [{ path: below(path, field), message: "needs a labelSelector" }];
       }
-      return keys.flatMap((key, index) => {
-        const message = typeof key === "string" ? keyProblem(key) : undefined;
-        return message === undefined ? [] : [{ path: below(path, field, index), message }];
-      });
+      return keys.flatMap((key, index) =>
+        problemAt(below(path, field, index), typeof key === "string" ? keyProblem(key) : undefined),
+      );
     }),
   ];
 }
@@ -108,21 +111,18 @@ function labelSelectorProblems(selector: Fields, path: string): readonly Problem
 
 /** What is wrong with one term of a node selector. */
 export function nodeTermProblems(term: Fields, path: string): readonly Problem[] {
+  const expressions = elementsOf(term["matchExpressions"], below(path, "matchExpressions"));
+  const fields = elementsOf(term["matchFields"], below(path, "matchFields"));
   return [
-    ...elementsOf(term["matchExpressions"], below(path, "matchExpressions")).flatMap(
-      ([entry, where]) => requirementProblems(entry, where, nodeOperators),
-    ),
-    ...elementsOf(term["matchFields"], below(path, "matchFields")).flatMap(
-      ([entry, where]): readonly Problem[] => {
-        const { key, operator, values } = entry;
-        if (key !== "metadata.name") {
-          const message = `must be metadata.name, the only field of a node (is ${shown(key)})`;
-          return [{ path: below(where, "key"), message }];
-        }
-        const isOne = (operator === "In" || operator === "NotIn") && textsIn(values).length === 1;
-        return isOne ? [] : [{ path: where, message: "must be In or NotIn with one value" }];
-      },
-    ),
+    ...expressions.flatMap(([entry, where]) => requirementProblems(entry, where, nodeOperators)),
+    ...fields.flatMap(([{ key, operator, values }, where]): readonly Problem[] => {
+      if (key !== "metadata.name") {
+        const message = `must be metadata.name, the only field of a node (is ${shown(key)})`;
+        return [{ path: below(where, "key"), message }];
+      }
+      const isOne = (operator === "In" || operator === "NotIn") && textsIn(values).length === 1;
+      return problemIf(!isOne, where, "must be In or NotIn with one value");
+    }),
   ];
 }
 
@@ -131,19 +131,14 @@ function requirementProblems(
   path: string,
   operators: readonly string[],
 ): readonly Problem[] {
-  const found: readonly (readonly [string, string | undefined])[] = [
-    ["key", typeof key === "string" ? keyProblem(key) : undefined],
-    ["operator", oneOf(operators, operator)],
-    ["values", valuesProblem(operator, textsIn(values).length)],
-  ];
+  const texts = textsIn(values);
   return [
-    ...found.flatMap(([field, message]) =>
-      message === undefined ? [] : [{ path: below(path, field), message }],
+    ...problemAt(below(path, "key"), typeof key === "string" ? keyProblem(key) : undefined),
+    ...problemAt(below(path, "operator"), oneOf(operators, operator)),
+    ...problemAt(below(path, "values"), valuesProblem(operator, texts.length)),
+    ...texts.flatMap((value, index) =>
+      problemAt(below(path, "values", index), valueProblem(value)),
     ),
-    ...textsIn(values).flatMap((value, index) => {
-      const message = valueProblem(value);
-      return message === undefined ? [] : [{ path: below(path, "values", index), message }];
-    }),
   ];
 }
 

@@ -1,53 +1,56 @@
-import { isRecord, recordAt } from "../../api/fields.ts";
+import { listAt, recordAt } from "../../api/fields.ts";
 import {
-  keyProblem,
-  valueProblem,
   isLabelName,
+  keyProblem,
+  nodeTermProblems,
   oneOf,
   selectorProblems,
-  nodeTermProblems,
+  valueProblem,
 } from "./names.ts";
 import {
   below,
   type Check,
   elementsOf,
+  type Entry,
   type Fields,
   type Problem,
+  problemAt,
+  problemIf,
   shown,
   workloadsOf,
-  recordFields,
 } from "./rule.ts";
 
 /** Where pods may run, as far as no cluster would take it: Kubernetes refuses the whole workload for it, and long after the component was stored. */
 export const placement: Check = ({ spec }) =>
   workloadsOf(spec).flatMap(([entry, path]) => [
     ...elementsOf(entry["tolerations"], below(path, "tolerations")).flatMap(tolerationProblems),
-    ...affinityProblems(entry["affinity"], below(path, "affinity")),
+    ...affinityProblems(recordAt(entry, "affinity"), below(path, "affinity")),
     ...spreadProblems(entry["topologySpreadConstraints"], below(path, "topologySpreadConstraints")),
   ]);
 
 const tolerationOperators = ["Equal", "Exists", "Lt", "Gt"];
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-function tolerationProblems([entry, path]: readonly [Fields, string]): readonly Problem[] {
-  const { key = "", effect = "", tolerationSeconds } = entry;
-  const operator = entry["operator"] ?? "";
-  const say = (field: string, message: string | undefined): readonly Problem[] =>
-    message === undefined ? [] : [{ path: below(path, field), message }];
+function tolerationProblems([entry, path]: Entry): readonly Problem[] {
+  const { key = "", effect = "", operator = "", tolerationSeconds, value } = entry;
+  const isKey = typeof key === "string" && key !== "";
   return [
-    ...say("key", typeof key === "string" && key !== "" ? keyProblem(key) : undefined),
-    ...say(
-      "operator",
-      key === "" && operator !== "Exists" ? "must be Exists where there is no key" : undefined,
+    ...problemAt(below(path, "key"), isKey ? keyProblem(key) : undefined),
+    ...problemIf(
+      key === "" && operator !== "Exists",
+      below(path, "operator"),
+      "must be Exists where there is no key",
     ),
-    ...say("operator", operator === "" ? undefined : oneOf(tolerationOperators, operator)),
-    ...say("value", tolerationValueProblem(operator, entry["value"])),
-    ...say("effect", effect === "" ? undefined : oneOf(effects, effect)),
-    ...say(
-      "tolerationSeconds",
-      typeof tolerationSeconds === "number" && effect !== "NoExecute"
-        ? "needs the effect NoExecute"
-        : undefined,
+    ...problemAt(
+      below(path, "operator"),
+      operator === "" ? undefined : oneOf(tolerationOperators, operator),
+    ),
+    ...problemAt(below(path, "value"), tolerationValueProblem(operator, value)),
+    ...problemAt(below(path, "effect"), effect === "" ? undefined : oneOf(effects, effect)),
+    ...problemIf(
+      typeof tolerationSeconds === "number" && effect !== "NoExecute",
+      below(path, "tolerationSeconds"),
+      "needs the effect NoExecute",
     ),
   ];
 }
@@ -63,41 +66,41 @@ const honouring = ["Honor", "Ignore"];
 const reactions = ["DoNotSchedule", "ScheduleAnyway"];
 
 function spreadProblems(list: unknown, path: string): readonly Problem[] {
-  const all = elementsOf(list, path);
   const seen = new Set<string>();
-  return all.flatMap(([entry, where]) => {
+  return elementsOf(list, path).flatMap(([entry, where]) => {
     const { topologyKey, whenUnsatisfiable } = entry;
     const id = JSON.stringify([topologyKey, whenUnsatisfiable]);
     const isTwice = seen.has(id);
     seen.add(id);
     const message = "the same topologyKey and whenUnsatisfiable stand further up already";
-    return [...(isTwice ? [{ path: where, message }] : []), ...constraintProblems(entry, where)];
+    return [...problemIf(isTwice, where, message), ...constraintProblems(entry, where)];
   });
 }
 
 function constraintProblems(entry: Fields, path: string): readonly Problem[] {
   const { maxSkew, minDomains, topologyKey, whenUnsatisfiable } = entry;
-  const found: readonly (readonly [string, string | undefined])[] = [
-    ["maxSkew", isBelowOne(maxSkew) ? "must be at least 1" : undefined],
-    ["topologyKey", typeof topologyKey === "string" ? keyProblem(topologyKey) : undefined],
-    ["whenUnsatisfiable", oneOf(reactions, whenUnsatisfiable)],
-    ["minDomains", isBelowOne(minDomains) ? "must be at least 1" : undefined],
-    [
-      "minDomains",
-      typeof minDomains === "number" && whenUnsatisfiable === "ScheduleAnyway"
-        ? "needs whenUnsatisfiable DoNotSchedule"
-        : undefined,
-    ],
-    ...["nodeAffinityPolicy", "nodeTaintsPolicy"].map(
-      (field) => [field, oneOf(honouring, entry[field])] as const,
-    ),
-  ];
   return [
-    ...found.flatMap(([field, message]) =>
-      message === undefined ? [] : [{ path: below(path, field), message }],
+    ...problemIf(isBelowOne(maxSkew), below(path, "maxSkew"), "must be at least 1"),
+    ...topologyKeyProblems(topologyKey, path),
+    ...problemAt(below(path, "whenUnsatisfiable"), oneOf(reactions, whenUnsatisfiable)),
+    ...problemIf(isBelowOne(minDomains), below(path, "minDomains"), "must be at least 1"),
+    ...problemIf(
+      typeof minDomains === "number" && whenUnsatisfiable === "ScheduleAnyway",
+      below(path, "minDomains"),
+      "needs whenUnsatisfiable DoNotSchedule",
+    ),
+    ...["nodeAffinityPolicy", "nodeTaintsPolicy"].flatMap((field) =>
+      problemAt(below(path, field), oneOf(honouring, entry[field])),
     ),
     ...selectorProblems(entry, path),
   ];
+}
+
+function topologyKeyProblems(key: unknown, path: string): readonly Problem[] {
+  return problemAt(
+    below(path, "topologyKey"),
+    typeof key === "string" ? keyProblem(key) : undefined,
+  );
 }
 
 function isBelowOne(value: unknown): boolean {
@@ -107,25 +110,21 @@ function isBelowOne(value: unknown): boolean {
 const required = "requiredDuringSchedulingIgnoredDuringExecution";
 const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/** What no cluster would take about the affinity of pods to nodes and to other pods. */
-function affinityProblems(affinity: unknown, path: string): readonly Problem[] {
-  if (!isRecord(affinity)) return [];
+function affinityProblems(affinity: Fields, path: string): readonly Problem[] {
   return [
-    ...nodeProblems(recordFields(affinity["nodeAffinity"]), below(path, "nodeAffinity")),
+    ...nodeProblems(recordAt(affinity, "nodeAffinity"), below(path, "nodeAffinity")),
     ...["podAffinity", "podAntiAffinity"].flatMap((field) =>
-      podProblems(recordFields(affinity[field]), below(path, field)),
+      podProblems(recordAt(affinity, field), below(path, field)),
     ),
   ];
 }
 
 function nodeProblems(affinity: Fields, path: string): readonly Problem[] {
-  const terms = affinity[required];
   const where = below(path, required, "nodeSelectorTerms");
-  const list = recordFields(terms)["nodeSelectorTerms"];
-  const isEmpty = isRecord(terms) && Array.isArray(list) && list.length === 0;
+  const terms = recordAt(affinity, required)["nodeSelectorTerms"];
   return [
-    ...(isEmpty ? [{ path: where, message: "must hold a term" }] : []),
-    ...elementsOf(list, where).flatMap(([term, at]) => nodeTermProblems(term, at)),
+    ...problemIf(Array.isArray(terms) && terms.length === 0, where, "must hold a term"),
+    ...elementsOf(terms, where).flatMap(([term, at]) => nodeTermProblems(term, at)),
     ...elementsOf(affinity[preferred], below(path, preferred)).flatMap(([entry, at]) => [
       ...weightProblems(entry, at),
       ...nodeTermProblems(recordAt(entry, "preference"), below(at, "preference")),
@@ -146,21 +145,20 @@ function podProblems(affinity: Fields, path: string): readonly Problem[] {
 }
 
 function podTermProblems(term: Fields, path: string): readonly Problem[] {
-  const { topologyKey, namespaces } = term;
-  const problem = typeof topologyKey === "string" ? keyProblem(topologyKey) : undefined;
-  const names: readonly unknown[] = Array.isArray(namespaces) ? namespaces : [];
   return [
-    ...(problem === undefined ? [] : [{ path: below(path, "topologyKey"), message: problem }]),
-    ...names.flatMap((name, index) => {
-      if (typeof name !== "string" || isLabelName(name)) return [];
-      const message = `must be the name of a Namespace (is ${shown(name)})`;
-      return [{ path: below(path, "namespaces", index), message }];
-    }),
+    ...topologyKeyProblems(term["topologyKey"], path),
+    ...listAt(term, "namespaces").flatMap((name, index) =>
+      problemIf(
+        typeof name === "string" && !isLabelName(name),
+        below(path, "namespaces", index),
+        `must be the name of a Namespace (is ${shown(name)})`,
+      ),
+    ),
     ...selectorProblems(term, path),
   ];
 }
 
 function weightProblems({ weight }: Fields, path: string): readonly Problem[] {
-  if (typeof weight !== "number" || (weight >= 1 && weight <= 100)) return [];
-  return [{ path: below(path, "weight"), message: `must be from 1 to 100 (is ${weight})` }];
+  const isWrong = typeof weight === "number" && !(weight >= 1 && weight <= 100);
+  return problemIf(isWrong, below(path, "weight"), `must be from 1 to 100 (is ${String(weight)})`);
 }

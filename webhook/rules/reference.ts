@@ -1,116 +1,104 @@
-import { refusedReference } from "../../access/providers/reference-policy.ts";
+import type { Provider, ProviderFile } from "../../access/providers/provider-config.ts";
+import { distrustedProfile, refusedReference } from "../../access/providers/reference-policy.ts";
+import { isHealthy, selectProvider } from "../../access/providers/select-provider.ts";
+import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
-import { isRecord, isSameJson } from "../../api/fields.ts";
+import { FleetError } from "../../api/errors.ts";
+import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { isLabelName, isSubdomain } from "./names.ts";
 import {
-  type ComponentFacts,
-  type StoredComponent,
   type Check,
+  type ComponentFacts,
   type Fields,
-  type Problem,
+  problemAt,
+  problemIf,
   shown,
+  type StoredComponent,
   type Subject,
 } from "./rule.ts";
 
 const path = "spec.clusterProfileRef";
 
-/** The reference of a spec when both of its parts can be names; undefined also when there is none. */
+/** The reference of a spec; undefined when there is none, or when one of its two parts cannot be a name. */
 export function refOf(spec: Fields): ClusterProfileRef | undefined {
-  const ref = spec["clusterProfileRef"];
-  if (!isRecord(ref)) return undefined;
-  const { name, namespace } = ref;
+  const { name, namespace } = recordAt(spec, "clusterProfileRef");
   if (typeof name !== "string" || typeof namespace !== "string") return undefined;
   return isSubdomain(name) && isLabelName(namespace) ? { name, namespace } : undefined;
 }
 
 /** The parts of the reference have to be names. Security: T-07. */
 export const referenceSyntax: Check = ({ spec }) => {
-  const ref = spec["clusterProfileRef"];
-  if (!isRecord(ref)) return [];
-  const { name, namespace } = ref;
-  const problems: Problem[] = [];
-  if (typeof name === "string" && !isSubdomain(name)) {
-    const message = `must be the name of a ClusterProfile: at most 253 lower-case letters, digits, '-' and '.' (is ${shown(name)})`;
-    problems.push({ path: `${path}.name`, message });
-  }
-  if (typeof namespace === "string" && !isLabelName(namespace)) {
-    const message = `must be the name of a Namespace: at most 63 lower-case letters, digits and '-' (is ${shown(namespace)})`;
-    problems.push({ path: `${path}.namespace`, message });
-  }
-  return problems;
+  const { name, namespace } = recordAt(spec, "clusterProfileRef");
+  return [
+    ...problemIf(
+      typeof name === "string" && !isSubdomain(name),
+      `${path}.name`,
+      `must be the name of a ClusterProfile: at most 253 lower-case letters, digits, '-' and '.' (is ${shown(name)})`,
+    ),
+    ...problemIf(
+      typeof namespace === "string" && !isLabelName(namespace),
+      `${path}.namespace`,
+      `must be the name of a Namespace: at most 63 lower-case letters, digits and '-' (is ${shown(namespace)})`,
+    ),
+  ];
 };
 
-/** Who stores a reference must have the right to use the cluster; the text is the same whether or not it exists. Security: T-01, T-02. */
+/** Who stores a reference must have the right to use the cluster. The text is the same for a profile that does not exist. Security: T-01, T-02. */
 export const referenceRight: Check = ({ ref, username }, { mayUse }) =>
   ref !== undefined && mayUse === false
-    ? [{ path, message: `user ${shown(username)} may not use ${profileOf(ref)}` }]
+    ? [{ path, message: `user ${shown(username)} may not use ${describeProfile(ref)}` }]
     : [];
 
 /** Security: T-03. */
-export const referenceRightUnknown: Check = ({ ref }, { mayUse }) =>
-  ref !== undefined && mayUse === "unknown"
-    ? [
-        {
-          path,
-          message: `the SubjectAccessReview for the right to use ${profileOf(ref)} was not answered; try again`,
-        },
-      ]
-    : [];
+export const referenceRightUnknown: Check = ({ ref }, { mayUse }) => {
+  if (ref === undefined || mayUse !== "unknown") return [];
+  const message = `the SubjectAccessReview for the right to use ${describeProfile(ref)} was not answered; try again`;
+  return [{ path, message }];
+};
 
-/** What the controller would not permit; the text is the same whether or not the profile exists. Security: T-04, T-20. */
+/** What the controller would not permit. The text is the same for a profile that does not exist. Security: T-04, T-20. */
 export const referencePermitted: Check = ({ ref, namespace }, { references }) => {
   if (ref === undefined || references === undefined) return [];
-  const refusal = refusedReference(namespace, ref, references);
-  return refusal === undefined ? [] : [{ path, message: `ReferenceNotPermitted: ${refusal}` }];
+  return refusal(refusedReference(namespace, ref, references));
 };
 
 /** Another cluster would leave the old installation behind. Security: T-06. */
 export const referenceImmutable: Check = ({ spec, before }) => {
   if (before === undefined) return [];
-  const [old, now] = [
-    before["clusterProfileRef"] ?? undefined,
-    spec["clusterProfileRef"] ?? undefined,
-  ];
+  const [old, now] = [before, spec].map((one) => one["clusterProfileRef"] ?? undefined);
   if (isSameJson(old, now)) return [];
-  const message =
-    old === undefined
-      ? "cannot be added later; delete the resource and create it for the new cluster"
-      : "immutable once set; delete the resource and create it for the new cluster";
-  return [{ path, message }];
+  const problem = old === undefined ? "cannot be added later" : "immutable once set";
+  const remedy = "delete the resource and create it for the new cluster";
+  return [{ path, message: `${problem}; ${remedy}` }];
 };
 
-/** One component of a kind on a cluster: two would overwrite each other. An update changes no cluster. */
-export const duplicate: Check = (subject, facts) => {
-  if (subject.before !== undefined) return [];
-  const twin = twinOf(subject, facts);
-  return twin === undefined
-    ? []
-    : [{ path: pathOfTarget(subject), message: `${twinText(twin)}; change or delete that one` }];
-};
+/** A cluster takes one component of a kind: two would overwrite each other. An update changes no cluster. */
+export const duplicate: Check = (subject, facts) =>
+  subject.before === undefined ? otherProblems(subject, facts, "change or delete that one") : [];
 
-/** Whether the cluster is free could not be found out. */
+/** Whether the cluster is free is not known. */
 export const duplicateUnknown: Check = (subject, { components }) =>
-  subject.before === undefined && components === "unknown"
-    ? [
-        {
-          path: pathOfTarget(subject),
-          message: `whether another ${subject.kind} has the cluster already could not be found out; try again`,
-        },
-      ]
-    : [];
+  problemIf(
+    subject.before === undefined && components === "unknown",
+    pathOfTarget(subject),
+    `whether another ${subject.kind} has the cluster already could not be found out; try again`,
+  );
 
-/** Two components of a kind that are there in spite of the rule. */
-export const duplicateWarning: Check = (subject, facts) => {
-  if (subject.before === undefined) return [];
-  const twin = twinOf(subject, facts);
-  return twin === undefined
-    ? []
-    : [{ path: pathOfTarget(subject), message: `${twinText(twin)}; one of the two has to go` }];
-};
+/** Two stored components of a kind are for one cluster in spite of the rule. */
+export const duplicateWarning: Check = (subject, facts) =>
+  subject.before === undefined ? [] : otherProblems(subject, facts, "one of the two has to go");
 
-/** Without the right to use the cluster nobody hears who has it. */
-function twinOf(
+function otherProblems(subject: Subject, facts: ComponentFacts, remedy: string) {
+  const other = otherOnCluster(subject, facts);
+  if (other === undefined) return [];
+  const where = other.ref === undefined ? "this cluster" : "the same cluster";
+  const message = `${describe(other)} is on ${where} already, and one ${other.kind} is all that a cluster can have; ${remedy}`;
+  return [{ path: pathOfTarget(subject), message }];
+}
+
+/** Undefined also for a user without the right to use the cluster, who must not learn which component has it. */
+function otherOnCluster(
   subject: Subject,
   { components, mayUse, references }: ComponentFacts,
 ): StoredComponent | undefined {
@@ -121,7 +109,7 @@ function twinOf(
     (other) =>
       other.kind === kind &&
       !(other.namespace === namespace && other.name === name) &&
-      // One that may not use the cluster keeps nobody from it.
+      // A component that may not use the cluster does not occupy it.
       (references === undefined ||
         other.ref === undefined ||
         refusedReference(other.namespace, other.ref, references) === undefined) &&
@@ -130,15 +118,64 @@ function twinOf(
   );
 }
 
-function twinText(twin: StoredComponent): string {
-  const where = twin.ref === undefined ? "this cluster" : "the same cluster";
-  return `${describe(twin)} is on ${where} already, and one ${twin.kind} is all that a cluster can have`;
-}
-
 function pathOfTarget({ ref }: Subject): string {
   return ref === undefined ? "spec" : path;
 }
 
-function profileOf({ namespace, name }: ClusterProfileRef): string {
+/** The profile exists and is healthy. Said only to users who may use it. */
+export const profileUsable: Check = ({ ref }, { mayUse, profile }) => {
+  if (ref === undefined || mayUse !== true || profile === undefined) return [];
+  const name = describeProfile(ref);
+  if (profile === "unknown") return [{ path, message: `${name} could not be looked up` }];
+  if (profile === "absent") {
+    return [{ path, message: `${name} does not exist yet; nothing is installed until it does` }];
+  }
+  const message = `${name} is not ready: its condition ControlPlaneHealthy is not True`;
+  return problemIf(!isHealthy(profile), path, message);
+};
+
+/** The controller trusts the profile. */
+export const profileTrusted: Check = (subject, facts) => {
+  const profile = visibleProfile(subject, facts);
+  return profile === undefined ? [] : refusal(distrustedProfile(profile, facts.references ?? {}));
+};
+
+/** One of the provider files on the hub serves the profile. */
+export const providerThere: Check = (subject, facts) => {
+  const profile = visibleProfile(subject, facts);
+  if (profile === undefined || facts.providers === undefined) return [];
+  const tried = facts.providers.map((file) => providerFor(profile, file));
+  const problems = tried.filter((one) => one instanceof FleetError);
+  return problems.length < tried.length ? [] : problemAt(path, problems[0]?.message);
+};
+
+/** The plugin of the provider exists. */
+export const pluginThere: Check = (subject, facts) =>
+  visibleProfile(subject, facts) === undefined ? [] : problemAt(path, facts.pluginProblem);
+
+/** The profile, for a user who may know about it. */
+function visibleProfile(
+  { ref }: Subject,
+  { mayUse, profile }: ComponentFacts,
+): ClusterProfile | undefined {
+  if (ref === undefined || mayUse !== true) return undefined;
+  return typeof profile === "object" ? profile : undefined;
+}
+
+/** The provider of a file that the controller would reach a profile with, or why there is none. */
+export function providerFor(profile: ClusterProfile, file: ProviderFile): Provider | FleetError {
+  try {
+    return selectProvider(profile, file).provider;
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+}
+
+function refusal(why: string | undefined) {
+  return problemAt(path, why === undefined ? undefined : `ReferenceNotPermitted: ${why}`);
+}
+
+function describeProfile({ namespace, name }: ClusterProfileRef): string {
   return `ClusterProfile "${namespace}/${name}"`;
 }

@@ -1,6 +1,6 @@
-import { isRecord } from "../../api/fields.ts";
+import { listAt, recordAt } from "../../api/fields.ts";
 import { isSubdomain, textsOf } from "./names.ts";
-import { below, type Check, recordFields, shown } from "./rule.ts";
+import { below, type Check, problemAt, problemIf, shown } from "./rule.ts";
 
 const field = "spec.registry";
 // The grammar of image references: registry with port, path of lower-case parts, tag, digest.
@@ -10,60 +10,54 @@ const part = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const tag = /^\w[\w.-]{0,127}$/;
 const digest = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{32,}$/;
 const placeholder = "${NAME}";
+const example = `registry.example.com/knative/${placeholder}:v1`;
 
 /** Templates and images that no node could pull. */
 export const registry: Check = ({ spec }) => {
-  const { default: template, override, imagePullSecrets } = recordFields(spec["registry"]);
-  const secrets: readonly unknown[] = Array.isArray(imagePullSecrets) ? imagePullSecrets : [];
+  const settings = recordAt(spec, "registry");
+  const secretNames = listAt(settings, "imagePullSecrets").map((entry) => recordAt(entry)["name"]);
   return [
-    ...templateProblems(template).map((message) => ({ path: below(field, "default"), message })),
-    ...textsOf(override).flatMap(([key, image]) => {
+    ...problemAt(below(field, "default"), templateProblem(settings["default"])),
+    ...textsOf(settings["override"]).flatMap(([key, image]) => {
       const problem = image === "" ? undefined : imageProblem(image);
-      return problem === undefined
-        ? []
-        : [{ path: below(field, "override", key), message: `${problem} (is ${shown(image)})` }];
+      const message = problem === undefined ? undefined : `${problem} (is ${shown(image)})`;
+      return problemAt(below(field, "override", key), message);
     }),
-    ...secrets.flatMap((entry, index) => {
-      const name = isRecord(entry) ? entry["name"] : undefined;
+    ...secretNames.flatMap((name, index) => {
       const path = below(field, "imagePullSecrets", index, "name");
       if (typeof name !== "string" || name === "") return [];
       if (!isSubdomain(name)) {
         return [{ path, message: `must be the name of a Secret (is ${shown(name)})` }];
       }
-      const isFirst = secrets.findIndex((one) => isRecord(one) && one["name"] === name) === index;
-      return isFirst ? [] : [{ path, message: `stands further up already (is ${shown(name)})` }];
+      const isTwice = secretNames.indexOf(name) < index;
+      return problemIf(isTwice, path, `stands further up already (is ${shown(name)})`);
     }),
   ];
 };
 
-/** A template that gives every container the same image, which is legal and seldom meant. */
+/** A template gives every container the same image, which is legal and seldom meant. */
 export const registryOneImage: Check = ({ spec }) => {
-  const { default: template } = recordFields(spec["registry"]);
-  return typeof template === "string" && template !== "" && !template.includes(placeholder)
-    ? [
-        {
-          path: below(field, "default"),
-          message: `without ${placeholder} every container gets the same image; write, for example, registry.example.com/knative/${placeholder}:v1`,
-        },
-      ]
-    : [];
+  const { default: template } = recordAt(spec, "registry");
+  return problemIf(
+    typeof template === "string" && template !== "" && !template.includes(placeholder),
+    below(field, "default"),
+    `without ${placeholder} every container gets the same image; write, for example, ${example}`,
+  );
 };
 
-function templateProblems(template: unknown): readonly string[] {
-  if (typeof template !== "string" || template === "") return [];
+function templateProblem(template: unknown): string | undefined {
+  if (typeof template !== "string" || template === "") return undefined;
   const filled = template.replaceAll(placeholder, "name");
   if (/\$\{|\{\{|\$\(/.test(filled)) {
-    return [`the only placeholder is ${placeholder} (is ${shown(template)})`];
+    return `the only placeholder is ${placeholder} (is ${shown(template)})`;
   }
   const problem = imageProblem(filled);
   return problem === undefined
-    ? []
-    : [
-        `${problem}, for example registry.example.com/knative/${placeholder}:v1 (is ${shown(template)})`,
-      ];
+    ? undefined
+    : `${problem}, for example ${example} (is ${shown(template)})`;
 }
 
-/** Length before pattern: no pattern sees more than a reference may have. */
+/** The length is checked before the patterns, so that no pattern sees more than a reference may have. */
 function imageProblem(image: string): string | undefined {
   const problem = "must be an image reference";
   if (image.length > 1_024) return problem;

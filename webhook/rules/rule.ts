@@ -14,7 +14,10 @@ import type { Violation } from "../reviews/review.ts";
 /** JSON of unknown shape. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The component that somebody wants to store. Rules read `spec` whatever its shape is. */
+/** An object of a spec, with its path. */
+export type Entry = readonly [entry: Fields, path: string];
+
+/** The component that a user wants to store. Rules read `spec` whatever its shape is. */
 export interface Subject {
   readonly kind: ComponentKind;
   readonly namespace: string;
@@ -26,9 +29,9 @@ export interface Subject {
   readonly before: Fields | undefined;
   /** The target cluster, when the reference is one. */
   readonly ref: ClusterProfileRef | undefined;
-  /** The component without what is misshapen; undefined when that is too much to understand the rest. */
+  /** The component without its misshapen fields; undefined when the rest cannot be understood without them. */
   readonly component: Component | undefined;
-  /** Where it does not have that shape. */
+  /** The fields that do not have the shape of the schema. */
   readonly misshapen: readonly Problem[];
 }
 
@@ -39,7 +42,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** What one rule says; pure. */
+/** One rule: the problems that it finds. Pure. */
 export type Check = (subject: Subject, facts: ComponentFacts) => readonly Problem[];
 
 /** A rule that refuses. */
@@ -47,6 +50,63 @@ export interface Rule {
   readonly code: Violation["code"];
   readonly check: Check;
 }
+
+/** A component that the hub holds. */
+export interface StoredComponent extends ComponentKey {
+  /** Its target cluster; undefined: the hub itself. */
+  readonly ref: ClusterProfileRef | undefined;
+}
+
+/** The hub did not answer. Never counts as a yes. */
+export type Unknown = "unknown";
+
+/** All that rules use besides the request. A fact that is undefined was not asked for. */
+export interface ComponentFacts {
+  /** Whether the user may use the ClusterProfile. */
+  readonly mayUse: boolean | Unknown | undefined;
+  /** Whether the user may bring manifests whose content is not known yet. */
+  readonly mayApply: boolean | Unknown | undefined;
+  /** The ClusterProfile; "absent" when there is none. */
+  readonly profile: ClusterProfile | "absent" | Unknown | undefined;
+  readonly components: readonly StoredComponent[] | Unknown;
+  /** The provider files on the hub; undefined when the webhook can see none. */
+  readonly providers: readonly ProviderFile[] | undefined;
+  /** Why the plugin of the provider that would be used cannot be run. */
+  readonly pluginProblem: string | undefined;
+  /** What rendering found; undefined: nothing was rendered. */
+  readonly render: RenderFindings | undefined;
+  /** Who may use which ClusterProfile; undefined: every namespace all of them. */
+  readonly references: ReferencePolicy | undefined;
+  /** Where manifests may come from; undefined: not known here. */
+  readonly manifestSources: readonly AllowedSource[] | undefined;
+}
+
+/** Names in the release, as this component renders it, that fields of the spec refer to. */
+export interface ReleaseNames {
+  /** Names of Deployments and StatefulSets and generateNames of Jobs, each with its containers. */
+  readonly workloads: ReadonlyMap<string, readonly string[]>;
+  readonly services: ReadonlySet<string>;
+  readonly podDisruptionBudgets: ReadonlySet<string>;
+  readonly configMaps: ReadonlySet<string>;
+}
+
+/** What the controller would say about a component. Neither the cluster is asked nor anything fetched. */
+export interface RenderFindings {
+  /** About the version and the way to it. */
+  readonly version: readonly Problem[];
+  /** About `spec.patches`. */
+  readonly patches: readonly Problem[];
+  /** About the rest. */
+  readonly others: readonly Problem[];
+  /** The version that would be installed, and the newest patch of its minor; undefined when they are not known. */
+  readonly target: string | undefined;
+  readonly newestPatch: string | undefined;
+  /** Undefined when they are not known, for example for manifests of the user. */
+  readonly names: ReleaseNames | undefined;
+}
+
+/** Renders without a cluster. Never rejects because of the component. */
+export type RenderCheck = (component: Component, signal: AbortSignal) => Promise<RenderFindings>;
 
 const shownLength = 64;
 
@@ -66,93 +126,37 @@ export function below(path: string, ...parts: readonly (string | number)[]): str
 }
 
 /** The elements of a list that are objects, with their paths. */
-export function entriesOf(
-  spec: Fields,
-  field: string,
-): readonly (readonly [entry: Fields, path: string])[] {
+export function entriesOf(spec: Fields, field: string): readonly Entry[] {
   return elementsOf(spec[field], below("spec", field));
 }
 
 /** The elements of any list that are objects, with their paths below that of the list. */
-export function elementsOf(
-  list: unknown,
-  path: string,
-): readonly (readonly [entry: Fields, path: string])[] {
+export function elementsOf(list: unknown, path: string): readonly Entry[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown, index) =>
     isRecord(entry) ? [[entry, below(path, index)] as const] : [],
   );
 }
 
-/** The overrides of workloads, under both names that the field has, in the order in which they are applied. */
-export function workloadsOf(spec: Fields): readonly (readonly [entry: Fields, path: string])[] {
+/** The overrides of workloads, under both names of the field, in the order in which they are applied. */
+export function workloadsOf(spec: Fields): readonly Entry[] {
   return [...entriesOf(spec, "deployments"), ...entriesOf(spec, "workloads")];
 }
 
-/** The value itself when it is an object, else an empty one. */
-export function recordFields(value: unknown): Fields {
-  return isRecord(value) ? value : {};
+/** The settings of resources, of the component's own list and of the workloads. */
+export function resourcesOf(spec: Fields): readonly Entry[] {
+  const own = workloadsOf(spec).flatMap(([entry, path]) =>
+    elementsOf(entry["resources"], below(path, "resources")),
+  );
+  return [...entriesOf(spec, "resources"), ...own];
 }
 
-/** A component that the hub holds. */
-export interface StoredComponent extends ComponentKey {
-  /** The cluster that it is for; undefined: the hub itself. */
-  readonly ref: ClusterProfileRef | undefined;
+/** The problem at a path, when there is a message. */
+export function problemAt(path: string, message: string | undefined): readonly Problem[] {
+  return message === undefined ? [] : [{ path, message }];
 }
 
-/** What could not be found out; never a yes. */
-export type Unknown = "unknown";
-
-/** Everything that rules go by besides the request. Absent facts were not asked for. */
-export interface ComponentFacts {
-  /** Whether the user may use the ClusterProfile. */
-  readonly mayUse: boolean | Unknown | undefined;
-  /** Whether the user may bring manifests of which nobody knows yet what they hold. */
-  readonly mayApply: boolean | Unknown | undefined;
-  /** The ClusterProfile; "absent" when there is none. */
-  readonly profile: ClusterProfile | "absent" | Unknown | undefined;
-  readonly components: readonly StoredComponent[] | Unknown;
-  /** The provider files on the hub; undefined when there is none that the webhook can see. */
-  readonly providers: readonly ProviderFile[] | undefined;
-  /** Why the plugin of the provider that would be used cannot be run. */
-  readonly pluginProblem: string | undefined;
-  /** What rendering found; undefined: it was not asked. */
-  readonly render: RenderFindings | undefined;
-  /** Who may use which ClusterProfile; undefined: everybody all of them. */
-  readonly references: ReferencePolicy | undefined;
-  /** Where manifests may come from; undefined: not known here. */
-  readonly manifestSources: readonly AllowedSource[] | undefined;
+/** The problem at a path, when something is wrong. */
+export function problemIf(isWrong: boolean, path: string, message: string): readonly Problem[] {
+  return isWrong ? [{ path, message }] : [];
 }
-
-/** What a release, as this component would have it, is made of: names that fields of the spec go by. */
-export interface ReleaseNames {
-  /** Names of Deployments and StatefulSets and generateNames of Jobs, each with its containers. */
-  readonly workloads: ReadonlyMap<string, readonly string[]>;
-  readonly services: ReadonlySet<string>;
-  readonly podDisruptionBudgets: ReadonlySet<string>;
-  readonly configMaps: ReadonlySet<string>;
-}
-
-/** One thing that the controller would stop at, with the field that is the cause. */
-export interface RenderProblem {
-  readonly path: string;
-  readonly message: string;
-}
-
-/** What the controller would say about a component, as far as it can be known without the cluster and without fetching anything. */
-export interface RenderFindings {
-  /** About the version and the way to it. */
-  readonly version: readonly RenderProblem[];
-  /** About `spec.patches`. */
-  readonly patches: readonly RenderProblem[];
-  /** About the rest. */
-  readonly others: readonly RenderProblem[];
-  /** The version that would be installed, and the newest patch of its minor; undefined when they are not known. */
-  readonly target: string | undefined;
-  readonly newestPatch: string | undefined;
-  /** Undefined when they are not known, for example because the manifests are the user's own. */
-  readonly names: ReleaseNames | undefined;
-}
-
-/** Renders without a cluster. Never rejects because of the component. */
-export type RenderCheck = (component: Component, signal: AbortSignal) => Promise<RenderFindings>;

@@ -8,7 +8,7 @@ import {
   eventingSpec,
   servingSpec,
 } from "../../api/schema/component-spec.ts";
-import { below, type Fields, type Problem, shown, type Check } from "./rule.ts";
+import { below, type Check, type Fields, type Problem, problemIf, shown } from "./rule.ts";
 
 /** A component of the right shape, or what is wrong with its shape. */
 export type Shaped =
@@ -113,77 +113,68 @@ function pathOf(pointer: string): string {
   return below("spec", ...parts.map((part) => (/^\d{1,6}$/.test(part) ? Number(part) : part)));
 }
 
-/** Security: T-62. */
-const sizeLimits = { bytes: 1024 * 1024, items: 4_096, values: 16_384, depth: 64 } as const;
+interface Measure {
+  readonly bytes: number;
+  /** Elements of all lists. */
+  readonly items: number;
+  readonly values: number;
+  readonly depth: number;
+}
 
-/**
- * What is too large about an object, found without recursion: more than 1 MiB, more than 4,096 elements in its lists or 16,384 values,
- * nested deeper than 64. `managedFields` do not count, since nobody writes them.
- */
-export function sizeProblems(object: Readonly<Record<string, unknown>>): readonly Problem[] {
-  let items = 0;
-  let bytes = 0;
-  let values = 0;
-  let deepest = 0;
-  const rest: (readonly [value: unknown, depth: number])[] = [[object, 1]];
+/** Measures JSON without recursion, and stops beyond `maxValues`. `managedFields` do not count, since no user writes them. */
+function measure(json: unknown, maxValues: number): Measure {
+  const found = { bytes: 0, items: 0, values: 0, depth: 0 };
+  const rest: (readonly [value: unknown, depth: number])[] = [[json, 1]];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     const [value, depth] = next;
-    values += 1;
-    // Beyond this nobody counts on: the rest is not looked at.
-    if (values > sizeLimits.values) break;
-    if (typeof value === "string") bytes += value.length;
+    found.values += 1;
+    if (found.values > maxValues) break;
+    if (typeof value === "string") found.bytes += value.length;
     if (typeof value !== "object" || value === null) continue;
-    deepest = Math.max(deepest, depth);
+    found.depth = Math.max(found.depth, depth);
     if (Array.isArray(value)) {
-      items += value.length;
+      found.items += value.length;
       for (const entry of value) rest.push([entry, depth + 1]);
       continue;
     }
     for (const [key, entry] of Object.entries(value)) {
-      bytes += key.length + 4;
+      found.bytes += key.length + 4;
       if (key !== "managedFields") rest.push([entry, depth + 1]);
     }
   }
-  const found: readonly (readonly [boolean, string])[] = [
-    [bytes > sizeLimits.bytes, "must not be larger than 1 MiB"],
-    [
-      items > sizeLimits.items,
-      `must not hold more than ${sizeLimits.items} list elements (holds ${items})`,
-    ],
-    [values > sizeLimits.values, `must not hold more than ${sizeLimits.values} values`],
-    [deepest > sizeLimits.depth, `must not be nested deeper than ${sizeLimits.depth} levels`],
-  ];
-  return found.flatMap(([isTooMuch, message]) => (isTooMuch ? [{ path: "spec", message }] : []));
+  return found;
 }
 
-// What the worst spec below this limit takes to render is some 60 ms. Real ones have a few hundred values.
+/** Security: T-62. */
+const most: Measure = { bytes: 1024 * 1024, items: 4_096, values: 16_384, depth: 64 };
+
+/** What is too large about an object: more than 1 MiB, 4,096 elements in its lists or 16,384 values, or nested deeper than 64. */
+export function sizeProblems(object: Fields): readonly Problem[] {
+  const { bytes, items, values, depth } = measure(object, most.values);
+  return [
+    ...problemIf(bytes > most.bytes, "spec", "must not be larger than 1 MiB"),
+    ...problemIf(
+      items > most.items,
+      "spec",
+      `must not hold more than ${most.items} list elements (holds ${items})`,
+    ),
+    ...problemIf(values > most.values, "spec", `must not hold more than ${most.values} values`),
+    ...problemIf(depth > most.depth, "spec", `must not be nested deeper than ${most.depth} levels`),
+  ];
+}
+
+// The worst spec below this limit takes some 60 ms to render. Real ones have a few hundred values.
 const renderableValues = 8_000;
 
-/** Whether rendering a spec could hold the process up. */
+/** Whether rendering a spec could keep other reviews waiting. */
 export function isHeavy(spec: Fields): boolean {
-  return hasMoreThan(renderableValues, spec);
+  return measure(spec, renderableValues).values > renderableValues;
 }
 
-function hasMoreThan(limit: number, value: unknown): boolean {
-  let count = 0;
-  const rest: unknown[] = [value];
-  while (rest.length > 0 && count <= limit) {
-    const next = rest.pop();
-    count += 1;
-    if (Array.isArray(next)) rest.push(...next.slice(0, limit + 1));
-    else if (isRecord(next)) rest.push(...Object.values(next).slice(0, limit + 1));
-  }
-  return count > limit;
-}
-
-/** A spec that is not held against its release at admission. */
+/** The spec is compared with its release at admission. */
 export const notRendered: Check = ({ spec }) =>
-  isHeavy(spec)
-    ? [
-        {
-          path: "spec",
-          message:
-            "is too large to be held against the release now; that happens when it is installed",
-        },
-      ]
-    : [];
+  problemIf(
+    isHeavy(spec),
+    "spec",
+    "is too large to be held against the release now; that happens when it is installed",
+  );

@@ -1,4 +1,4 @@
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, recordAt } from "../../api/fields.ts";
 import { isSubdomain, keyProblem, oneOf } from "./names.ts";
 import {
   below,
@@ -6,7 +6,8 @@ import {
   elementsOf,
   type Fields,
   type Problem,
-  recordFields,
+  problemAt,
+  problemIf,
   shown,
   workloadsOf,
 } from "./rule.ts";
@@ -23,18 +24,20 @@ export const variables: Check = ({ spec }) =>
 
 function variableProblems(variable: Fields, path: string): readonly Problem[] {
   const { name, value, valueFrom } = variable;
-  const problems: Problem[] = [];
   // oxlint-disable-next-line no-control-regex -- what no variable may be called
-  if (typeof name === "string" && (name === "" || /[=\u0000-\u001f\u007f]/.test(name))) {
-    const message = `must be a name without '=' and control characters (is ${shown(name)})`;
-    problems.push({ path: below(path, "name"), message });
-  }
+  const isWrong = typeof name === "string" && (name === "" || /[=\u0000-\u001f\u007f]/.test(name));
+  const message = `must be a name without '=' and control characters (is ${shown(name)})`;
+  const problems = problemIf(isWrong, below(path, "name"), message);
   if (!isRecord(valueFrom)) return problems;
-  if (typeof value === "string" && value !== "") {
-    const message = "value and valueFrom exclude each other; leave one of them out";
-    problems.push({ path, message });
-  }
-  return [...problems, ...sourceProblems(valueFrom, below(path, "valueFrom"))];
+  return [
+    ...problems,
+    ...problemIf(
+      typeof value === "string" && value !== "",
+      path,
+      "value and valueFrom exclude each other; leave one of them out",
+    ),
+    ...sourceProblems(valueFrom, below(path, "valueFrom")),
+  ];
 }
 
 function sourceProblems(valueFrom: Fields, path: string): readonly Problem[] {
@@ -47,9 +50,9 @@ function sourceProblems(valueFrom: Fields, path: string): readonly Problem[] {
     const message = `takes one source, not ${sources.length}: ${sources.map(shown).slice(0, 4).join(", ")}`;
     return [{ path, message }];
   }
-  const found = checks[source]?.(recordFields(valueFrom[source])) ?? {};
+  const found = checks[source]?.(recordAt(valueFrom, source)) ?? {};
   return Object.entries(found).flatMap(([field, message]) =>
-    message === undefined ? [] : [{ path: below(path, source, field), message }],
+    problemAt(below(path, source, field), message),
   );
 }
 

@@ -16,7 +16,7 @@ import {
   targetVersion,
 } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
-import type { ReleaseNames, RenderCheck, RenderFindings, RenderProblem } from "../rule.ts";
+import type { ReleaseNames, RenderCheck, RenderFindings, Problem } from "../rule.ts";
 import { isHeavy } from "../shape.ts";
 import { patchProblems, renderedProblems } from "./rendered-problems.ts";
 
@@ -137,32 +137,26 @@ function findingsBesideOthers(component: Component): RenderFindings {
   }
 }
 
-/** The component as it is rendered: of one name, since neither that nor the cluster changes what is wrong. Patches are looked at by themselves. */
-function plainOf(component: Component, version: string): Component {
+/** The component as it is rendered: its name and cluster change nothing that can be wrong, and its patches are checked on their own. */
+function plainOf({ status: _status, ...component }: Component, version: string): Component {
   const metadata = { ...component.metadata, name: "component" };
   if (component.kind === "KnativeServing") {
-    const {
-      additionalManifests: _,
-      clusterProfileRef: _ref,
-      patches: _patches,
-      ...spec
-    } = component.spec ?? {};
-    const { status: _status, ...rest } = component;
-    return { ...rest, metadata, spec: { ...spec, version } };
+    const spec = { ...withoutPatches(component.spec ?? {}), version };
+    return { ...component, metadata, spec };
   }
-  const {
-    additionalManifests: _,
-    clusterProfileRef: _ref,
-    patches: _patches,
-    ...spec
-  } = component.spec ?? {};
-  const { status: _status, ...rest } = component;
-  return { ...rest, metadata, spec: { ...spec, version } };
+  return { ...component, metadata, spec: { ...withoutPatches(component.spec ?? {}), version } };
 }
 
-async function problemsOf(
-  work: () => Promise<readonly RenderProblem[]>,
-): Promise<readonly RenderProblem[]> {
+function withoutPatches<Spec extends NonNullable<Component["spec"]>>({
+  additionalManifests: _manifests,
+  clusterProfileRef: _ref,
+  patches: _patches,
+  ...spec
+}: Spec) {
+  return spec;
+}
+
+async function problemsOf(work: () => Promise<readonly Problem[]>): Promise<readonly Problem[]> {
   try {
     return await work();
   } catch (error) {
@@ -179,7 +173,7 @@ const causes: readonly (readonly [pattern: RegExp, field: (name: string) => stri
   [/default-br-config/, () => "spec.config"],
 ];
 
-function problemOf({ reason, message }: FleetError): RenderProblem {
+function problemOf({ reason, message }: FleetError): Problem {
   const [, named = "", what = ""] = /^(spec[\w.[\]-]*): ([^]*)$/.exec(message) ?? [];
   if (named !== "") return { path: named, message: what };
   for (const [pattern, field] of causes) {

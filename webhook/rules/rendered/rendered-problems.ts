@@ -7,14 +7,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import type { ResourcePatch } from "../../../render/patches/patch.ts";
 import { applyPatch, assertPatch, maxPatches } from "../../../render/patches/patches.ts";
 import { quantityOf } from "../containers.ts";
-import {
-  type RenderProblem,
-  below,
-  elementsOf,
-  type Fields,
-  recordFields,
-  shown,
-} from "../rule.ts";
+import { below, elementsOf, type Entry, type Fields, type Problem, shown } from "../rule.ts";
 
 const kinds = ["Deployment", "StatefulSet", "Job"];
 const divisible = ["cpu", "memory", "ephemeral-storage"];
@@ -26,21 +19,21 @@ const divisible = ["cpu", "memory", "ephemeral-storage"];
 export function renderedProblems(
   { spec = {} }: Component,
   manifests: readonly Manifest[],
-): readonly RenderProblem[] {
+): readonly Problem[] {
   const fields: Fields = { ...spec };
   const all = manifests
     .filter(({ kind }) => kinds.includes(kind))
     .flatMap((manifest) => [
       ...labelProblems(fields, manifest),
       ...listAt(recordAt(manifest, "spec", "template", "spec"), "containers").flatMap((container) =>
-        requestProblems(fields, manifest, recordFields(container)),
+        requestProblems(fields, manifest, recordAt(container)),
       ),
     ]);
   // One entry of the spec can be the cause in several workloads.
   return [...new Map(all.map((one) => [`${one.path}: ${one.message}`, one])).values()];
 }
 
-function labelProblems(spec: Fields, manifest: Manifest): readonly RenderProblem[] {
+function labelProblems(spec: Fields, manifest: Manifest): readonly Problem[] {
   const selector = recordAt(manifest, "spec", "selector", "matchLabels");
   const labels = recordAt(manifest, "spec", "template", "metadata", "labels");
   return Object.entries(selector).flatMap(([key, value]) => {
@@ -54,11 +47,7 @@ function labelProblems(spec: Fields, manifest: Manifest): readonly RenderProblem
   });
 }
 
-function requestProblems(
-  spec: Fields,
-  manifest: Manifest,
-  container: Fields,
-): readonly RenderProblem[] {
+function requestProblems(spec: Fields, manifest: Manifest, container: Fields): readonly Problem[] {
   const requests = recordAt(container, "resources", "requests");
   const limits = recordAt(container, "resources", "limits");
   return Object.entries(requests).flatMap(([name, request]) => {
@@ -85,8 +74,6 @@ function fits(
   if (divisible.includes(name) || request === limit) return undefined;
   return limit === undefined ? "needs a limit of the same amount" : "must be equal to the limit";
 }
-
-type Entry = readonly [entry: Fields, path: string];
 
 /** The overrides of one workload, in the order in which they are applied. */
 function overridesOf(spec: Fields, { kind, metadata }: Manifest): readonly Entry[] {
@@ -125,7 +112,7 @@ export async function patchProblems(
   component: Component,
   whole: WholeSet | undefined,
   signal: AbortSignal,
-): Promise<readonly RenderProblem[]> {
+): Promise<readonly Problem[]> {
   const patches = component.spec?.patches ?? [];
   // Too many are refused as a whole.
   if (patches.length === 0 || patches.length > maxPatches) return [];
@@ -134,7 +121,7 @@ export async function patchProblems(
     return problemsOf(patches, (patch, index) => assertPatch({ patch, index }, kind), signal);
   }
   // What holds in one of them is not refused.
-  let first: readonly RenderProblem[] | undefined;
+  let first: readonly Problem[] | undefined;
   for (const namespace of whole.namespaces) {
     const manifests: (Manifest | undefined)[] = [...(await whole.renderIn(namespace))];
     const found = await problemsOf(
@@ -152,8 +139,8 @@ async function problemsOf(
   patches: readonly ResourcePatch[],
   check: (patch: ResourcePatch, index: number) => unknown,
   signal: AbortSignal,
-): Promise<readonly RenderProblem[]> {
-  const problems: RenderProblem[] = [];
+): Promise<readonly Problem[]> {
+  const problems: Problem[] = [];
   for (const [index, patch] of patches.entries()) {
     // Other reviews go on in between.
     await setImmediate();
