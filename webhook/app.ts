@@ -8,14 +8,14 @@ import type { Metrics, ReviewResult } from "./metrics.ts";
 import { replyTo, type Review } from "./reply.ts";
 
 export interface AppDeps {
-  /** What decides, by path, for example `/validate/components`. */
+  /** The review for each path, for example `/validate/components`. */
   readonly reviews: Readonly<Record<string, Review>>;
   readonly metrics: Metrics;
   readonly budget: ByteBudget;
   readonly log: Log;
-  /** Names of what is not ready yet; empty when reviews are answered. */
+  /** What is not ready yet; empty when reviews are answered. */
   readonly waitingFor: () => readonly string[];
-  /** True while connections are to be given up by their clients. */
+  /** True while clients should close their connections. */
   readonly draining: () => boolean;
 }
 
@@ -37,22 +37,22 @@ export function createApp(deps: AppDeps): Express {
   for (const [path, review] of Object.entries(deps.reviews)) {
     app.post(path, reviewHandler(path, review, deps));
     app.all(path, (_request, response) => {
-      plain(response.set("allow", "POST"), 405, "method not allowed: want POST");
+      sendText(response.set("allow", "POST"), 405, "method not allowed: want POST");
     });
   }
   addHealth(app, deps);
-  app.use((_request, response) => plain(response, 404, "not found"));
+  app.use((_request, response) => sendText(response, 404, "not found"));
   app.use(onError(deps));
   return app;
 }
 
 /** `/healthz`: 200 while the process answers. `/readyz`: 503 with what is missing. The health address has them, too. */
 function addHealth(app: Express, { waitingFor }: Pick<AppDeps, "waitingFor">): void {
-  app.get("/healthz", (_request, response) => plain(response, 200, "ok"));
+  app.get("/healthz", (_request, response) => sendText(response, 200, "ok"));
   app.get("/readyz", (_request, response) => {
     const missing = waitingFor();
-    if (missing.length === 0) plain(response, 200, "ok");
-    else plain(response, 503, missing.map((what) => `waiting for ${what}`).join("\n"));
+    if (missing.length === 0) sendText(response, 200, "ok");
+    else sendText(response, 503, missing.map((what) => `waiting for ${what}`).join("\n"));
   });
 }
 
@@ -66,31 +66,31 @@ function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHand
     try {
       const refusal = headerProblem(request);
       if (refusal !== undefined) {
-        plain(response, ...refusal);
+        sendText(response, ...refusal);
         return;
       }
-      const arriving = untilGone(response, deadline);
+      const arriving = arrivalSignal(response, deadline);
       using room = await deps.budget.take(lengthOf(request), arriving);
       const body = await bodyOf(readBody, { request, response }, arriving);
       room.arrived();
       const reply = await replyTo(body, { ...deps, path, review }, deadline);
       ({ result } = reply);
       if ("review" in reply) response.json(reply.review);
-      else plain(response, reply.status, reply.text);
+      else sendText(response, reply.status, reply.text);
     } finally {
       ended(result, (performance.now() - startedAt) / 1_000);
     }
   };
 }
 
-/** The client closed the connection before its body was there. Nobody reads the answer. */
+/** The client closed the connection before its body arrived. No one reads the answer. */
 class ClientGoneError extends Error {
   override readonly name = "ClientGoneError";
   readonly status = 400;
 }
 
-/** Aborted at the deadline, and at once when the client is gone: a client that left must not keep a place in the queue, nor the room that it gets there. */
-function untilGone(response: Response, deadline: AbortSignal): AbortSignal {
+/** Aborted at the deadline, or when the client closes the connection: such a client must keep neither a place in the queue nor room for its body. */
+function arrivalSignal(response: Response, deadline: AbortSignal): AbortSignal {
   const gone = new AbortController();
   response.once("close", () => gone.abort(new ClientGoneError("The client is gone")));
   return AbortSignal.any([deadline, gone.signal]);
@@ -105,7 +105,7 @@ function headerProblem(request: Request): readonly [number, string] | undefined 
   return undefined;
 }
 
-/** Bytes that the body may take: what the client announced, or all that it may send. */
+/** Size of the body: the announced one, or the largest allowed. */
 function lengthOf({ headers }: Request): number {
   return Number(headers["content-length"] ?? maxBodyBytes);
 }
@@ -130,16 +130,16 @@ async function bodyOf(
   return body instanceof Uint8Array ? body : new Uint8Array();
 }
 
-/** Express passes errors on here; what they say stays in the log. */
+/** The last handler of errors. Their messages go to the log and never to the client. */
 function onError({ log }: Pick<AppDeps, "log">): express.ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- express knows a handler of errors by its four parameters
   return (error: unknown, _request, response, next) => {
     const status = statusOf(error);
     if (status >= 500) log.warn({ err: error }, "A request failed");
     if (response.headersSent) next(error);
-    // The rest of the body would still be collected, without room for it.
-    else if (status === 503) plain(response.set("connection", "close"), status, busy);
-    else plain(response, status, textsByStatus[status] ?? "bad request");
+    // Without this Node would go on collecting the body, outside the budget.
+    else if (status === 503) sendText(response.set("connection", "close"), status, busy);
+    else sendText(response, status, textsByStatus[status] ?? "bad request");
   };
 }
 
@@ -157,7 +157,7 @@ function statusOf(error: unknown): number {
   return typeof status === "number" && status >= 400 && status < 500 ? status : 500;
 }
 
-function plain(response: Response, status: number, text: string): void {
+function sendText(response: Response, status: number, text: string): void {
   response.status(status).type("text/plain").send(`${text}\n`);
 }
 
@@ -165,7 +165,7 @@ const defaultMs = 10_000;
 const marginMs = 500;
 const leastMs = 100;
 const mostMs = 30_000;
-// Longer than any duration that Go writes. Length before pattern, because of F9.
+// Longer than any duration that Go writes. The length is checked before the pattern, because of F9.
 const maxLength = 32;
 
 /**

@@ -1,6 +1,6 @@
-/** Part of a budget that one body has. Disposing it gives the bytes back, once. */
+/** The part of the budget that one body takes. Disposing it gives the bytes back, once. */
 export interface Room extends Disposable {
-  /** To be called when the whole body is there: bodies can be read. */
+  /** Call it when the whole body has arrived. */
   arrived(): void;
 }
 
@@ -20,7 +20,7 @@ export class ByteBudget {
   readonly #now: () => number;
   readonly #queue = new Set<Waiting>();
   #free: number;
-  /** Since then requests had to wait, and no body arrived. */
+  /** Since when requests have waited while no body arrived. */
   #stuckSince: number | undefined;
 
   /** `now` is a clock that never goes back, in ms. */

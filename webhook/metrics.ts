@@ -5,9 +5,9 @@ export type ReviewResult = "allowed" | "denied" | "error" | "unanswered";
 
 /** What is counted about admission reviews. */
 export interface Metrics {
-  /** A request began; call the result once it is answered. `webhook` is the path of the rules. */
+  /** Counts the begin of a request; call the result when it is answered. `webhook` is the path of the rules. */
   began(webhook: string): (result: ReviewResult, seconds: number) => void;
-  /** A rule refused something. */
+  /** Counts a violation of a rule. */
   refused(rule: string, code: number): void;
   /** Seconds since 1970 at which the serving certificate ends. */
   certificateEnds(seconds: number): void;

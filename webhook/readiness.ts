@@ -13,7 +13,7 @@ interface ServiceParts {
   readonly reviews: WarmUp;
 }
 
-/** Where the service is between its start and its end, and what readiness says of it. */
+/** The state of the service between start and stop, and what readiness says. */
 export class ServiceState {
   isDraining = false;
   certificates: Pick<Certificates, "waitingFor"> | undefined;
@@ -37,9 +37,9 @@ export class ServiceState {
   }
 }
 
-/** What is prepared before the first review. */
+/** Work that is done before the first review. */
 export interface WarmUp {
-  /** Names of what is not prepared yet. */
+  /** What is not done yet. */
   readonly waitingFor: () => readonly string[];
 }
 
@@ -73,7 +73,7 @@ export function warmUp(renderCheck: RenderCheck, log: Log, signal: AbortSignal):
 
 /** Whether the event loop keeps up. */
 export interface EventLoopWatch extends Disposable {
-  /** True when in each of the last ten seconds 1 % of the turns or more came half a second late. */
+  /** True when, in each of the last ten seconds, at least 1 % of the turns came half a second late. */
   readonly isSlow: () => boolean;
 }
 
@@ -81,7 +81,7 @@ const lookMs = 1_000;
 const slowMs = 500;
 const patienceMs = 10_000;
 
-/** When slowness began, given how it was and how late the loop's turns were since; undefined while it is not slow. */
+/** When the event loop became slow, given the value before and the last measurement; undefined while it is not slow. */
 export function slowSince(
   before: number | undefined,
   { p99Ms, nowMs }: { readonly p99Ms: number; readonly nowMs: number },

@@ -10,10 +10,10 @@ import {
   type Violation,
 } from "./reviews/review.ts";
 
-/** Decides about one request before its signal is aborted; the reason of the abort is a TimeoutError. */
+/** Decides about one request before its signal is aborted. The reason of the abort is a TimeoutError. */
 export type Review = (request: AdmissionRequest, signal: AbortSignal) => Promise<Ruling>;
 
-/** What goes back: a review that was decided, or why the body was none. */
+/** The reply to the API server: a decided review, or why the body was no review. */
 export type Reply =
   | { readonly result: ReviewResult; readonly review: ReviewAnswer }
   | { readonly result: "unanswered"; readonly status: 400 | 413; readonly text: string };
@@ -33,7 +33,7 @@ const tooMuch = {
   values: `more than ${shapeLimits.values} values`,
 } as const;
 
-/** The reply to the body of a request. Never rejects: what cannot be decided is denied with code 500. Security: T-03, T-71. */
+/** Replies to the body of a request. Never rejects: a request that cannot be decided is denied with code 500. Security: T-03, T-71. */
 export async function replyTo(
   body: Uint8Array,
   deps: ReplyDeps,
@@ -46,7 +46,7 @@ export async function replyTo(
   const request = requestOf(body);
   if (typeof request === "string") return { result: "unanswered", status: 400, text: request };
   const ruling = await rulingOn(request, deps, signal);
-  tell(request, ruling, deps);
+  logRefusal(request, ruling, deps);
   return { result: resultOf(ruling), review: answerOf(request.uid, ruling) };
 }
 
@@ -59,7 +59,7 @@ async function rulingOn(
     return await abortable(review(request, signal), signal);
   } catch (error) {
     log.error({ err: error, uid: request.uid, webhook: path }, "A review could not be decided");
-    return undecided(signal.aborted);
+    return undecidedRuling(signal.aborted);
   }
 }
 
@@ -73,21 +73,21 @@ function requestOf(body: Uint8Array): AdmissionRequest | string {
   try {
     review = JSON.parse(Buffer.from(body).toString("utf8"));
   } catch {
-    // The parser's message quotes the text.
+    // The parser's message is dropped, because it quotes the text.
     return "not JSON";
   }
   return admissionRequestOf(review);
 }
 
-function undecided(isLate: boolean): Ruling {
+function undecidedRuling(isLate: boolean): Ruling {
   const message = isLate
     ? "the rules were not evaluated in time; try again, and look at the log of knfleet-webhook"
     : "the rules could not be evaluated; look at the log of knfleet-webhook";
   return { violations: [{ rule: "internal", path: "knfleet", message, code: 500 }], warnings: [] };
 }
 
-/** One line for each refusal: who wanted what, and which rules refused; never the object. */
-function tell(
+/** Logs one line for each refusal: the user, the object's name and the rules; never the object. */
+function logRefusal(
   request: AdmissionRequest,
   { violations }: Ruling,
   { path, metrics, log }: ReplyDeps,
@@ -144,7 +144,7 @@ const reasonsByCode = {
   422: "Invalid",
 } as const satisfies Readonly<Record<Violation["code"], string>>;
 
-/** The worst first: what could not be decided, what is not permitted, what is in the way, what is wrong. */
+/** The worst first: undecidedRuling, not permitted, in conflict, invalid. */
 const severities = [500, 403, 409, 422] as const;
 
 const maxLines = 50;
@@ -153,7 +153,7 @@ const maxLineLength = 1_024;
 const maxWarnings = 15;
 const maxWarningLength = 256;
 
-/** A ruling as the answer to the request of that uid: every problem on a line of its own, the field first. */
+/** Makes the answer to the request of that uid: one line for each problem, the field first. */
 function answerOf(uid: string, { violations, warnings }: Ruling): ReviewAnswer {
   const told = warnings.slice(0, maxWarnings).map((text) => lineOf(text, maxWarningLength));
   return {
@@ -189,7 +189,7 @@ function statusOf(violations: readonly Violation[]): DenialStatus {
   };
 }
 
-/** Values in a message are the user's own: no control character may forge a line or move a terminal's cursor. */
+/** Removes control characters, because messages hold values of the user that could forge a line or move a terminal's cursor. */
 function lineOf(text: string, limit: number): string {
   const clean = foreignText(text, limit + 1);
   return clean.length <= limit ? clean : `${clean.slice(0, limit - 1)}…`;

@@ -9,7 +9,7 @@ import { fileText, followFile } from "../access/followed-file.ts";
 import type { Log } from "../access/log.ts";
 import { FleetError } from "../api/errors.ts";
 
-/** Where to listen: without a host on all addresses; port 0 takes a free one. */
+/** Where to listen. Without a host: on all addresses. Port 0: any free port. */
 export interface ListenAddress {
   readonly host?: string;
   readonly port: number;
@@ -22,18 +22,18 @@ export interface ServingCertificate {
 }
 
 export interface WebhookServer extends AsyncDisposable {
-  /** The port that was taken. */
+  /** The port that the server listens on. */
   readonly port: number;
-  /** New connections get this certificate; those that exist are not touched. Until the first one no handshake succeeds. */
+  /** Serves this certificate on new connections. Before the first call no handshake succeeds. */
   useCertificate(certificate: ServingCertificate): void;
-  /** Certificates of clients on new connections have to come from here; only where clients were named at the start. */
+  /** Accepts client certificates of these authorities on new connections. Has an effect only when `clients` was given at the start. */
   useClientAuthorities(authoritiesPem: string): void;
 }
 
-/** Who may ask; they show it by a certificate. Security: T-72. */
+/** Clients that may send reviews, told by their certificates. Security: T-72. */
 export interface Clients {
   readonly authoritiesPem: string;
-  /** Common names of their certificates; empty: any. */
+  /** Common names of their certificates; empty: all names. */
   readonly names: readonly string[];
 }
 
@@ -41,17 +41,17 @@ export interface WebhookServerOptions {
   readonly address: ListenAddress;
   readonly certificate?: ServingCertificate;
   readonly minTlsVersion: "TLSv1.2" | "TLSv1.3";
-  /** Absent: whoever comes is answered. */
+  /** Absent: every client is answered. */
   readonly clients?: Clients;
 }
 
-// Security: T-70. The API server keeps a connection for 90 s, and a POST on one that we close meanwhile is lost.
+// Security: T-70. The API server keeps an idle connection for 90 s. If we closed it sooner, its next POST would be lost.
 const limits = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   keepAliveTimeout: 120_000,
-  // Node looks for requests over their time only that often.
+  // How often Node looks for requests that take too long.
   connectionsCheckingInterval: 1_000,
 } as const;
 const maxConnections = 512;
@@ -76,7 +76,7 @@ export async function startWebhookServer(
   );
   server.maxConnections = maxConnections;
   server.maxRequestsPerSocket = 0;
-  // A client that goes away in the middle of the handshake is its own affair.
+  // A client that leaves during the handshake is no error of ours.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   const port = await listen(server, address);
   return {
@@ -93,7 +93,7 @@ export async function startWebhookServer(
   };
 }
 
-/** The handshake has checked whose certificate it is; here is looked at the name in it. */
+/** Checks the name in the client certificate; the handshake has checked its authority. */
 function onlyFor({ names }: Clients, app: RequestListener): RequestListener {
   return (request, response) => {
     const name = clientNameOf(request);
@@ -126,7 +126,7 @@ async function listen(server: Server, { host, port }: ListenAddress): Promise<nu
 
 const lastAnswersMs = 2_000;
 
-/** Requests that are being answered get their answer, at most two seconds long; idle connections are closed at once. */
+/** Closes idle connections at once. Running requests have two seconds to get their answer. */
 async function close(server: Server): Promise<void> {
   const closed = once(server, "close");
   server.close();
@@ -150,7 +150,7 @@ export async function loadClientAuthorities(path: string, signal: AbortSignal): 
   throw new FleetError("ConfigInvalid", `${what} ${path} holds no certificates that can be read`);
 }
 
-/** Has a server trust what the file says, until the signal aborts; a content that cannot be used leaves the last good one in use. */
+/** Makes the server trust the authorities in the file, and follows the file until the signal aborts. An unusable content changes nothing. */
 export async function followClientAuthorities(
   { path, known, log }: { readonly path: string; readonly known: string; readonly log: Log },
   server: Pick<WebhookServer, "useClientAuthorities">,

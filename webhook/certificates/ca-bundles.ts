@@ -1,7 +1,7 @@
 import { isRecord } from "../../api/fields.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 
-/** The Service by which API servers reach the webhook. */
+/** The Service through which API servers reach the webhook. */
 export interface ServiceRef {
   readonly namespace: string;
   readonly name: string;
@@ -14,7 +14,7 @@ const injectorAnnotations = [
   "cert-manager.io/inject-apiserver-ca",
 ] as const;
 
-/** Whether somebody else fills in the `caBundle` of a webhook configuration. */
+/** Whether another program fills in the `caBundle` of a webhook configuration. */
 export function isInjected({ metadata }: KubeObject): boolean {
   return injectorAnnotations.some((name) => Object.hasOwn(metadata.annotations ?? {}, name));
 }
@@ -25,7 +25,7 @@ interface Entry {
   readonly caBundle: string;
 }
 
-/** Whether each webhook of a configuration that asks this Service trusts an authority. */
+/** Whether all webhooks of a configuration that use this Service trust an authority. */
 export function trusts(
   configuration: KubeObject,
   service: ServiceRef,
@@ -37,7 +37,7 @@ export function trusts(
 }
 
 /**
- * JSON Patch that gives each webhook that asks this Service the bundle, and none but the version that was looked at; empty when there
+ * JSON Patch that writes the bundle into each webhook that uses this Service. It applies to this version of the configuration only. Empty when there
  * is nothing to change.
  */
 export function bundlePatch(

@@ -6,17 +6,17 @@ import {
 } from "./certificate-secret.ts";
 import { issueAuthority, issueServing, type KeyPair } from "./issue-certificate.ts";
 
-/** How long certificates hold and when they are changed, in milliseconds. */
+/** How long certificates are valid and when they change, in milliseconds. */
 export interface CertificateTerms {
   readonly leafMs: number;
   readonly authorityMs: number;
-  /** How long an authority is trusted before it signs, and after it signed last. */
+  /** How long an authority is trusted before its first signature and after its last one. */
   readonly overlapMs: number;
 }
 
 /**
- * What is to be done with the certificates. `begin`: all anew. `announce`: a next authority that is trusted but signs nothing yet.
- * `promote`: the next authority signs. `renew`: a serving certificate. `mend`: write again what is known.
+ * What to do with the certificates. `begin`: make all of them. `announce`: make a next authority that is trusted but signs nothing yet.
+ * `promote`: let the next authority sign. `renew`: make a serving certificate. `mend`: write the known certificates again.
  */
 export type CertificateStep = "begin" | "announce" | "promote" | "renew" | "mend";
 
@@ -29,13 +29,13 @@ export interface CertificateView {
   readonly nowMs: number;
 }
 
-/** Certificates begin to hold an hour before they are made, for clocks that are behind. */
+/** Certificates are valid from an hour before they are made, for clocks that are behind. */
 export const earlyMs = 3_600_000;
 
 const longestWaitMs = 5_000;
 const shortestWaitMs = 100;
 
-/** The next step, or none; one at a time, the most urgent first. */
+/** The most urgent step; undefined when nothing has to be done. */
 export function stepOf(
   view: CertificateView,
   terms: CertificateTerms,
@@ -43,7 +43,7 @@ export function stepOf(
   const { stored, isAsWritten, nowMs } = view;
   const { authority, next, leaf, previous } = stored;
   if (authority === undefined) return "begin";
-  // Of an authority that ended before the next one signed, the next one is trusted; one that begins is not.
+  // When the authority ended too early, API servers trust the next one already. A new one they do not trust yet.
   if (!holds(authority, nowMs)) return isUsable(next, view) ? "promote" : "begin";
   if (leaf === undefined || !holds(leaf, nowMs)) return "renew";
   const change = changeOf(authority, view, terms);
@@ -53,7 +53,7 @@ export function stepOf(
   return isAsWritten && kept.length === previous.length ? undefined : "mend";
 }
 
-/** What brings the next authority closer. */
+/** The step that a change of the authority needs. */
 function changeOf(
   authority: HeldPair,
   view: CertificateView,
@@ -73,7 +73,7 @@ function isUsable(next: HeldPair | undefined, { isNextTrusted, nowMs }: Certific
   return next !== undefined && isNextTrusted && holds(next, nowMs);
 }
 
-/** After the overlap; sooner where the authority would end before all have changed, because its time was missed. */
+/** After the overlap. Sooner when the change was missed and the authority would end before all replicas have changed. */
 function promotionMs(
   authority: HeldPair,
   next: HeldPair,
@@ -82,7 +82,7 @@ function promotionMs(
   return Math.min(issuedAtMs(next) + overlapMs, authority.notAfterMs - shareOf(authority) / 2);
 }
 
-/** The authorities that signed before and may still be in use somewhere. */
+/** The earlier authorities whose certificates some replica may still serve. */
 function stillNeeded(
   { leaf, previous }: StoredCertificates,
   nowMs: number,
@@ -92,7 +92,7 @@ function stillNeeded(
   return isOver ? [] : previous.filter(({ notAfterMs }) => nowMs < notAfterMs);
 }
 
-/** Milliseconds until it is worth looking at the plan again; never long, because clocks jump. */
+/** Milliseconds until the plan has to be made again. Never long, because clocks jump. */
 export function nextLookMs(
   { authority, next, leaf }: StoredCertificates,
   nowMs: number,
@@ -111,7 +111,7 @@ function holds({ notBeforeMs, notAfterMs }: HeldPair, nowMs: number): boolean {
   return notBeforeMs <= nowMs && nowMs < notAfterMs;
 }
 
-/** When a certificate has lived two thirds of its life. */
+/** When two thirds of a certificate's life are over. */
 function dueMs(pair: HeldPair): number {
   return issuedAtMs(pair) + ((pair.notAfterMs - issuedAtMs(pair)) * 2) / 3;
 }
@@ -120,19 +120,19 @@ function issuedAtMs({ notBeforeMs }: HeldPair): number {
   return notBeforeMs + earlyMs;
 }
 
-/** A third of a life: what a renewal has to gain, so that certificates that end with their authority are not made again and again. */
+/** A third of a certificate's life. A renewal has to gain that much; otherwise certificates that end with their authority would be renewed again and again. */
 function shareOf(pair: HeldPair): number {
   return (pair.notAfterMs - issuedAtMs(pair)) / 3;
 }
 
 export interface StepSettings extends CertificateTerms {
-  /** Names of the Service, the one that API servers ask for first. */
+  /** Names of the Service; first the one that API servers use. */
   readonly dnsNames: readonly string[];
 }
 
 export interface StepView {
   readonly stored: StoredCertificates;
-  /** Authorities that this process has seen trusted; `begin` keeps them trusted. */
+  /** Authorities of the certificates that this process served; `begin` keeps them trusted. */
   readonly remembered: readonly TrustedAuthority[];
   readonly nowMs: number;
 }
@@ -172,9 +172,9 @@ async function newAuthority(
   { authorityMs, dnsNames }: StepSettings,
 ): Promise<HeldPair> {
   const name = `${dnsNames[0] ?? "knfleet-webhook"} ${nowMs}`;
-  // X.520 allows a common name 64 characters, and OpenSSL holds it to that.
+  // X.520 limits a common name to 64 characters, and OpenSSL checks it.
   const validity = { notBeforeMs: nowMs - earlyMs, notAfterMs: nowMs + authorityMs };
-  return held(await issueAuthority(name.slice(-64), validity));
+  return withTimes(await issueAuthority(name.slice(-64), validity));
 }
 
 async function newLeaf(
@@ -184,10 +184,10 @@ async function newLeaf(
 ): Promise<HeldPair> {
   const notAfterMs = Math.min(nowMs + leafMs, authority.notAfterMs);
   const validity = { notBeforeMs: nowMs - earlyMs, notAfterMs };
-  return held(await issueServing(dnsNames, authority, validity));
+  return withTimes(await issueServing(dnsNames, authority, validity));
 }
 
-function held({ certificatePem, keyPem }: KeyPair): HeldPair {
+function withTimes({ certificatePem, keyPem }: KeyPair): HeldPair {
   const pair = pairOf(certificatePem, keyPem);
   if (pair === undefined) throw new Error("A certificate was made that does not fit its key");
   return pair;

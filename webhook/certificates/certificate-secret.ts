@@ -9,21 +9,21 @@ export interface HeldPair extends KeyPair {
   readonly notAfterMs: number;
 }
 
-/** An authority of which only the certificate is known. */
+/** The certificate of an authority whose key is not known. */
 export interface TrustedAuthority {
   readonly certificatePem: string;
   readonly notAfterMs: number;
 }
 
-/** What of the webhook's Secret can be used. */
+/** The usable content of the webhook's Secret. */
 export interface StoredCertificates {
   /** Signs serving certificates. */
   readonly authority: HeldPair | undefined;
-  /** Is trusted already and will sign next. */
+  /** Is trusted already, and signs next. */
   readonly next: HeldPair | undefined;
-  /** The serving certificate; signed by the authority for all the names. */
+  /** The serving certificate, signed by the authority for all names. */
   readonly leaf: HeldPair | undefined;
-  /** Are trusted still, although they sign no more. */
+  /** Are still trusted, and sign no more. */
   readonly previous: readonly TrustedAuthority[];
 }
 
@@ -36,7 +36,7 @@ const keys = {
 const bundleKey = "ca.crt";
 const maxCertificates = 12;
 
-/** What a Secret's `data` holds; everything that is missing, cannot be read or does not fit together is left out. */
+/** Reads a Secret's `data`. Leaves out what is missing, cannot be read or does not fit together. */
 export function storedCertificatesOf(
   data: unknown,
   dnsNames: readonly string[],
@@ -61,7 +61,7 @@ export function storedCertificatesOf(
   };
 }
 
-/** The PEM texts of all authorities that are to be trusted, the one that signs first. */
+/** The PEM texts of all trusted authorities; first the one that signs. */
 export function bundleOf({ authority, next, previous }: StoredCertificates): string {
   const trusted = [authority, next, ...previous].flatMap((one) => one?.certificatePem ?? []);
   return [...new Set(trusted)].slice(0, maxCertificates).join("");
@@ -88,7 +88,7 @@ export function secretDataOf(stored: StoredCertificates): Readonly<Record<string
   );
 }
 
-/** Whether a Secret's `data` says neither more nor less than the certificates that were read from it. */
+/** Whether a Secret's `data` holds exactly the certificates that were read from it. */
 export function isAsWritten(data: unknown, stored: StoredCertificates): boolean {
   const texts = textsOf(data);
   const wanted = Object.entries(secretDataOf(stored));
@@ -110,7 +110,7 @@ export function pairOf(certificatePem: string, keyPem: string): HeldPair | undef
       notAfterMs: certificate.validToDate.getTime(),
     };
   } catch {
-    // What was wrong with a key is nothing to keep.
+    // The error is dropped, because it may say something about the key.
     return undefined;
   }
 }

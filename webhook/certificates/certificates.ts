@@ -21,7 +21,7 @@ import { serverClock } from "./server-clock.ts";
 
 /** Where the webhook's certificate comes from. */
 export interface Certificates extends AsyncDisposable {
-  /** Names of what is missing; empty once a certificate is served that API servers can trust, and from then on. */
+  /** What is missing. Empty once a certificate is served that API servers can trust, and from then on. */
   readonly waitingFor: () => readonly string[];
 }
 
@@ -33,14 +33,14 @@ export interface CertificatesDeps {
   /** Unix time in milliseconds. */
   readonly now: () => number;
   readonly log: Log;
-  /** Takes each certificate that is to be served from now on; `endsMs` is Unix time. */
+  /** Takes each certificate that is served from now on; `endsMs` is Unix time. */
   readonly use: (certificate: ServingCertificate, endsMs: number) => void;
 }
 
 export interface SelfManagedSettings extends StepSettings {
   readonly secretName: string;
   readonly service: ServiceRef;
-  /** ValidatingWebhookConfigurations whose `caBundle` is kept right, where their webhooks ask the Service. */
+  /** ValidatingWebhookConfigurations. The `caBundle` of their webhooks that use the Service is kept right. */
   readonly configurations: readonly string[];
 }
 
@@ -50,12 +50,12 @@ const configurations = knownResource("admissionregistration.k8s.io/v1", configur
 const firstViewMs = 1_500;
 const failedMs = 1_000;
 const conflictMs = 150;
-// The hub is back within seconds as a rule, and what is missing has to be healed within ten.
+// What is missing has to be repaired within ten seconds of the hub's return.
 const maxBackoffMs = 4_000;
 
 /**
  * Keeps authority and serving certificate in a Secret that all replicas share, and its authorities in the `caBundle` of webhook
- * configurations. Of several replicas the one whose write the API server takes first decides; the others read.
+ * configurations. When several replicas write at once, the first write counts, and the other replicas read it.
  */
 export function startCertificates(
   deps: CertificatesDeps,
@@ -75,7 +75,7 @@ class CertificateKeeper implements Certificates {
   readonly #served: ServedCertificate;
   readonly #done: Promise<void>;
   #woken = Promise.withResolvers<void>();
-  /** What this process wrote and its watch has not shown yet. */
+  /** The Secret that this process wrote and its watch has not shown yet. */
   #written: KubeObject | undefined;
   #lastComplaint = "";
 
@@ -128,11 +128,11 @@ class CertificateKeeper implements Certificates {
 
   async #run(signal: AbortSignal): Promise<void> {
     const views = this.#configurations.map(([, view]) => view.synced);
-    // A certificate is of little use before it is trusted, but better than none.
+    // A certificate that is not trusted yet is better than none.
     await Promise.race([Promise.allSettled(views), pause(firstViewMs, signal)]);
     while (!signal.aborted) {
       this.#woken = Promise.withResolvers();
-      const waitMs = await this.#turn(signal).catch((error: unknown) => {
+      const waitMs = await this.#keep(signal).catch((error: unknown) => {
         if (!signal.aborted) this.#complain(error, "Cannot keep the certificates");
         return failedMs;
       });
@@ -143,8 +143,8 @@ class CertificateKeeper implements Certificates {
     }
   }
 
-  /** Milliseconds until the next turn, unless something changes before. */
-  async #turn(signal: AbortSignal): Promise<number> {
+  /** Does what is due. Returns the milliseconds until the next turn, if nothing changes before. */
+  async #keep(signal: AbortSignal): Promise<number> {
     if (!this.#secret.isSynced) return failedMs;
     if (!(await this.#takeStep(signal))) return conflictMs * (1 + Math.random());
     await this.#publish(signal).catch((error: unknown) => {
@@ -164,10 +164,10 @@ class CertificateKeeper implements Certificates {
     return this.#written ?? this.#secret.get(`${service.namespace}/${secretName}`);
   }
 
-  /** False when somebody else wrote first. */
+  /** Returns false when another replica wrote first. */
   async #takeStep(signal: AbortSignal): Promise<boolean> {
     if (this.#nextStep() === undefined) return true;
-    // API servers judge certificates by their own clock, so that one decides.
+    // API servers check certificates by their own clock.
     await this.#clock.set(signal);
     const step = this.#nextStep();
     if (step === undefined) return true;
@@ -222,7 +222,7 @@ class CertificateKeeper implements Certificates {
     return client.create(ref, secret, {}, signal);
   }
 
-  /** The configurations that are known and that nobody else fills in. */
+  /** The known configurations whose `caBundle` no other program fills in. */
   #ours(): readonly KubeObject[] {
     return this.#configurations.flatMap(([name, view]) => {
       const object = view.get(name);
@@ -240,7 +240,7 @@ class CertificateKeeper implements Certificates {
     const bundle = bundleOf(this.#stored());
     const wrong = this.#ours().filter((one) => bundlePatch(one, service, bundle).length > 0);
     if (wrong.length === 0) return;
-    // Read after the configurations: a bundle that a replica with newer certificates has written is then never overwritten.
+    // The Secret is read after the configurations, so that the bundle of a replica with newer certificates is never overwritten.
     const ref = { resource: secrets, namespace: service.namespace, name: secretName };
     const live = bundleOf(this.#stored(await client.get(ref, {}, signal)));
     if (live === "") return;
@@ -251,7 +251,7 @@ class CertificateKeeper implements Certificates {
       await client.patch({ resource: configurations, name }, patch, {}, signal).then(
         () => log.info({ configuration: name }, "Gave webhooks their caBundle"),
         (error: unknown) => {
-          // It changed meanwhile, and the watch will say so.
+          // The configuration changed meanwhile, and the watch will show that.
           const isLate = error instanceof ApiError && [404, 409, 422].includes(error.status);
           if (!isLate) throw error;
         },
@@ -259,7 +259,7 @@ class CertificateKeeper implements Certificates {
     }
   }
 
-  /** The same complaint is made once, until another one comes. */
+  /** Logs the same complaint once, until another one comes. */
   #complain(err: unknown, sentence: string): void {
     const complaint = `${sentence} ${err instanceof Error ? err.message : ""}`;
     if (complaint === this.#lastComplaint) return;

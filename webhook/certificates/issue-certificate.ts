@@ -22,7 +22,7 @@ export interface KeyPair {
   readonly keyPem: string;
 }
 
-/** From when until when a certificate is to hold, in milliseconds of Unix time. */
+/** When a certificate is valid, in milliseconds of Unix time. */
 export interface Validity {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;

@@ -8,7 +8,7 @@ import type { Certificates, CertificatesDeps } from "./certificates.ts";
 const lookMs = 1_000;
 
 /**
- * Serves the certificate that somebody else keeps in `tls.crt` and `tls.key` of a folder, such as a mounted Secret, and takes a new one
+ * Serves the certificate that another program keeps in `tls.crt` and `tls.key` of a folder, such as a mounted Secret, and takes a new one
  * within seconds. Files that cannot be read or do not fit together change nothing.
  */
 export function startMountedCertificate(
@@ -50,7 +50,7 @@ export function startMountedCertificate(
   };
 }
 
-/** Read twice, because a mounted Secret is exchanged between two reads. */
+/** Tries twice, because a mounted Secret may be exchanged between the reads of its two files. */
 async function pairIn(folder: string) {
   const read = async () => {
     const texts = ["tls.crt", "tls.key"].map((name) => readFile(join(folder, name), "utf8"));

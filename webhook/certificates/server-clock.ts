@@ -1,19 +1,19 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { isRecord } from "../../api/fields.ts";
 
-/** Unix time in milliseconds as the API server has it, as far as it was asked. */
+/** Unix time of the API server in milliseconds; the local time until it was asked. */
 export interface ServerClock {
   now(): number;
-  /** Asks the API server; keeps what is known when it does not say. */
+  /** Asks the API server; keeps the known time when that fails. */
   set(signal: AbortSignal): Promise<void>;
 }
 
-// The answer has whole seconds and is on its way for a while; certificates begin to hold an hour before they are made.
+// The answer has whole seconds and takes a while. Certificates are valid from an hour before they are made, so this is no harm.
 const negligibleMs = 30_000;
 
 /**
- * The local clock, put right by the times that the API server gives to new objects: a Secret that is sent for a dry run and never
- * stored. A machine whose clock is days off makes certificates that hold all the same.
+ * The local clock, corrected by the time that the API server gives to a new object: a Secret that is created as a dry run and never
+ * stored. So a machine whose clock is days off makes valid certificates.
  */
 export function serverClock(
   client: Pick<KubeClient, "request">,

@@ -18,15 +18,15 @@ import type { AccessReviews } from "./access-review.ts";
 import type { AdmissionRequest, Violation } from "./review.ts";
 
 export interface AnchorReviewDeps {
-  /** The cluster that is guarded, which is the one that asks. */
+  /** The guarded cluster, whose API server sends the reviews. */
   readonly client: Pick<KubeClient, "get">;
   readonly accessReviews: AccessReviews;
-  /** The hubs whose anchors are guarded. Several entries of one hub are one, with the users of all: whoever is one of them is its controller. */
+  /** The hubs whose anchors are guarded. Several entries of one hub count as one entry with all their users, each of which is its controller. */
   readonly owners: readonly GuardOwner[];
 }
 
 /**
- * Reviews by the rules of the anchor guard, for clusters where they cannot be policies: the same decisions with the same texts.
+ * Reviews by the rules of the anchor guard, for clusters without admission policies: the same decisions with the same texts.
  * Spec: anchor-guard.md 10.
  */
 export function anchorReview(deps: AnchorReviewDeps): Review {
@@ -43,7 +43,7 @@ export function anchorReview(deps: AnchorReviewDeps): Review {
   };
 }
 
-// Asked one by one, the entries of one hub would refuse each other's users.
+// One by one, the entries of a hub would refuse each other's users.
 function eachHubOnce(owners: readonly GuardOwner[]): readonly GuardOwner[] {
   const byHub = Map.groupBy(owners, ({ hubId }) => hubId);
   return Array.from(byHub, ([hubId, entries]) => ({
@@ -77,7 +77,7 @@ async function gather(
 
 const namespaceResource = knownResource("v1", "Namespace");
 
-/** A namespace that is gone holds nothing that needs protection. */
+/** True also for a namespace that is gone, because nothing in it needs protection. */
 async function isTerminating(
   client: AnchorReviewDeps["client"],
   name: string | undefined,

@@ -37,14 +37,14 @@ export function componentReview(sources: FactSources): Review {
   };
 }
 
-/** A spec without the misshapen fields, so that what is wrong with its version is told at the same time; all of it when that depends on one of these. */
+/** The spec without its misshapen fields, so that problems of the version are found too; the whole spec when a field that the version depends on is misshapen. */
 function soundPart(spec: Fields, problems: readonly Problem[]): Fields {
   const wrong = new Set(problems.map(({ path }) => /^spec\.([\w-]+)/.exec(path)?.[1] ?? "version"));
   if (wrong.has("version") || wrong.has("manifests")) return spec;
   return Object.fromEntries(Object.entries(spec).filter(([field]) => !wrong.has(field)));
 }
 
-/** All that the rules say. */
+/** Applies all rules. */
 function rulingOn(subject: Subject, facts: ComponentFacts): Ruling {
   const violations: Violation[] = [];
   for (const [rule, { code, check }] of Object.entries(componentRules)) {
@@ -60,13 +60,13 @@ function violation(rule: string, code: Violation["code"]): (problem: Problem) =>
   return ({ path, message }) => ({ rule, path, message, code });
 }
 
-/** Rendering may find what a rule has found with a better path. What is not permitted or in the way is another matter. */
+/** False for a problem that a rule has found already, with a better path. Only rules with code 422 say the same as rendering. */
 function isNewsTo(known: readonly Violation[]): (problem: Problem) => boolean {
   const wrong = known.filter(({ code }) => code === 422);
   return ({ path }) => !wrong.some((one) => one.path.startsWith(path) || path.startsWith(one.path));
 }
 
-/** A component that is created, or whose spec changes. */
+/** A component that is created or whose spec changes. */
 export interface ComponentChange {
   readonly kind: ComponentKind;
   readonly namespace: string;

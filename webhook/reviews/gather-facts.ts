@@ -17,13 +17,13 @@ import type { AdmissionRequest } from "./review.ts";
 export interface FactSources {
   readonly facts: Pick<HubFacts, "profile" | "components" | "providerFiles">;
   readonly accessReviews: AccessReviews;
-  /** What the controller would say; absent: nobody knows. */
+  /** What the controller would say; absent: not known. */
   readonly renderCheck?: RenderCheck;
-  /** Who may use which ClusterProfile; absent: everybody all of them. */
+  /** Who may use which ClusterProfile; absent: every namespace all of them. */
   readonly references?: Pick<References, "policy">;
-  /** Where manifests may come from; absent: whoever installs decides. */
+  /** Where manifests may come from; absent: the controller decides. */
   readonly manifestSources?: readonly AllowedSource[];
-  /** Folders of the plugins, when they are here; absent: they are elsewhere. */
+  /** Folders of the plugins; absent: plugins are not on this machine. */
   readonly pluginRoots?: readonly string[];
   /** Whether a change of the user's manifests needs the right `apply-cluster-scoped`. Security: T-33. */
   readonly manifestRight?: boolean;
@@ -31,7 +31,7 @@ export interface FactSources {
 
 type Gathering = FactSources & { readonly request: AdmissionRequest };
 
-/** The facts about a component, all at once; what fails is unknown, and the rules say what that means. */
+/** Gathers the facts about a component at once. A fact that cannot be had is unknown, and the rules say what that means. */
 export async function gatherFacts(
   subject: Subject,
   deps: Gathering,
@@ -46,7 +46,7 @@ export async function gatherFacts(
     orUnknown(facts.components(subject.kind, signal)),
     component === undefined ? undefined : renderCheck?.(component, signal),
   ]);
-  // What comes too late is not decided at all.
+  // A review that comes too late is not decided at all.
   signal.throwIfAborted();
   return {
     mayUse,
@@ -55,7 +55,7 @@ export async function gatherFacts(
     providers: cluster?.providers,
     pluginProblem: cluster?.pluginProblem,
     components,
-    // What would be rendered of a part is not what somebody wants.
+    // A part of the spec renders to something that nobody wants.
     render:
       render === undefined || misshapen.length === 0
         ? render
@@ -124,7 +124,7 @@ async function pluginProblemOf(
   try {
     const file = await realpath(exec.command);
     await access(file, constants.X_OK);
-    // Not its digest: that is looked at when it is run.
+    // The digest is checked when the plugin runs.
     const refused = await refusedPlugin(file, { roots }, undefined);
     return refused === undefined ? undefined : `${plugin} cannot be run: ${refused}`;
   } catch {

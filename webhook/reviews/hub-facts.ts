@@ -14,6 +14,7 @@ import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { refOf } from "../rules/reference.ts";
 import type { StoredComponent } from "../rules/rule.ts";
+import { createBriefMemory } from "./brief-memory.ts";
 import { providerLabel, providerTextsIn } from "./provider-maps.ts";
 import { createProviderReader, type ProviderReader } from "./provider-reader.ts";
 
@@ -24,7 +25,7 @@ export interface StoredProviderFile {
   readonly file: ProviderFile;
 }
 
-/** What the hub holds. Each call answers from memory where a watch keeps it, and asks the hub else; it rejects when nothing is known. */
+/** What the hub holds. Each call answers from a watch when that is synced, otherwise it asks the hub. Rejects when nothing is known. */
 export interface HubFacts {
   profile(ref: ClusterProfileRef, signal: AbortSignal): Promise<ClusterProfile | undefined>;
   components(kind: ComponentKind, signal: AbortSignal): Promise<readonly StoredComponent[]>;
@@ -34,7 +35,7 @@ export interface HubFacts {
 
 export interface HubFactsOptions {
   readonly client: Pick<KubeClient, "get" | "list" | "watch">;
-  /** Where the ConfigMaps with provider files are; absent: they are not looked at. */
+  /** Where the ConfigMaps with provider files are; absent: they are not read. */
   readonly providerNamespace?: string;
   /** A ConfigMap that is a provider file without the label, as Helm creates it. */
   readonly providerFile?: string;
@@ -49,45 +50,48 @@ const componentResources = {
 } as const;
 const profiles = { resource: knownResource(clusterProfileApiVersion, "ClusterProfile") };
 const configMaps = knownResource("v1", "ConfigMap");
-// What is asked for because no watch keeps it.
+// For answers of the hub that no watch keeps.
 const rememberedMs = 2_000;
 
 /**
- * Watches components, ClusterProfiles and provider files of a hub. Nothing waits for it: what is not known yet is asked for, and remembered for two
+ * Watches components, ClusterProfiles and provider files of a hub. No call waits for a watch: it asks the hub, whose answer is remembered for two
  * seconds. Disposing it ends the watches.
  */
 export function openHubFacts(options: HubFactsOptions, signal: AbortSignal): HubFacts & Disposable {
   const watches = new DisposableStack();
   const follow: Follow = (ref) => watches.use(reflectorOf(ref, options, signal));
   return {
-    profile: profilesBy(options, follow),
-    components: componentsBy(options, follow),
-    providerFiles: filesBy(options, follow),
+    profile: followProfiles(options, follow),
+    components: followComponents(options, follow),
+    providerFiles: followProviderFiles(options, follow),
     [Symbol.dispose]: () => watches.dispose(),
   };
 }
 
 type Follow = (ref: Following) => Reflector;
 
-function profilesBy({ client, now }: HubFactsOptions, follow: Follow): HubFacts["profile"] {
+function followProfiles({ client, now }: HubFactsOptions, follow: Follow): HubFacts["profile"] {
   const keep = withoutManagedFields;
   const known = follow({ ...profiles, keep, client: new ServedProfiles(client) });
-  const lookedUp = createBriefMemory<KubeObject | undefined>(now, rememberedMs);
+  const lookedUp = createBriefMemory<KubeObject | undefined>(now, () => rememberedMs);
   return async (ref, signal) => {
     const found = known.isSynced ? known.get(reflectorKey(ref)) : undefined;
     const find = () => getProfile(client, ref, signal);
-    // One that was created this moment may not have been seen yet.
+    // The watch may not have shown a new profile yet.
     const object = found ?? (await lookedUp([ref.namespace, ref.name], find));
     return object === undefined || !isProfile(object) ? undefined : object;
   };
 }
 
-function componentsBy({ client, now }: HubFactsOptions, follow: Follow): HubFacts["components"] {
+function followComponents(
+  { client, now }: HubFactsOptions,
+  follow: Follow,
+): HubFacts["components"] {
   const watched = {
-    KnativeServing: follow({ resource: componentResources.KnativeServing, keep: lean }),
-    KnativeEventing: follow({ resource: componentResources.KnativeEventing, keep: lean }),
+    KnativeServing: follow({ resource: componentResources.KnativeServing, keep: keyAndCluster }),
+    KnativeEventing: follow({ resource: componentResources.KnativeEventing, keep: keyAndCluster }),
   };
-  const listed = createBriefMemory<readonly StoredComponent[]>(now, rememberedMs);
+  const listed = createBriefMemory<readonly StoredComponent[]>(now, () => rememberedMs);
   const stored = new WeakMap<KubeObject, StoredComponent>();
   const remembered = (kind: ComponentKind, object: KubeObject): StoredComponent => {
     const one = stored.get(object) ?? storedOf(kind, object);
@@ -104,8 +108,8 @@ function componentsBy({ client, now }: HubFactsOptions, follow: Follow): HubFact
   };
 }
 
-function filesBy(options: HubFactsOptions, follow: Follow): HubFacts["providerFiles"] {
-  const maps = followMaps(options, follow);
+function followProviderFiles(options: HubFactsOptions, follow: Follow): HubFacts["providerFiles"] {
+  const maps = followConfigMaps(options, follow);
   const read = createProviderReader([]);
   const parsed = new WeakMap<KubeObject, readonly ProviderFile[]>();
   return async (signal) => {
@@ -148,7 +152,7 @@ function reflectorOf(
   );
 }
 
-function followMaps(
+function followConfigMaps(
   { providerNamespace: namespace, providerFile }: HubFactsOptions,
   follow: Follow,
 ): readonly Reflector[] {
@@ -169,8 +173,8 @@ async function filesIn(
   return readings.flatMap(({ file }) => file ?? []);
 }
 
-/** Only what tells for which cluster it is. */
-function lean({ apiVersion, kind, metadata, spec }: KubeObject): KubeObject {
+/** Only the fields that name the component and its cluster. */
+function keyAndCluster({ apiVersion, kind, metadata, spec }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = metadata;
   const { clusterProfileRef } = recordAt(spec);
   return {
@@ -188,28 +192,4 @@ function storedOf(kind: ComponentKind, { metadata, spec }: KubeObject): StoredCo
 
 function isProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
-}
-
-/** Gives what was found out moments ago, or finds it out; what failed is not remembered. */
-export type BriefMemory<Value> = (
-  key: readonly string[],
-  find: () => Promise<Value>,
-) => Promise<Value>;
-
-const maxKept = 500;
-
-/** A memory of at most 500 things for some milliseconds of a monotonic clock. */
-function createBriefMemory<Value>(now: () => number, keptMs: number): BriefMemory<Value> {
-  const kept = new Map<string, { readonly value: Value; readonly untilMs: number }>();
-  return async (key, find) => {
-    const id = JSON.stringify(key);
-    const found = kept.get(id);
-    if (found !== undefined && now() < found.untilMs) return found.value;
-    const value = await find();
-    kept.delete(id);
-    kept.set(id, { value, untilMs: now() + keptMs });
-    const [oldest] = kept.keys();
-    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
-    return value;
-  };
 }

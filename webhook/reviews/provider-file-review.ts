@@ -17,7 +17,7 @@ import type { AdmissionRequest, Violation } from "./review.ts";
 
 export interface ProviderFileReviewDeps {
   readonly facts: Pick<HubFacts, "profile" | "components" | "providerFiles">;
-  /** Folders that plugins must be in; absent or empty: any. */
+  /** Folders that plugins must be in; absent or empty: all folders. */
   readonly pluginRoots?: readonly string[];
   /** A ConfigMap that is a provider file without the label. */
   readonly providerFile?: string;
@@ -27,8 +27,8 @@ const maxComponents = 200;
 const maxWarned = 8;
 
 /**
- * Reviews ConfigMaps that hold provider files: what the controller could not use, or would use otherwise than it is written, is refused with its
- * position and never with its text (T-25 to T-27). Taking away what a component needs is a warning; deleting is never refused.
+ * Reviews ConfigMaps that hold provider files. Refuses what the controller could not use, or would understand otherwise than it is written, with its
+ * position and never with its text (T-25 to T-27). Removing a provider that a component needs is a warning. A deletion is never refused.
  */
 export function providerFileReview({
   facts,
@@ -49,12 +49,14 @@ export function providerFileReview({
     const warnings = readings.flatMap(({ path, reading }) =>
       reading.warnings.map((message) => `${path}: ${message}`),
     );
-    // While it is refused nothing is taken away.
+    // A refused change removes nothing.
     if (violations.length > 0) return { violations, warnings };
     const files = filesOf(readings);
     const old = filesOf(await readAll(change.oldData, read, signal));
-    const missed = await missedBy({ ...change, files, old }, facts, signal).catch(() => []);
-    return { violations, warnings: [...missed, ...warnings, ...unread(change.data)] };
+    const missed = await lostProviderWarnings({ ...change, files, old }, facts, signal).catch(
+      () => [],
+    );
+    return { violations, warnings: [...missed, ...warnings, ...unreadWarnings(change.data)] };
   };
 }
 
@@ -68,12 +70,12 @@ interface Change {
   readonly name: string;
   /** Keys of binary data that would be read as provider files. */
   readonly binary: readonly string[];
-  /** What is stored from now on; empty when nothing is. */
+  /** The data that will be stored; empty for a deletion. */
   readonly data: Fields;
   readonly oldData: Fields;
 }
 
-/** What changes about provider files; undefined when nothing does, or the object is being deleted already. */
+/** How provider files change; undefined when they do not, or when the object is being deleted already. */
 function changeIn(request: AdmissionRequest, providerFile: string | undefined): Change | undefined {
   const { operation, object, oldObject } = request;
   if (!isOfConfigMap(request)) return undefined;
@@ -126,8 +128,8 @@ function filesOf(readings: readonly Read[]): readonly ProviderFile[] {
   return readings.flatMap(({ reading }) => reading.file ?? []);
 }
 
-/** Data that nobody reads as a provider file. */
-function unread(data: Fields): readonly string[] {
+/** Warnings about data that are no provider file. */
+function unreadWarnings(data: Fields): readonly string[] {
   const keys = new Set(providerTextsIn(data).map(({ key }) => key));
   return Object.keys(data).flatMap((key) =>
     keys.has(key)
@@ -143,8 +145,8 @@ interface Later extends Change {
   readonly old: readonly ProviderFile[];
 }
 
-/** The components that find a provider now and would not afterwards. */
-async function missedBy(
+/** Warnings about components that have a provider now and would have none afterwards. */
+async function lostProviderWarnings(
   { name, files, old }: Later,
   facts: ProviderFileReviewDeps["facts"],
   signal: AbortSignal,
@@ -190,7 +192,7 @@ async function profileOf(
   return ref === undefined ? undefined : facts.profile(ref, signal).catch(() => undefined);
 }
 
-/** Whether a file has a way to a profile; to one that nobody knows: any way at all. */
+/** Whether a file has a provider for a profile; for an unknown profile, any provider. */
 function serves(file: ProviderFile, profile: ClusterProfile | undefined): boolean {
   if (profile === undefined) return file.providers.some(({ exec }) => exec !== undefined);
   return !(providerFor(profile, file) instanceof FleetError);

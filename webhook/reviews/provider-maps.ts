@@ -6,7 +6,7 @@ import { textsOf } from "../rules/names.ts";
 /** Label, with any value, on ConfigMaps whose data are provider files. */
 export const providerLabel = "knfleet.dev/access-providers";
 
-/** A provider file among the data of a ConfigMap. */
+/** A provider file in the data of a ConfigMap. */
 export interface ProviderText {
   readonly key: string;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface ProviderText {
 }
 
 /**
- * The data of a ConfigMap that holds provider files; undefined for another one. `named` is one that does so by its name, because Helm created it without
+ * The data of a ConfigMap that holds provider files; undefined for other ConfigMaps. `named` is the name of one that has no label, because Helm created it without
  * the label.
  */
 export function providerDataOf(
@@ -27,7 +27,7 @@ export function providerDataOf(
   return isLabelled || isNamed ? recordAt(object, "data") : undefined;
 }
 
-/** The data that are provider files: those named `.json`, `.yaml` and `.yml`, or like a file without an ending, which is JSON as for the controller. */
+/** The provider files in the data: keys that end in `.json`, `.yaml` or `.yml`, and keys without an ending, which are JSON as for the controller. */
 export function providerTextsIn(data: unknown): readonly ProviderText[] {
   return textsOf(data).flatMap(([key, text]): readonly ProviderText[] => {
     const format = formatOf(key);
@@ -35,7 +35,7 @@ export function providerTextsIn(data: unknown): readonly ProviderText[] {
   });
 }
 
-/** Keys of `binaryData` that the controller would read as provider files, since both kinds of data are files of one folder. */
+/** Keys of `binaryData` that the controller would read as provider files, because both kinds of data are files of one folder. */
 export function binaryProvidersIn(object: unknown): readonly string[] {
   return Object.keys(recordAt(object, "binaryData")).filter((key) => formatOf(key) !== undefined);
 }

@@ -7,17 +7,17 @@ import { providerStrictness } from "../../access/providers/provider-strictness.t
 import { FleetError } from "../../api/errors.ts";
 import type { ProviderText } from "./provider-maps.ts";
 
-/** Reads provider files without ever holding the process up. */
+/** Reads provider files without blocking the process. */
 export type ProviderReader = (
   source: ProviderText,
   signal: AbortSignal,
 ) => Promise<ProviderReading>;
 
-// What the worst text of this length takes is some 50 ms on a busy machine.
+// The worst text of this length takes some 50 ms on a busy machine.
 const maxInline = 8 * 1024;
 
 /**
- * A reader for plugins below `roots`. What is long is read by a thread of its own, one after the other, until the signal is
+ * A reader for plugins below `roots`. Long texts are read in a thread, one after the other, until the signal is
  * aborted.
  */
 export function createProviderReader(roots: readonly string[]): ProviderReader {
@@ -25,23 +25,23 @@ export function createProviderReader(roots: readonly string[]): ProviderReader {
   return async (source, signal) => {
     if (source.text.length <= maxInline) return readingOf(source, roots);
     const cost = costProblem(source.text, source.format);
-    if (cost !== undefined) return hopeless(cost);
+    if (cost !== undefined) return unreadable(cost);
     const turn = before.then(() => {
       signal.throwIfAborted();
-      return readApart({ source, roots }, signal);
+      return readInThread({ source, roots }, signal);
     });
     before = turn.catch(() => undefined);
     return turn;
   };
 }
 
-/** What the thread is started with. */
+/** The input of the thread. */
 export interface ProviderTask {
   readonly source: ProviderText;
   readonly roots: readonly string[];
 }
 
-async function readApart(task: ProviderTask, signal: AbortSignal): Promise<ProviderReading> {
+async function readInThread(task: ProviderTask, signal: AbortSignal): Promise<ProviderReading> {
   const worker = new Worker(new URL("provider-worker.ts", import.meta.url), {
     workerData: task,
   });
@@ -54,11 +54,11 @@ async function readApart(task: ProviderTask, signal: AbortSignal): Promise<Provi
   }
 }
 
-function hopeless(problem: string): ProviderReading {
+function unreadable(problem: string): ProviderReading {
   return { file: undefined, problems: [problem], warnings: [] };
 }
 
-/** What one provider file is, and what is wrong and odd about it; each with its position and without its text. */
+/** A provider file with its problems and warnings. Each names its position and never quotes the text. */
 export interface ProviderReading {
   /** Undefined when the controller could not read it either. */
   readonly file: ProviderFile | undefined;
@@ -68,7 +68,7 @@ export interface ProviderReading {
 
 /**
  * Reads a provider file with the code of the controller, and then more strictly. A file of 8 KiB takes milliseconds, a hostile one of 256 KiB half a
- * minute: provider-reader.ts knows where.
+ * minute, so call it only through a ProviderReader.
  */
 export function readingOf(
   { text, format }: ProviderText,
@@ -84,12 +84,12 @@ export function readingOf(
   }
   const strict = providerStrictness(text, { format, roots });
   const unusable = file.providers.flatMap(({ problem = "" }) => (problem === "" ? [] : [problem]));
-  const problems = [...strict, ...elsewhere(strict, unusable)];
-  return { file, problems, warnings: elsewhere(problems, file.warnings) };
+  const problems = [...strict, ...aboutOtherPlaces(strict, unusable)];
+  return { file, problems, warnings: aboutOtherPlaces(problems, file.warnings) };
 }
 
-/** The texts about places of which nothing has been said already. */
-function elsewhere(said: readonly string[], texts: readonly string[]): readonly string[] {
+/** The texts about positions that no text in `said` is about. */
+function aboutOtherPlaces(said: readonly string[], texts: readonly string[]): readonly string[] {
   const places = new Set(said.map(placeOf));
   return texts.filter((text) => !places.has(placeOf(text)));
 }

@@ -1,6 +1,6 @@
 import { isRecord } from "../../api/fields.ts";
 
-/** Who sent the request that is reviewed, as the API server authenticated it. */
+/** The user who sent the reviewed request, as the API server authenticated it. */
 export interface UserInfo {
   readonly username: string;
   readonly uid?: string;
@@ -8,7 +8,7 @@ export interface UserInfo {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What an API server asks about. Type: `AdmissionRequest` of `admission.k8s.io/v1`. */
+/** The request that an API server asks about. Type: `AdmissionRequest` of `admission.k8s.io/v1`. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly kind: GroupVersionKind;
@@ -43,11 +43,11 @@ export interface Violation {
   /** The field, for example `spec.clusterProfileRef.name`; empty: the request as a whole. */
   readonly path: string;
   readonly message: string;
-  /** 403 not permitted, 409 in the way of another object, 422 not valid, 500 could not be decided. */
+  /** 403 not permitted, 409 in conflict with another object, 422 not valid, 500 could not be decided. */
   readonly code: 403 | 409 | 422 | 500;
 }
 
-/** What the rules say about a request: it is allowed when there is no violation. */
+/** The decision about a request. It is allowed when there is no violation. */
 export interface Ruling {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
@@ -99,7 +99,7 @@ function userOf(value: unknown): UserInfo | undefined {
   };
 }
 
-/** Three texts of a record, of which the first, the core group, may be left out. */
+/** Group, version and a third text of a record. The group may be absent: it is the core group then. */
 function textsAt(
   value: unknown,
   last: "kind" | "resource",

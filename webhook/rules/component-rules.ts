@@ -52,7 +52,7 @@ import type { Check, Rule } from "./rule.ts";
 import { notRendered } from "./shape.ts";
 import { variables } from "./variables.ts";
 
-/** What refuses a component, by name; the name is a label of metrics. docs/webhook.md is held to it by a test. */
+/** The rules that refuse a component, by name, which is a label of metrics. A test compares docs/webhook.md with them. */
 export const componentRules: Readonly<Record<string, Rule>> = {
   shape: { code: 422, check: ({ misshapen }) => misshapen },
   "reference-syntax": { code: 422, check: referenceSyntax },
@@ -82,11 +82,11 @@ export const componentRules: Readonly<Record<string, Rule>> = {
   resources: { code: 422, check: resources },
   probes: { code: 422, check: probes },
   patches: { code: 422, check: patches },
-  // Last: of one field it says what no rule above has said.
+  // Last, because it leaves out fields that a rule above has named.
   rendering: { code: 422, check: rendering },
 };
 
-/** What is said about a component that is allowed or not, by name. */
+/** The warnings about a component, by name. */
 export const componentWarnings: Readonly<Record<string, Check>> = {
   profile: profileUsable,
   trust: profileTrusted,

@@ -38,7 +38,7 @@ function urlsOf({ spec }: Subject): readonly (readonly [url: string, path: strin
   );
 }
 
-/** Manifests come over https from a plain address, and are not too many. Security: T-30, T-34. */
+/** Manifests come over https from a plain address, and there are not too many. Security: T-30, T-34. */
 export const manifestUrl: Check = (subject) => [
   ...fields.flatMap((field) =>
     problemIf(
@@ -59,7 +59,7 @@ function fragmentProblem(url: string): string | undefined {
   return "what follows # must be sha256= and 64 hexadecimal digits";
 }
 
-/** Manifests come from where the operator of the hub allows, and are pinned where several teams share it. Security: T-31, T-34. */
+/** Manifests come from allowed sources, and are pinned on a hub that several teams share. Security: T-31, T-34. */
 export const manifestSource: Check = (subject, { manifestSources, references }) => {
   if (manifestSources === undefined) return [];
   const pinned = references !== undefined && isShared(references);
@@ -83,7 +83,7 @@ function isAllowed(url: string, sources: readonly AllowedSource[]): boolean {
   }
 }
 
-/** Whether a write brings other manifests than the stored component has. */
+/** Whether the spec has other manifests than the stored one. */
 function changesManifests(spec: Fields, before: Fields | undefined): boolean {
   return fields.some((field) => {
     const now: unknown = spec[field] ?? [];
@@ -92,7 +92,7 @@ function changesManifests(spec: Fields, before: Fields | undefined): boolean {
   });
 }
 
-/** Whether a write brings something that may give rights on the target: other manifests, or other patches of roles and bindings. Security: T-33. */
+/** Whether the spec has something new that may give rights on the target: manifests, or patches of roles and bindings. Security: T-33. */
 export function needsApplyRight(spec: Fields, before: Fields | undefined): boolean {
   const now = rightPatchesOf(spec).map(([entry]) => entry);
   const stored = rightPatchesOf(before ?? {}).map(([entry]) => entry);
@@ -122,7 +122,7 @@ export const manifestRightUnknown: Check = (subject, { mayApply }) =>
     "the SubjectAccessReview for the right to bring manifests was not answered; try again",
   );
 
-/** What admission cannot know. */
+/** The content of manifests is not known at admission. */
 export const manifestContent: Check = ({ spec, before }) =>
   problemIf(
     changesManifests(spec, before),

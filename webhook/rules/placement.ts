@@ -20,7 +20,7 @@ import {
   workloadsOf,
 } from "./rule.ts";
 
-/** Where pods may run, as far as no cluster would take it: Kubernetes refuses the whole workload for it, and long after the component was stored. */
+/** Placement of pods that no cluster would take. Kubernetes would refuse the whole workload, long after the component was stored. */
 export const placement: Check = ({ spec }) =>
   workloadsOf(spec).flatMap(([entry, path]) => [
     ...elementsOf(entry["tolerations"], below(path, "tolerations")).flatMap(tolerationProblems),

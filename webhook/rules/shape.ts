@@ -15,7 +15,7 @@ export type Shaped =
   | { readonly component: Component; readonly problems: readonly [] }
   | { readonly component: undefined; readonly problems: readonly Problem[] };
 
-/** What makes a component of a spec. */
+/** What a spec lacks to be a component. */
 export interface Place {
   readonly kind: ComponentKind;
   readonly namespace: string;
@@ -28,19 +28,19 @@ const integerLimits = { int32: 2 ** 31, int64: 2 ** 63 } as const;
 const maxProblems = 100;
 
 /**
- * Holds specs to the schemas that the CRDs are made of, so that a component is understood also where another CRD let it in. Fields that they do not
+ * Checks specs against the schemas that the CRDs are made of, because another CRD may have let the component in. Fields that they do not
  * have are no problem: the operator that is installed may know them.
  */
 export function shaper(): (spec: Fields, place: Place) => Shaped {
   const ajv = new Ajv({
     allErrors: true,
     strict: false,
-    // Compiling takes longer than what the result saves.
+    // Optimizing takes longer than the result saves.
     code: { optimize: false },
     formats: { int32: rangeOf("int32"), int64: rangeOf("int64") },
   });
-  const serving = ajv.compile<KnativeServingSpec>(plain(servingSpec));
-  const eventing = ajv.compile<KnativeEventingSpec>(plain(eventingSpec));
+  const serving = ajv.compile<KnativeServingSpec>(withUnionTypes(servingSpec));
+  const eventing = ajv.compile<KnativeEventingSpec>(withUnionTypes(eventingSpec));
   return (spec, { kind, namespace, name, installed }) => {
     const common = {
       apiVersion: operatorApiVersion,
@@ -61,11 +61,11 @@ function rangeOf(format: keyof typeof integerLimits) {
   return { type: "number", validate: (value: number) => value >= -limit && value < limit } as const;
 }
 
-/** The schema with a number or text as a union, so that a wrong value is one error and not three. */
-function plain(schema: unknown): object {
+/** The schema with "number or text" as one union type, so that a wrong value gives one error and not three. */
+function withUnionTypes(schema: unknown): object {
   const fields = Object.entries(isRecord(schema) ? schema : {}).map(([key, value]) => [
     key,
-    isRecord(value) ? plain(value) : value,
+    isRecord(value) ? withUnionTypes(value) : value,
   ]);
   const { anyOf, ...rest }: Fields = Object.fromEntries(fields);
   if (rest["x-kubernetes-int-or-string"] !== true) {

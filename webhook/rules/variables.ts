@@ -12,7 +12,7 @@ import {
   workloadsOf,
 } from "./rule.ts";
 
-/** A variable has a name and one source, which can be one. */
+/** A variable has a valid name and one valid source. */
 export const variables: Check = ({ spec }) =>
   workloadsOf(spec).flatMap(([workload, path]) =>
     elementsOf(workload["env"], below(path, "env")).flatMap(([entry, where]) =>

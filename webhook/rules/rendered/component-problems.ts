@@ -21,7 +21,7 @@ import { isHeavy } from "../shape.ts";
 import { patchProblems, renderedProblems } from "./rendered-problems.ts";
 
 export interface ComponentProblemsOptions {
-  /** Absent: the webhook runs beside another operator, and only what the texts of versions say is checked. */
+  /** Absent: the webhook runs beside another operator, and only the texts of versions are checked. */
   readonly releases: Releases | undefined;
   /** That of the controller. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -30,12 +30,12 @@ export interface ComponentProblemsOptions {
 }
 
 const namesRemembered = 16;
-// What is rendered of larger specs is larger, too, and is not kept.
+// Larger specs render to larger results, which are not kept.
 const keptLength = 64 * 1024;
 
 /**
- * What the controller would say about a component before it is stored: whether its version can be installed, and whether its release can be rendered
- * with its settings. Nothing is fetched, so manifests of the user's own are not looked at.
+ * Finds what the controller would refuse about a component: whether its version can be installed, and whether its release can be rendered
+ * with its settings. Nothing is fetched, so manifests of the user are not checked.
  */
 export function componentProblems({
   releases,
@@ -55,11 +55,11 @@ export function componentProblems({
     if (isCustom(component)) {
       return { ...nothing, version, patches: await patchProblems(component, undefined, signal) };
     }
-    // Without a version the rest of the spec is held to the newest release, so that all problems are told at once.
+    // When the version is wrong, the rest of the spec is checked against the newest release, so that all problems are told at once.
     const tried = problem === undefined ? target : available[0];
     if (tried === undefined) return { ...nothing, version };
     const plain = plainOf(component, tried);
-    // As far as the component says it; the cluster is not asked.
+    // The cluster is not asked where the installation is.
     const namespace = installationNamespace(component, spokeNamespace);
     const others = await problemsOf(async () => {
       const { manifests } = await rendered(plain, namespace);
@@ -69,7 +69,7 @@ export function componentProblems({
     const isWhole = others.length === 0 && !bringsManifests(component);
     const renderIn = async (where: string): Promise<readonly Manifest[]> =>
       (await rendered(plain, where)).manifests;
-    // An installation that was there before stays in the component's own namespace.
+    // An existing installation may be in the component's own namespace.
     const namespaces = new Set([namespace, component.metadata.namespace]);
     const whole = isWhole ? { namespaces, renderIn } : undefined;
     const patches = await patchProblems(component, whole, signal);
@@ -122,7 +122,7 @@ function versionOf(component: Component, available: readonly string[]): Version 
   }
 }
 
-/** Which versions another operator has is its own secret; which of them can follow each other is not. */
+/** The versions of another operator are not known; which versions may follow each other is. */
 function findingsBesideOthers(component: Component): RenderFindings {
   const { kind, spec, status } = component;
   const wanted = spec?.version ?? "";
@@ -165,7 +165,7 @@ async function problemsOf(work: () => Promise<readonly Problem[]>): Promise<read
   }
 }
 
-/** What a message of the renderer is about, and the field that is the cause. */
+/** The field that is the cause of a message of the renderer. */
 const causes: readonly (readonly [pattern: RegExp, field: (name: string) => string])[] = [
   [/security.guard/, () => "spec.security.securityGuard.enabled"],
   [/ingress\/[\w.]+\/([\w-]+)/, (name) => `spec.ingress.${name}`],
@@ -202,7 +202,7 @@ async function namesOf(
 
 const workloadKinds = ["apps/Deployment", "apps/StatefulSet", "batch/Job"];
 
-/** The names in a release that the overrides of a spec go by. Spec: knative-operator.md 3.6, 3.9 to 3.11. */
+/** The names in a release that overrides of a spec refer to. Spec: knative-operator.md 3.6, 3.9 to 3.11. */
 function releaseNames(manifests: readonly Manifest[]): ReleaseNames {
   const workloads = new Map<string, readonly string[]>();
   for (const manifest of manifests) {

@@ -13,8 +13,8 @@ const kinds = ["Deployment", "StatefulSet", "Job"];
 const divisible = ["cpu", "memory", "ephemeral-storage"];
 
 /**
- * What the target cluster would refuse about the workloads of a release as a spec changes them: labels that its own selector does not match any more, and
- * requests above their limits. Each with the field of the spec that is the cause; what the release itself brings is none.
+ * What the target cluster would refuse about workloads that a spec changes: labels that the workload's selector does not match any more, and
+ * requests above their limits. Each names the field of the spec that is the cause. Problems of the release itself are left out.
  */
 export function renderedProblems(
   { spec = {} }: Component,
@@ -98,14 +98,14 @@ function settingsOf(spec: Fields, manifest: Manifest, container: string): readon
   );
 }
 
-/** What a component installs without its patches, in each of the namespaces that it may be installed in. */
+/** The objects of a component without its patches, for each namespace that it may be installed in. */
 interface WholeSet {
   readonly namespaces: Iterable<string>;
   readonly renderIn: (namespace: string) => Promise<readonly Manifest[]>;
 }
 
 /**
- * What is wrong with `spec.patches`. With manifests that nobody has looked at, a patch may be of one of those, so that only its content is checked. Rejects
+ * What is wrong with `spec.patches`. Without `whole` the patched object may be in a manifest of the user, so only the content of a patch is checked. Rejects
  * with FleetError where the set cannot be rendered, and with the reason of the signal.
  */
 export async function patchProblems(
@@ -114,13 +114,13 @@ export async function patchProblems(
   signal: AbortSignal,
 ): Promise<readonly Problem[]> {
   const patches = component.spec?.patches ?? [];
-  // Too many are refused as a whole.
+  // The rule `patches` refuses too many of them.
   if (patches.length === 0 || patches.length > maxPatches) return [];
   const { kind } = component;
   if (whole === undefined) {
     return problemsOf(patches, (patch, index) => assertPatch({ patch, index }, kind), signal);
   }
-  // What holds in one of them is not refused.
+  // A patch that works in one namespace is not refused.
   let first: readonly Problem[] | undefined;
   for (const namespace of whole.namespaces) {
     const manifests: (Manifest | undefined)[] = [...(await whole.renderIn(namespace))];
@@ -142,7 +142,7 @@ async function problemsOf(
 ): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
   for (const [index, patch] of patches.entries()) {
-    // Other reviews go on in between.
+    // Lets other reviews go on.
     await setImmediate();
     signal.throwIfAborted();
     try {
