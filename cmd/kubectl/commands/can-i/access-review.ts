@@ -33,7 +33,7 @@ export async function isAllowed(
   return recordAt(answer, "status")["allowed"] === true;
 }
 
-/** What a cluster says that an identity may do everywhere. */
+/** Cluster-wide rights of an identity. */
 interface Granted {
   /** Whether one of the rules holds a right. */
   readonly isGranted: (right: Right) => boolean;

@@ -142,7 +142,7 @@ function verbsOf({ allowed, missing }: Row): readonly string[] {
   return [...allowed, ...missing];
 }
 
-/** The lines below the table: who lacks how much, and how to grant it. */
+/** Lines below the table: missing rights for each identity, and how to grant them. */
 function canINotes(
   { items, errors, summary }: PermissionReport,
   asked: {

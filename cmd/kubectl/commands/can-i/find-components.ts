@@ -11,7 +11,7 @@ import type { Target } from "../diagnose/diagnosis.ts";
 import { findTargets } from "../diagnose/targets.ts";
 import { bareComponent } from "./needs.ts";
 
-/** What the arguments name: installations, and what is or could be installed on the clusters of ClusterProfiles. */
+/** Result of the arguments: installations, and installed or possible components of ClusterProfiles. */
 interface FoundComponents {
   readonly components: readonly Component[];
   /** Names of which there is no installation. */
@@ -54,7 +54,7 @@ function keyOf(component: Component): string {
   return [clusterIdOf(component), kind, metadata.namespace, metadata.name].join(" ");
 }
 
-interface Looked {
+interface FoundComponent {
   readonly component?: Component;
   readonly missing?: string;
 }
@@ -63,7 +63,7 @@ async function installed(
   { kind, namespace, name }: Target,
   { hub, hubTimeoutMs }: ClusterAccess,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<FoundComponent> {
   if (kind === "ClusterProfile") return {};
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(hubTimeoutMs)]);
   const resource = knownResource(operatorApiVersion, kind);

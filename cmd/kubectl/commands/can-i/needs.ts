@@ -16,11 +16,11 @@ import { render } from "../../../../render/render.ts";
 import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
 import type { Permission } from "./permissions.ts";
 
-/** What an installation consists of at a version. */
+/** Objects of an installation at a version. */
 export interface Needs {
   readonly version: string;
   readonly manifests: readonly Manifest[];
-  /** What patches delete, which may have been installed before. */
+  /** Objects that patches delete; they may have been installed before. */
   readonly deletions: readonly ObjectKey[];
   /** Manifests that the spec names by URL, which are not looked at. */
   readonly unseen: readonly string[];
@@ -60,13 +60,13 @@ function urlsOf({ spec }: Component): readonly string[] {
   return [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])].map(({ URL }) => URL);
 }
 
-/** A patch may be of an object that nobody looks at here; its kind is known all the same. */
+/** Targets of patches that may be in manifests which are not fetched here. */
 function unseenTargets(component: Component): readonly ObjectKey[] {
   if (urlsOf(component).length === 0) return [];
   return (component.spec?.patches ?? []).map(({ target }) => target);
 }
 
-/** A component of another version, without its history, and without what only the controller may fetch. */
+/** A component at another version, without its status and without manifests that only the controller can fetch. */
 function at(original: Component, version: string | undefined): Component {
   const { status: _, ...component } = original;
   const patches = urlsOf(original).length === 0 ? original.spec?.patches : undefined;

@@ -160,7 +160,7 @@ export async function checkDocument(
       message: message ?? `${where}: ${stored}`,
     }),
     fileVersionItem(made, base),
-    await twinItem(component, { access, base }, signal),
+    await checkDuplicate(component, { access, base }, signal),
   ];
 }
 
@@ -176,21 +176,21 @@ function fileVersionItem(made: Comparable | FleetError, base: Base): CheckItem {
   return checkItem({ ...base, check, state, code: code ?? reason, message });
 }
 
-async function twinItem(
+async function checkDuplicate(
   component: Component,
   { access, base }: Pick<FileCheckDeps, "access"> & { readonly base: Base },
   signal: AbortSignal,
 ): Promise<CheckItem> {
   const all = (await componentsOf(component.kind, access.hub, signal)) ?? [];
-  const twin = all.find(
+  const duplicate = all.find(
     (other) => targetIdOf(other) === targetIdOf(component) && titleOf(other) !== titleOf(component),
   );
   const check = "one per cluster";
-  if (twin === undefined) {
+  if (duplicate === undefined) {
     const message = `no other ${component.kind} is for its cluster`;
     return checkItem({ ...base, check, state: "OK", message });
   }
-  const message = `${titleOf(twin)} is for the same cluster`;
+  const message = `${titleOf(duplicate)} is for the same cluster`;
   return checkItem({ ...base, check, state: "FAIL", code: "KNF1013", message });
 }
 

@@ -103,7 +103,7 @@ function valueOffer(
   const own = option?.long === "--output" ? formats : [];
   const words = [...known, ...own].map((word): Word => [`${prefix}${word}`, ""]);
   const found = fixed(words, `${prefix}${text}`);
-  // What takes a template goes on after the `=`.
+  // A format with a template continues after the `=`.
   const goesOn = found.kind === "words" && found.words.some(([word]) => word.endsWith("="));
   return goesOn ? { ...found, directive: directives.noFiles + directives.noSpace } : found;
 }
@@ -149,7 +149,7 @@ const kindWords: readonly Word[] = [
   "services",
 ].map((word) => [word, ""] as const);
 
-/** The words that begin as the last one does. */
+/** The words that start with the last word. */
 export function fixed(words: readonly Word[], last: string): Offer {
   return {
     kind: "words",
@@ -158,7 +158,7 @@ export function fixed(words: readonly Word[], last: string): Offer {
   };
 }
 
-/** What a shell reads: a line for each word, its description behind a tab, and the directive last. */
+/** Output for the shell: a line for each word, its description after a tab, and the directive last. */
 export function completionText(words: readonly Word[], directive: number): string {
   const lines = words.map(([word, description]) =>
     description === "" ? word : `${word}\t${description}`,

@@ -61,7 +61,7 @@ async function isFile(path: string): Promise<boolean> {
   return found?.isFile() === true;
 }
 
-/** What `completion SHELL` prints. All ask the same program with cobra's protocol; some want `--flag=value` as a whole. */
+/** Output of `completion SHELL`. All scripts call the same program with cobra's protocol; some shells complete `--flag=value` as a whole. */
 const scripts = {
   kubectl: `#!/bin/sh
 # Run by kubectl to complete "kubectl knfleet ...".

@@ -12,7 +12,7 @@ const freshMs = 30_000;
 interface NameCache {
   /** Undefined when nothing fresh is there. */
   read(): Promise<readonly Word[] | undefined>;
-  /** Keeps names for their owner alone; what is too old goes. */
+  /** Stores names, readable by their owner only, and removes old files. */
   write(words: readonly Word[]): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ async function storedWords(file: string): Promise<readonly Word[] | undefined> {
   return Array.isArray(stored) && stored.every(isWord) ? stored : undefined;
 }
 
-/** A name and what it is, in one line: what somebody else may have put there says nothing to a terminal. */
+/** A name and its description in plain characters: a foreign cache file must not control the terminal. */
 function isWord(value: unknown): value is Word {
   return (
     Array.isArray(value) &&

@@ -9,7 +9,7 @@ import type { Offer, Word } from "./complete.ts";
 
 type Of = Extract<Offer, { readonly kind: "names" }>["of"];
 
-/** The names that the hub has, with what they are. Throws what KubeClient throws. */
+/** Names on the hub, each with a description. Throws what KubeClient throws. */
 export async function hubNames(
   of: Exclude<Of, "contexts" | "reasons">,
   { access, namespace }: { readonly access: ClusterAccess; readonly namespace: string | undefined },

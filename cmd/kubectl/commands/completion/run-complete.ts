@@ -18,7 +18,7 @@ import {
 
 const defaultBudgetMs = 1_000;
 
-/** What a shell asks. */
+/** Question of a shell. */
 interface Question {
   /** The words typed so far; the last one may be empty. */
   readonly words: readonly string[];

@@ -23,7 +23,7 @@ export async function runConnect(input: ActionInput<object>, signal: AbortSignal
   if (!found.isHealthy && !flags.quiet) {
     terminal.stderr.write(`${cluster}: its ClusterProfile says that it is not healthy\n`);
   }
-  // Not process.stdin, which would make what a child reads non-blocking.
+  // Not process.stdin: it would make the child's input non-blocking.
   using held = handOver(signal, isatty(0));
   await using folder = await makePrivateFolder();
   const KUBECONFIG = await folder.write("config", renderJson(config));
@@ -148,12 +148,12 @@ export function shellStart(
   }
 }
 
-/** A program to run at this one's terminal. */
+/** A program to run on our terminal. */
 interface ChildStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What tells it to end; interactive shells ignore SIGTERM. */
+  /** Signal that ends it; interactive shells ignore SIGTERM. */
   readonly endSignal: "SIGTERM" | "SIGHUP";
 }
 

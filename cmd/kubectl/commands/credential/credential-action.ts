@@ -48,7 +48,7 @@ const versions = [
   "client.authentication.k8s.io/v1beta1",
 ] as const;
 
-/** What a client asks of a credential plugin. */
+/** Request of a client to a credential plugin. */
 interface ExecRequest {
   /** Version of the answer that the client wants. */
   readonly apiVersion: (typeof versions)[number];

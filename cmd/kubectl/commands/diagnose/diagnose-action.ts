@@ -32,7 +32,7 @@ export async function runDiagnose(input: Input, signal: AbortSignal): Promise<Ex
   return diagnosisExitCode(report, failOn);
 }
 
-/** The walks that a command line asks for. Throws what says that the hub cannot be asked at all. */
+/** The walks of a command line. Throws the error of a hub that does not answer. */
 export async function walk(
   input: Input,
   watching: Pick<WalkContext, "onCredential">,
@@ -77,7 +77,7 @@ async function walksFrom(
   return walkElsewhere(vantage, { input, here, context, local, options, contextOf }, signal);
 }
 
-/** What a walk needs to know of the command line. */
+/** Settings of a walk from the command line. */
 export function contextOf(
   {
     flags,

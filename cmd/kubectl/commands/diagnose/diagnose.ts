@@ -41,7 +41,7 @@ export async function diagnose(
   });
 }
 
-/** What a walk amounts to. */
+/** Result of a walk. */
 export function diagnosisOf(target: Target, vantage: Vantage, hops: readonly Hop[]): Diagnosis {
   const rootCause = rootCauseOf(hops) ?? null;
   return {

@@ -15,7 +15,7 @@ interface Looking {
   readonly terminal: Pick<Terminal, "env" | "stdout">;
 }
 
-/** How walks look: one as a list of its steps, several as a table. */
+/** Output of walks: one as a list of its steps, several as a table. */
 export function diagnosisRendering(
   report: DiagnosisReport,
   { flags, terminal: { env, stdout } }: Looking,
@@ -56,7 +56,7 @@ const tones: Readonly<Record<HopState, Tone | undefined>> = {
 };
 const stateWidth = Math.max(...Object.keys(tones).map(({ length }) => length));
 
-/** One walk for people: every step with its time, the root cause with evidence, and what to do. */
+/** One walk for people: every step with its time, the root cause with evidence, and the next steps. */
 function diagnosisText(
   diagnosis: Diagnosis,
   paint: Paint,

@@ -9,7 +9,7 @@ import type { Hop, HopState, Finding, HopId } from "./hops/hop.ts";
 export const vantages = ["local", "controller-identity", "controller"] as const;
 export type Vantage = (typeof vantages)[number];
 
-/** What a walk is about. */
+/** Target of a walk. */
 export interface Target extends NamespacedName {
   readonly kind: ComponentKind | "ClusterProfile";
 }
@@ -19,7 +19,7 @@ export interface Difference {
   readonly hop: Hop["id"];
   readonly here: HopState;
   readonly there: HopState;
-  /** What it means, as a sentence. */
+  /** Meaning, as a sentence. */
   readonly meaning: string;
 }
 
@@ -71,8 +71,8 @@ export interface RootCause extends Finding {
   readonly because: KnfCode | null;
 }
 
-// What comes first explains what comes later. A path that is broken comes before a controller that does not run, since the one would
-// not be mended by starting the other; what a controller would put right comes after it.
+// An earlier group explains a later one. A broken path comes before a stopped controller, because starting the controller would
+// not repair the path; problems that a running controller repairs come after it.
 const groups: readonly RegExp[] = [
   /^KNF10(?:0[1-4]|10)$/,
   /^KNF101[239]$/,
@@ -98,7 +98,7 @@ export function rootCauseOf(hops: readonly Hop[]): RootCause | undefined {
     .map((one, at) => ({ ...one, rank: rankOf(one.finding, one.hop, isReached), at }))
     .toSorted((a, b) => a.rank - b.rank || a.at - b.at);
   const [worst] = candidates;
-  // With a clock that is wrong nobody knows what has ended.
+  // With a wrong clock no expiry can be judged.
   const clock = candidates.find(({ finding: { code } }) => code === "KNF1021");
   const isByClock = worst !== undefined && timed.includes(worst.finding.code);
   const first = isByClock ? (clock ?? worst) : worst;
@@ -116,7 +116,7 @@ export function rootCauseOf(hops: readonly Hop[]): RootCause | undefined {
   };
 }
 
-// What is judged by the clock of this machine alone.
+// Codes that depend only on the clock of this machine.
 const timed: readonly KnfCode[] = ["KNF3014", "KNF3020", "KNF4011", "KNF4013"];
 
 const warningRank = 100;

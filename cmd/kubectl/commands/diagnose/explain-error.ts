@@ -35,7 +35,7 @@ const sentences: Partial<Record<KnfCode, string>> = {
   KNF4009: "no answer in time",
 };
 
-/** Whether an error means that nobody answered in time. */
+/** Whether an error means that the server did not answer in time. */
 function isLate(error: unknown): boolean {
   if (error instanceof ConnectionError) return error.failure === "timeout";
   if (error instanceof DOMException) return error.name === "TimeoutError";
@@ -64,7 +64,7 @@ export const spokeServer: ServerCodes = {
   other: "KNF4016",
 };
 
-/** What a failed request means; errors that are none of a server are told as they are. */
+/** Finding of a failed request; errors that no server caused keep their own text. */
 export function requestFinding(error: unknown, server: ServerCodes): Finding {
   if (error instanceof FleetError && error.code === "CredentialRejected") {
     return finding("error", server.unauthorized, { message: error.sentence });
@@ -108,7 +108,7 @@ function answerFinding(error: ApiError, server: ServerCodes): Finding {
   });
 }
 
-/** What an error of the credential path means. */
+/** Finding of an error on the credential path. */
 export function fleetFinding(error: FleetError): Finding {
   const code = error.code === undefined ? undefined : knfOfCode[error.code];
   const cause = causeOf(error);

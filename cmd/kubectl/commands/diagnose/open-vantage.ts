@@ -7,7 +7,7 @@ import type { WalkContext } from "./walk.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The hub as somebody, and what exec plugins see of it. */
+/** The hub as one identity, and the environment of exec plugins. */
 export interface OpenVantage extends AsyncDisposable {
   readonly hub: KubeClient;
   /** Namespace of the kubeconfig context. */

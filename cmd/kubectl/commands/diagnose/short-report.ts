@@ -5,7 +5,7 @@ import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { DiagnosisReport, Target } from "./diagnosis.ts";
 import { finding, hopTitles, type Hop, type HopId, type HopState } from "./hops/hop.ts";
 
-/** What a kubelet keeps of a container's last words. */
+/** Bytes that a kubelet keeps of a termination message. */
 const maxBytes = 4_096;
 
 /** Writes the walks of a report in a form that fits into the termination message of a container. */

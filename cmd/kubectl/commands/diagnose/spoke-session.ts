@@ -40,12 +40,12 @@ export function spokeClient(
     guard: guardOf(access, { environment }),
     ...(onRequest === undefined ? {} : { onRequest }),
   });
-  // Ending a connection to a server that is silent takes seconds; nobody waits for that.
+  // Closing a connection to a silent server takes seconds; the walk does not wait for it.
   ending.defer(() => void requester[Symbol.asyncDispose]().then(undefined, () => undefined));
   return createKubeClient(requester);
 }
 
-/** Whether the API server takes the credential, and whose it is. */
+/** Whether the API server accepts the credential, and its user. */
 export async function authenticate(
   client: KubeClient,
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export async function authenticate(
     version = await client.request("GET", "/version", undefined, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // 403 is an answer to somebody it knows.
+    // A 403 means that the API server knows the user.
     if (!(error instanceof ApiError && error.status === 403))
       return unanswered(error, client.server);
   }

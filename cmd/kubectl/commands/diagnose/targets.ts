@@ -11,7 +11,7 @@ import { allKinds, missingNames, type Selection } from "../../selection/selectio
 import type { DiagnoseFlags, Target } from "./diagnosis.ts";
 import type { OpenVantage } from "./open-vantage.ts";
 
-/** What the arguments, or the file of `--filename`, name. */
+/** Targets of the arguments, or of the file of `--filename`. */
 export async function askedTargets(
   { args, flags, options, terminal }: ActionInput<DiagnoseFlags>,
   { hub, namespace }: Pick<OpenVantage, "hub" | "namespace">,
@@ -25,7 +25,7 @@ export async function askedTargets(
 
 const profileTypes = /^(?:cp|clusterprofiles?(?:\.multicluster\.x-k8s\.io)?)$/i;
 
-/** What the arguments name; a name alone is an installation, or else a ClusterProfile. */
+/** Targets of the arguments; a name alone is an installation, or else a ClusterProfile. */
 interface WantedTargets {
   /** ClusterProfiles by name. */
   readonly profiles: readonly Target[];
@@ -132,7 +132,7 @@ async function listedTargets(
   };
 }
 
-/** Targets that need no look at the hub: what is wrong with them is for the walk to find out. */
+/** Targets that need no request to the hub; the walk itself reports their problems. */
 function exactTargets(selection: Selection): readonly Target[] | undefined {
   const { names, namespace, labelSelector, cluster, on, reason, failed } = selection;
   const isFiltered = [labelSelector, cluster, on, reason].some((filter) => filter !== undefined);

@@ -16,7 +16,7 @@ import { type OpenVantage, openVantage } from "./open-vantage.ts";
 import { readShortReport } from "./short-report.ts";
 import type { WalkContext } from "./walk.ts";
 
-/** A walk from this machine, and what it takes to walk the same way from elsewhere. */
+/** A walk from this machine, and the input for the same walk from another place. */
 interface Elsewhere {
   readonly input: ActionInput<DiagnoseFlags>;
   readonly here: OpenVantage;
@@ -145,7 +145,7 @@ export function jobOf(controller: ControllerDeployment, targets: readonly Target
 function containerOf({ object }: ControllerDeployment, args: readonly string[]): object {
   const [first] = itemsAt(object, "spec", "template", "spec", "containers");
   const container = recordAt(first);
-  // What belongs to a server is left out.
+  // Fields that only a server needs are left out.
   const server = ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
   const kept = Object.entries(container).filter(([field]) => !server.includes(field));
   return {
@@ -192,7 +192,7 @@ function programOf(container: Readonly<Record<string, unknown>>): readonly strin
     .map((word) => word.replace("knfleet-controller", "kubectl-knfleet"));
 }
 
-/** What the container of a Job said when it ended. */
+/** Termination message of a Job's container. */
 async function lastWords(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   hub: Elsewhere["here"]["hub"],
@@ -215,7 +215,7 @@ async function lastWords(
   return "";
 }
 
-/** The same walk from elsewhere, with what went otherwise there, explained. */
+/** A walk from another place, with explained differences to the walk from here. */
 export function compared(there: Diagnosis, here: Diagnosis): Diagnosis {
   const byId = new Map(here.hops.map((hop) => [hop.id, hop]));
   const differences = there.hops.flatMap((hop) => {
@@ -227,7 +227,7 @@ export function compared(there: Diagnosis, here: Diagnosis): Diagnosis {
 
 function differenceOf(here: Hop, there: Hop): Difference | undefined {
   const isSame = here.state === there.state && here.code === there.code;
-  // What is skipped is told by the step that is in the way.
+  // The step that blocks a skipped one is reported itself.
   if (isSame || there.state === "SKIPPED" || here.state === "SKIPPED") return undefined;
   const meaning = `${hopTitles[there.id]}: ${side("from here", here)}; ${side("from there", there)}`;
   return { hop: there.id, here: here.state, there: there.state, meaning };

@@ -32,7 +32,7 @@ export interface HubWalk {
   readonly controllers: Had<Controllers>;
 }
 
-/** Walks to the hub and looks who works on the components there. Gets as far as the signal lets it. */
+/** Walks to the hub and finds the controllers of its components. Stops early when the signal aborts. */
 export async function walkHub(context: WalkContext, signal: AbortSignal): Promise<HubWalk> {
   const { hubTimeoutMs } = context;
   const walk = new Walk({
@@ -59,7 +59,7 @@ async function walkAll(walk: Walk, { hub, now }: WalkContext): Promise<Omit<HubW
   return { facts, kinds, controllers };
 }
 
-/** Who we are on the hub, and what time it is there. */
+/** Our user on the hub, and the time there. */
 interface HubFacts {
   readonly user: string;
   /** The hub's clock, ms since 1970; ours when it does not say. */
@@ -68,14 +68,14 @@ interface HubFacts {
   readonly id: string | undefined;
 }
 
-/** Asks the hub who we are. */
+/** Asks the hub for our user. */
 async function reachHub(
   hub: KubeClient,
   now: () => Date,
   signal: AbortSignal,
 ): Promise<HopResult<HubFacts>> {
   const who = await whoAmI(hub, signal).catch(unlessDenied);
-  // Who may not ask that may still be somebody.
+  // An identity without the right to ask is still authenticated.
   if (who === undefined) await hub.request("GET", "/version", undefined, signal);
   const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
   const system = await hub.get(ref, { metadataOnly: true }, signal).catch(unlessDenied);
@@ -132,7 +132,7 @@ async function servedKinds(hub: KubeClient, signal: AbortSignal): Promise<HopRes
 // Clocks and a busy hub: a Lease that ended just now may have been renewed.
 const leaseGraceMs = 5_000;
 
-/** Who works on the components: the Lease says it for sure, a Deployment nearly. */
+/** The active controller: a Lease proves it, a Deployment makes it likely. */
 async function findController(
   hub: KubeClient,
   { timeMs }: HubFacts,
@@ -154,7 +154,7 @@ async function findController(
   if (what !== undefined) {
     const next = restartSteps(deployments[0]);
     const more = { message: what, evidence, next };
-    // Without a look at the Leases, a controller elsewhere may hold one.
+    // The Leases cannot be read, so a controller in another place may hold one.
     const isSure = found.leases !== undefined;
     const dead = isSure ? finding("error", "KNF1005", more) : finding("warning", "KNF1007", more);
     return passedWith(found, what, { evidence, findings: [dead] });
@@ -163,7 +163,7 @@ async function findController(
   const message = mayNotLook
     ? "Leases or Deployments of the hub may not be listed"
     : "Neither a Lease nor a Deployment of a controller is on the hub";
-  // Who may look and sees nothing needs no more rights.
+  // The rights are there and nothing was found: more rights would not help.
   const next = mayNotLook ? [] : [startOne];
   return passedWith(found, message, {
     findings: [finding("warning", "KNF1006", { message, next })],
@@ -173,7 +173,7 @@ async function findController(
 const startOne =
   "Start a controller; one that runs elsewhere, without a Lease on this hub, cannot be seen from here.";
 
-/** Who works, in a few words; undefined when nobody does. */
+/** The active controller in a few words; undefined when there is none. */
 function workingText(
   deployments: readonly ControllerDeployment[],
   lease: ControllerLease | undefined,
@@ -182,7 +182,7 @@ function workingText(
   if (lease !== undefined && lease.holder !== "" && lease.endsAtMs + leaseGraceMs > timeMs) {
     return leaseText(lease, timeMs);
   }
-  // The upstream operator has Leases of its own; one of ours may be what somebody left behind.
+  // The upstream operator has Leases of its own; one of ours may be a leftover.
   const running = deployments.find(
     ({ available, flavour }) => available > 0 && (lease === undefined || flavour === "upstream"),
   );

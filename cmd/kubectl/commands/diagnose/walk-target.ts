@@ -9,7 +9,7 @@ import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
 import { variableOf, type Controllers } from "./find-controller.ts";
 import {
   checkDeletion,
-  checkTwins,
+  checkDuplicates,
   readComponent,
   checkConditions,
   type HearRefusal,
@@ -116,7 +116,7 @@ async function walkComponent(
       Promise.resolve(checkDeletion(one, context)),
     );
   }
-  await walk.take("twin", [component], ([one], late) => checkTwins(one, context, late));
+  await walk.take("twin", [component], ([one], late) => checkDuplicates(one, context, late));
   return component;
 }
 

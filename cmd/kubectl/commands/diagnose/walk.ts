@@ -16,7 +16,7 @@ interface WalkOptions {
   /** Time for a step, in ms. */
   readonly timeoutMsOf: (id: HopId) => number;
   readonly signal: AbortSignal;
-  /** What an error of a step means. */
+  /** Meaning of an error of the step. */
   readonly explain: (id: HopId, error: unknown) => Finding;
   /** Called after each step, in order. */
   readonly onHop?: (hop: Hop) => void;
@@ -43,7 +43,7 @@ export class Walk {
     this.#options = options;
   }
 
-  /** Aborts when nobody wants to know any more. */
+  /** Aborts when the result is no longer needed. */
   get signal(): AbortSignal {
     return this.#options.signal;
   }
@@ -142,7 +142,7 @@ function skippedHop(id: HopId, because: HopId | null): Hop {
 /** From where, as whom and within which limits a way is walked. */
 export interface WalkContext {
   readonly hub: KubeClient;
-  /** The hub as who looks for its provider file, where the walk is made as somebody who may not; absent: `hub`. */
+  /** The hub with an identity that may read the provider file, when the walk's identity may not; absent: `hub`. */
   readonly fileHub?: KubeClient;
   /** Environment of our process as plugins see it, with the kubeconfig that they are to use. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -164,8 +164,8 @@ export interface WalkContext {
   /** Limits how many plugins run at the same time. */
   readonly plugins: PluginLimits;
   readonly onRequest?: RequestObserver;
-  /** What objects are rendered with that the cluster refuses; absent, or undefined: nobody can ask why. */
+  /** Renders objects that the cluster refuses, to find out why; absent or undefined: that is not possible. */
   readonly rendering?: () => Promise<Rendering | undefined>;
-  /** Called with every credential that is obtained, for who has to keep it out of what he writes. */
+  /** Called with every credential, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;
 }

@@ -117,7 +117,7 @@ async function watch(
   };
   show(first.items, flags.headers);
   say(first.errors.filter(({ reason }) => reason === "NotFound"));
-  // What was named and is not there is a mistake; what may come is waited for.
+  // A name that does not exist is a mistake; without names the command waits for components.
   const missing = first.errors.filter(({ reason }) => reason === "NotFound");
   if (selection.names.length > 0 && missing.length === selection.names.length) {
     return eventsExitCode(first);
@@ -173,7 +173,7 @@ function eventsTable(items: readonly EventItem[], wide: boolean, ages: TimeText)
 }
 
 function notesOf(list: EventList, asked: ReturnType<typeof askedOf>): readonly string[] {
-  // Spec: cli.md D2. No condition says what these say.
+  // Spec: cli.md D2. No condition carries this information.
   const hidden = list.items.filter(
     ({ reason, type }) => reason === "InternalError" && type === "Warning",
   );

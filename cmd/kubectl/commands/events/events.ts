@@ -106,7 +106,7 @@ async function hubEvents(
     .filter(isAbout);
 }
 
-/** Where on the hub Events about the components are, and which of those there are. */
+/** Namespaces of Events on the hub, and which of the Events are about the components. */
 export function hubEventsOf(components: readonly Component[]): {
   readonly namespaces: readonly string[];
   readonly isAbout: (event: EventFact) => boolean;
@@ -165,7 +165,7 @@ async function eventsIn(
   return (await client.list({ resource: eventResource, namespace }, {}, signal)).items;
 }
 
-/** The exit code that a list stands for: a name that does not exist, then what could not be read. */
+/** Exit code of a list: first for names that do not exist, then for clusters that could not be read. */
 export function eventsExitCode(list: EventList): ExitCode {
   if (list.errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
   return list.complete ? exitCodes.fine : exitCodes.incomplete;

@@ -21,7 +21,7 @@ interface Watching {
   /** False: the hub alone. */
   readonly live: boolean;
   readonly limits: Pick<ReadLimits, "concurrency" | "spokeTimeoutMs">;
-  /** Called with every Event that is there or comes, also with those that are known. */
+  /** Called with every Event, present or new, also when it was reported before. */
   readonly onEvent: (event: EventItem) => void;
   /** Called once for each trouble of a cluster, for as long as it lasts. */
   readonly onTrouble: (error: ReportError) => void;
@@ -47,7 +47,7 @@ export async function watchEvents(watching: Watching, signal: AbortSignal): Prom
   const onComponents = (components: readonly Component[]): void => {
     about = hubEventsOf(components);
     hub.follow(about.namespaces);
-    // What came before the component that it is about.
+    // Events that arrived before their component.
     hub.tellAgain();
     const remote = new Map(
       (live ? components.filter(isRemote) : []).map((one) => [clusterIdOf(one), one]),

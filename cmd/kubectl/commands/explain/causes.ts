@@ -90,15 +90,15 @@ export const causesOf: Readonly<Record<string, Causes>> = {
 
 /** What a reason means when the upstream Knative Operator wrote it, as its code does it. */
 interface UpstreamNote {
-  /** What it says there. */
+  /** Meaning in the upstream operator. */
   readonly means: string;
-  /** What one would think, and what is wrong. */
+  /** Wrong conclusions that the word suggests. */
   readonly not: readonly string[];
   /** Versions of the operator whose code was read. */
   readonly since: string;
 }
 
-/** What lets a deletion go on that the upstream operator holds since it was restarted. Spec: cli.md D5. */
+/** Step that ends a deletion which the upstream operator blocks after its restart. Spec: cli.md D5. */
 export const upstreamWayOut =
   "With the upstream operator: create another component for the same ClusterProfile, which makes it look at the cluster again";
 

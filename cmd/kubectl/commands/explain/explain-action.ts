@@ -118,7 +118,7 @@ function explanationText(one: Explanation): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** The word most like another, if one is: at most a third of its letters differ. */
+/** The most similar word; undefined when more than a third of its letters differ. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const wanted = word.toLowerCase().slice(0, 100);
   const ranked = words

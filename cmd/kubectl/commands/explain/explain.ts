@@ -11,7 +11,7 @@ export interface Explanation {
   /** `name` of a KNF code. */
   readonly title: string | null;
   readonly type: "Reason" | "Code" | "Finding" | "CommandLine";
-  /** Who says it. */
+  /** Program that reports it. */
   readonly setBy: string;
   readonly condition: string | null;
   /** The number of a reason; null for a number itself, and where there is none. */
@@ -125,7 +125,7 @@ function upstreamOnly(): readonly Explanation[] {
     );
 }
 
-/** What to do about what has no number. */
+/** Steps for a reason without a KNF number. */
 const ownSteps: Readonly<Partial<Record<string, string>>> = {
   Interrupted: "Run the command again, perhaps with a longer --timeout.",
   NotInBundle: "Gather again with that cluster among the selected ones.",

@@ -147,7 +147,7 @@ function nowhere(reason: "NotServed" | "NotFound", message: string): ReportError
   return { reason, message, cluster: null };
 }
 
-/** The exit code that a list stands for: what was named and is nowhere, then what could not be read. */
+/** Exit code of a list: first for names that do not exist, then for clusters that could not be read. */
 export function getExitCode(list: ObjectList): ExitCode {
   const isMissing = list.errors.some(
     ({ reason }) => reason === "NotFound" || reason === "NotServed",
@@ -174,14 +174,14 @@ export interface Wanted {
   readonly pageSize: number;
 }
 
-/** What one cluster has of them. */
+/** Objects of one cluster. */
 interface ClusterObjects {
   readonly tables: readonly ObjectTable[];
   /** Words that mean no kind of this cluster. */
   readonly unknown: readonly string[];
   /** The names that were found, for each of the wanted objects. */
   readonly names: readonly ReadonlySet<string>[];
-  /** What this cluster did not list. */
+  /** Kinds that this cluster did not list. */
   readonly refused: readonly Omit<ReportError, "cluster">[];
 }
 

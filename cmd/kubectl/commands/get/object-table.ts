@@ -101,7 +101,7 @@ export interface ObjectRow {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** What one cluster says of one kind. */
+/** Objects of one kind on one cluster. */
 export interface ObjectTable {
   readonly kind: ServedKind;
   readonly columns: readonly Column[];
@@ -160,7 +160,7 @@ function rowOf(row: unknown): readonly ObjectRow[] {
   return [{ cells: itemsAt(row, "cells"), object: isRecord(object) ? withoutNoise(object) : {} }];
 }
 
-/** As kubectl prints an object: without who manages which field, and without what was applied last. */
+/** As kubectl prints an object: without managedFields and the last-applied annotation. */
 function withoutNoise(
   object: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {

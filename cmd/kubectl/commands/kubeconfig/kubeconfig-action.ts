@@ -30,7 +30,7 @@ import { changeKubeconfig, mergedKubeconfig, type ContextChange } from "./merged
 interface KubeconfigFlags {
   readonly all?: boolean;
   readonly merge?: boolean;
-  /** What `-o` names. */
+  /** File of `-o`. */
   readonly file?: string;
   readonly yes?: boolean;
   readonly dryRun?: boolean;

@@ -7,7 +7,7 @@ import { words } from "../../commands.ts";
 import { UsageError } from "../../usage-error.ts";
 import { isOurUser, type SpokeEntry } from "./exec-user.ts";
 
-/** What a merge does to one context. */
+/** Effect of a merge on one context. */
 export interface ContextChange {
   readonly name: string;
   readonly change: "added" | "changed" | "unchanged";

@@ -22,11 +22,11 @@ export interface FollowedCluster {
   /** The containers that are wanted now. */
   readonly sources: (client: KubeClient, signal: AbortSignal) => Promise<readonly LogSource[]>;
   readonly timeoutMs: number;
-  /** What was followed before, by `namespace/pod/container`. */
+  /** Containers followed so far, by `namespace/pod/container`. */
   readonly containers: Map<string, FollowedContainer>;
 }
 
-/** What all clusters of a command have in common. */
+/** Input that all clusters of a command share. */
 export interface SharedFollowing {
   readonly filter: LogFilter;
   readonly sink: FollowSink;
@@ -131,7 +131,7 @@ function followNew(
   if (left > 0) troubles.tell(tooMany(left, id));
 }
 
-/** What nobody wants for half a minute is followed no longer: what pods say at their end is of interest, too. */
+/** Stops following a container half a minute after it was last selected, because the last lines of a pod matter too. */
 function forgetUnwanted(
   wanted: ReadonlySet<string>,
   containers: FollowedCluster["containers"],

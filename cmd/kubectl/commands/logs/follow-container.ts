@@ -4,7 +4,7 @@ import type { ReportError } from "../status/report.ts";
 import { itemOf, type LogItem, type LogSource } from "./log-line.ts";
 import { hasNotBegun, sourceError, type LogFilter } from "./read-logs.ts";
 
-/** Where what is followed goes. */
+/** Receiver of followed lines. */
 export interface FollowSink {
   readonly line: (item: LogItem) => void;
   readonly trouble: (error: ReportError) => void;
@@ -15,7 +15,7 @@ export class FollowedContainer {
   readonly #source: LogSource;
   readonly stop = new AbortController();
   isActive = false;
-  /** Since when nobody wants it any more, on a monotonic clock; undefined: it is wanted. */
+  /** Since when the container is not selected, on a monotonic clock; undefined while it is. */
   unwantedMs: number | undefined;
   /** Attempts in a row that the API server refused. */
   refused = 0;
@@ -36,7 +36,7 @@ export class FollowedContainer {
     if (this.#skipped.length > mostSkipped) this.#skipped.shift();
   }
 
-  /** What was skipped and is wanted now, each line once; `cluster` is null for the hub. */
+  /** Lines that were skipped and are selected now, each once; `cluster` is null for the hub. */
   wantedNow(cluster: string | null): readonly LogItem[] {
     const items = this.#skipped.map((line) => ({
       line,
@@ -59,7 +59,7 @@ export class FollowedContainer {
   }
 }
 
-// What a controller says of a new component comes before the hub told us of it.
+// The controller logs about a new component before the hub reports the component to us.
 const mostSkipped = 500;
 const longestSkipped = 4_096;
 

@@ -96,7 +96,7 @@ class FleetLogs {
 
   #controllersOfHub(): FollowedCluster {
     const { access } = this.#following;
-    // A stream lasts longer than what is known of the components when it begins.
+    // A stream outlives the list of components that it began with.
     const isWanted = (line: string): boolean => this.#tests.some((test) => test(line));
     return {
       id: null,

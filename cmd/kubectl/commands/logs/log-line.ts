@@ -19,7 +19,7 @@ export interface LogItem {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
-  /** Foreign text, without what looks like a secret. */
+  /** Foreign text; everything that looks like a secret is removed. */
   readonly line: string;
 }
 

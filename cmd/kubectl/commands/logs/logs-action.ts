@@ -100,7 +100,7 @@ async function runFollow(
   const missing = missingNames(selection, listed.map(componentKeyOf));
   const notes = missing.map((name) => `error: ${plainText(name)} not found\n`);
   terminal.stderr.write(notes.join(""));
-  // What was named and is not there is a mistake; what may come is waited for.
+  // A name that does not exist is a mistake; without names the command waits for components.
   if (missing.length > 0 && missing.length === selection.names.length) return exitCodes.unhealthy;
   if (listed.length === 0 && !flags.quiet) terminal.stderr.write(`${waitingNote}\n`);
   const outcome = { isComplete: true };

@@ -54,7 +54,7 @@ export interface LogDeps {
   readonly cliVersion: string;
 }
 
-/** What one cluster has to say, and what could not be read of it. */
+/** Log lines of one cluster, and the sources that could not be read. */
 interface ClusterLogs {
   readonly streams: readonly (readonly LogItem[])[];
   readonly errors: readonly ReportError[];
@@ -140,7 +140,7 @@ async function hubLogs(
   }
 }
 
-/** Nobody says where the controller is. */
+/** The place of the controller is unknown. */
 export const unseen: ReportError = {
   reason: "Forbidden",
   message: "Deployments may not be listed, so the controller's log is not looked for",
@@ -193,7 +193,7 @@ export function wantedSources(
   return sources.filter((source) => container === undefined || source.container === container);
 }
 
-/** What cannot be read because of `--max-streams`. */
+/** Sources beyond the limit of `--max-streams`. */
 export function tooMany(left: number, cluster: string | null): ReportError {
   const message = `${left} more containers were not read: --max-streams was reached`;
   return { reason: "StreamLimit", message, cluster };
@@ -240,7 +240,7 @@ async function linesOf(
   return items;
 }
 
-/** The exit code that a list stands for: a name that does not exist, then what could not be read. */
+/** Exit code of a list: first for names that do not exist, then for clusters that could not be read. */
 export function logsExitCode({ errors, complete }: Pick<LogList, "errors" | "complete">): ExitCode {
   if (errors.some(({ reason }) => reason === "NotFound")) return exitCodes.unhealthy;
   return complete ? exitCodes.fine : exitCodes.incomplete;

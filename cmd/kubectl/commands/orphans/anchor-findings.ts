@@ -72,7 +72,7 @@ function isHere(component: Component, { names }: Known): boolean {
   return names.has(targetIdOf(component));
 }
 
-/** Nothing is to be deleted that may be the installation of a component whose cluster was not looked at. */
+/** Steps without a deletion: the anchor may belong to a component whose cluster was not read. */
 function doubtful(
   owner: Component,
   { object }: Pick<OrphanItem, "object">,
@@ -111,7 +111,7 @@ function problemOf(
   return `the hub has no ${what} for this cluster${uid === null ? "" : ` (uid ${uid})`}`;
 }
 
-/** Upstream's operator 1.24 installs into canonical namespaces, and leaves what it had elsewhere: that is the old one. Spec: cli.md D12. */
+/** Upstream's operator 1.24 installs into canonical namespaces and leaves the old installation in the old namespace. Spec: cli.md D12. */
 function isOldPlace(
   anchor: KubeObject,
   owner: Component,
@@ -126,7 +126,7 @@ function isOldPlace(
     const theirs = belongingOf(other);
     return (
       theirs.kind === owner.kind &&
-      // One that says only a name is another component's where this one cannot be.
+      // An anchor with a name and no uid belongs to this component only in a namespace where it can be installed.
       (theirs.uid === null
         ? possible.includes(other.metadata.namespace ?? "")
         : theirs.uid === uid) &&

@@ -16,7 +16,7 @@ import {
   isElsewhere,
 } from "./orphan.ts";
 
-/** What is left over on one cluster. */
+/** Leftovers on one cluster. */
 export function clusterFindings(traces: Traces, known: Known): readonly OrphanItem[] {
   const held = [...traces.anchors, ...traces.marked].filter(({ metadata }) =>
     isStuck(metadata, known.nowMs),
@@ -31,11 +31,11 @@ export function clusterFindings(traces: Traces, known: Known): readonly OrphanIt
 
 /** Objects of installations of which neither anchor nor component is there, by the uid that they carry. */
 function unanchored({ anchors, marked }: Traces, known: Known): readonly OrphanItem[] {
-  const rooted = new Set(anchors.map((anchor) => belongingOf(anchor).uid));
+  const anchoredUids = new Set(anchors.map((anchor) => belongingOf(anchor).uid));
   const here = known.components.filter((one) => !isElsewhere(one, known));
   const lost = marked.filter(({ metadata }) => {
     const uid = metadata.labels?.[componentUidLabel] ?? "";
-    return uid !== "" && !rooted.has(uid) && !here.some((one) => one.metadata.uid === uid);
+    return uid !== "" && !anchoredUids.has(uid) && !here.some((one) => one.metadata.uid === uid);
   });
   const groups = Map.groupBy(lost, ({ metadata }) => metadata.labels?.[componentUidLabel] ?? "");
   return [...groups].flatMap(([uid, objects]) => {

@@ -5,7 +5,7 @@ import { words } from "../../commands.ts";
 import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
 
-/** What the components on the hub tell by themselves: two on one cluster, and deletions that hang. */
+/** Findings that need only the hub: two components on one cluster, and deletions that hang. */
 export function hubFindings(
   components: readonly Component[],
   nowMs: number,

@@ -14,7 +14,7 @@ import { words } from "../../commands.ts";
 import { mapLimited } from "../../concurrency.ts";
 import type { Report } from "../status/report.ts";
 
-/** What can be left over, and what each means; docs/cli.md is held to this list by a test. */
+/** Kinds of leftovers with their meaning; a test compares docs/cli.md with this list. */
 export const orphanFindings = {
   Orphan: "The anchor of a component that the hub does not have, or has on another cluster",
   AnotherHub: "The anchor of another hub, which cannot be asked from here",
@@ -29,7 +29,7 @@ export const orphanFindings = {
 
 type OrphanFinding = keyof typeof orphanFindings;
 
-/** One thing that is left over, or in the way. */
+/** One leftover or obstacle. */
 export interface OrphanItem {
   readonly finding: OrphanFinding;
   /** Where the object is; null for the hub itself. */
@@ -49,7 +49,7 @@ export interface OrphanItem {
   /** Objects that go with it. */
   readonly objects: number;
   readonly message: string;
-  /** What to do, in order: commands to paste, or sentences. Nothing is done by itself. */
+  /** Steps in order: commands to paste, or sentences. Nothing happens automatically. */
   readonly next: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export function isStuck(
   return nowMs - Date.parse(deletionTimestamp) > patienceMs;
 }
 
-/** What installations have left on one cluster. */
+/** Objects of installations on one cluster. */
 export interface Traces {
   /** Anchors, whole, of all namespaces. */
   readonly anchors: readonly KubeObject[];
@@ -127,7 +127,7 @@ const kinds: readonly (readonly [apiVersion: string, kind: string])[] = [
 
 const atOnce = 8;
 
-/** Looks for them by one list for each kind. Throws what KubeClient throws, but for rights that are missing. */
+/** Reads the traces with one list for each kind. Throws what KubeClient throws, except for missing rights. */
 export async function readTraces(client: KubeClient, signal: AbortSignal): Promise<Traces> {
   const denied: string[] = [];
   const listed = async (
@@ -159,13 +159,13 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** What is known besides the cluster's own word. */
+/** Facts from outside the cluster. */
 export interface Known {
   /** Null for the hub itself. */
   readonly cluster: ClusterProfileRef | null;
   /** All names of this cluster: `namespace/name` of ClusterProfiles, "" for the hub. */
   readonly names: ReadonlySet<string>;
-  /** Names of clusters that were read, and wholly: those of them that are not in `names` are other clusters. */
+  /** Names of completely read clusters; each that is not in `names` is another cluster. */
   readonly read: ReadonlySet<string>;
   /** All components of the hub. */
   readonly components: readonly Component[];

@@ -30,7 +30,7 @@ export async function runOrphans(
   if (flags.recorded?.isWhole === false) throw new UsageError(partOnly, wholeSteps);
   await using access = await openClusterAccess(flags, { env, spokes: live }, signal);
   const { limits, end } = openReading(flags, terminal);
-  // What is to be done is to be done on the clusters, also when a bundle has told of it.
+  // The steps are for the clusters themselves, also when the findings come from a bundle.
   const commands = commandsOf({ ...flags, bundle: undefined });
   const deps = { access, limits, flags, live, now, cliVersion: clientVersion };
   const found = await orphans(deps, signal).finally(end);

@@ -22,7 +22,7 @@ interface OrphansDeps {
   readonly access: ClusterAccess;
   readonly limits: ReadLimits;
   readonly flags: Pick<Flags, "cluster" | "on">;
-  /** False: only what the hub knows. */
+  /** False: only the hub is read. */
   readonly live: boolean;
   readonly now: () => Date;
   readonly cliVersion: string;
@@ -75,7 +75,7 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
 
 const readOne: ReadOne<Traces> = ({ client }, signal) => readTraces(client, signal);
 
-/** One for each cluster to be read: what is left over has no component any more. */
+/** One placeholder component for each cluster to read, because leftovers have no component any more. */
 async function standIns(
   { access, flags }: OrphansDeps,
   signal: AbortSignal,
@@ -143,7 +143,7 @@ function uidsOf({ anchors, marked, guarded }: Traces): Set<string> {
   return new Set([...anchors, ...marked, ...guarded].map(({ metadata }) => metadata.uid));
 }
 
-/** What was seen by the name that may list most. */
+/** The traces of the ClusterProfile whose identity may list most. */
 function mostOf(all: readonly Traces[]): Traces {
   return all.reduce((best, one) => (one.denied.length < best.denied.length ? one : best));
 }

@@ -18,14 +18,14 @@ import { knfOf } from "../../explaining/knf-of.ts";
 import { diffItem, type DiffItem } from "../diff/diff-list.ts";
 import type { ReportError } from "../status/report.ts";
 
-/** One object on a cluster, and what would become of it. */
+/** One object on a cluster and its planned change. */
 export type PlannedChange = Pick<DiffItem, "object" | "fields" | "message"> & {
   readonly action: "create" | "change" | "prune" | "recreate" | "wait" | "refused";
   /** Pods that would be started anew, or stopped; 0 when none would. */
   readonly pods: number;
 };
 
-/** What a component of a file would do. */
+/** The plan of one component of a file. */
 export interface PlanItem {
   readonly installation: {
     readonly kind: ComponentKind;
@@ -51,18 +51,18 @@ interface Block {
   readonly message: string;
 }
 
-/** What a look at a cluster tells of one component. */
+/** What the cluster says about one component. */
 export interface Look {
   readonly version: string | null;
   readonly blocked: Block | null;
-  /** Null when it is not known what would be installed. */
+  /** Null when the desired objects are not known. */
   readonly changes: readonly ObjectChange[] | null;
   readonly errors: readonly ReportError[];
 }
 
-/** What is known of one component. */
+/** The plan of one component, from the hub's answer and from its cluster. */
 export function planItem(
-  { answer, twin }: { readonly answer: HubAnswer; readonly twin: Component | undefined },
+  { answer, duplicate }: { readonly answer: HubAnswer; readonly duplicate: Component | undefined },
   look: Look | undefined,
 ): PlanItem {
   const { component, action, fields, message } = answer;
@@ -72,7 +72,7 @@ export function planItem(
     cluster: spec?.clusterProfileRef ?? null,
     hub: { action, fields, message },
     version: versionsOf(component, look),
-    blocked: codedBlock(blockOf(answer, twin) ?? look?.blocked ?? null),
+    blocked: codedBlock(blockOf(answer, duplicate) ?? look?.blocked ?? null),
     changes: look?.changes?.map((one) => plannedChange(component, one)) ?? null,
   };
 }
@@ -90,10 +90,10 @@ function codedBlock(block: Block | null): PlanItem["blocked"] {
   return { reason, code: knfOf(reason, { message }), message };
 }
 
-function blockOf({ action, message }: HubAnswer, twin: Component | undefined): Block | null {
+function blockOf({ action, message }: HubAnswer, duplicate: Component | undefined): Block | null {
   if (action === "refused") return { reason: "Refused", message: message ?? "" };
-  if (twin === undefined) return null;
-  const { kind, metadata } = twin;
+  if (duplicate === undefined) return null;
+  const { kind, metadata } = duplicate;
   const other = describe({ kind, namespace: metadata.namespace, name: metadata.name });
   return { reason: "DuplicateComponent", message: `${other} is for the same cluster` };
 }
@@ -114,12 +114,12 @@ function plannedChange(component: Component, change: ObjectChange): PlannedChang
   return { object, fields, message, action: actions[change.change], pods };
 }
 
-/** What the hub says to a component of a file. */
+/** The hub's answer to a component of a file. */
 interface HubAnswer {
   readonly action: "create" | "change" | "none" | "refused";
   /** Fields of the spec, its labels and annotations that would change. */
   readonly fields: readonly FieldChange[];
-  /** What the API server or a webhook says; null when it has nothing against it. */
+  /** Refusal of the API server or of a webhook; null when both accept. */
   readonly message: string | null;
   /** As it would be stored, or as the file has it where the hub could not be asked. */
   readonly component: Component;
@@ -178,7 +178,7 @@ function requestFor(
     const body = { ...wanted, metadata: { namespace, name, labels, annotations } };
     return ["POST", `${collection}?${query}`, body];
   }
-  // What the file does not say of labels stays; what it does not say of the spec goes.
+  // Labels that the file does not name stay; fields of the spec that it does not name are removed.
   const kept = {
     labels: { ...before.metadata.labels, ...labels },
     annotations: { ...before.metadata.annotations, ...annotations },
@@ -195,7 +195,7 @@ function isStored(answer: unknown): answer is KubeObject {
   return isRecord(answer) && isRecord(answer["metadata"]) && isRecord(answer["spec"]);
 }
 
-/** What somebody wants of a component. */
+/** The part of a component that its author decides. */
 function intentOf({ metadata, ...object }: KubeObject): object {
   const { "kubectl.kubernetes.io/last-applied-configuration": _, ...annotations } =
     metadata.annotations ?? {};

@@ -55,11 +55,11 @@ export async function plan(
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(2 * access.hubTimeoutMs)]);
   const asked = await mapLimited(documents, limits.concurrency, async ({ component }) => {
     const answer = await askHub(component, access.hub, deadline);
-    return { answer, twin: await twinOf(answer.component, access, deadline) };
+    return { answer, duplicate: await findDuplicate(answer.component, access, deadline) };
   });
   const hubId = await hubIdOf(access, signal);
   const free = asked.filter(
-    ({ answer, twin }) => answer.action !== "refused" && twin === undefined,
+    ({ answer, duplicate }) => answer.action !== "refused" && duplicate === undefined,
   );
   const components = free.map(({ answer }) => answer.component);
   await fetchManifests(components, settings);
@@ -80,7 +80,7 @@ export async function plan(
 }
 
 /** A component of the same kind that has the cluster already. */
-async function twinOf(
+async function findDuplicate(
   component: Component,
   { hub }: Pick<ClusterAccess, "hub">,
   signal: AbortSignal,
@@ -147,7 +147,7 @@ function blockedBy({ code, reason, sentence }: FleetError): Look {
   return { version: null, blocked, changes: [], errors: [] };
 }
 
-/** What could not be fetched from here may be there for the controller. */
+/** A manifest that cannot be fetched from here may be available to the controller. */
 function isUnseen({ reason }: FleetError): boolean {
   return reason === "ManifestSourceUnavailable";
 }

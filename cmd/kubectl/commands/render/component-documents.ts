@@ -20,14 +20,14 @@ export interface ComponentDocument {
   readonly component: Component;
 }
 
-/** The components of a file, and notes about what in it is none. */
+/** The components of a file, and notes about its other documents. */
 interface ComponentDocuments {
   readonly components: readonly ComponentDocument[];
   readonly notes: readonly string[];
 }
 
 interface Rules {
-  /** Of the command line; for components that name none, and no other for those that do. */
+  /** Namespace of the command line, for components without one; a component with another namespace is refused. */
   readonly namespace: string | undefined;
   /** For components that name none when the command line does not either; absent: they are refused. */
   readonly usual?: string | undefined;
@@ -107,7 +107,7 @@ function isComponent(value: Fields): value is Fields & Component {
   return isKind(value["kind"]);
 }
 
-/** Says what is wrong with a component, each problem as `path: what`; fills in the schema's defaults. */
+/** Problems of a component, each as `path: problem`; fills in the schema's defaults. */
 type ComponentCheck = (value: unknown) => readonly string[];
 
 const text = { type: "string" } as const;

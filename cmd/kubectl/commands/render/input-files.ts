@@ -117,7 +117,7 @@ function refused(url: string, problem: string, cause?: unknown): FleetError {
   return new FleetError("ManifestInvalid", `Manifest ${url} ${problem}`, { cause });
 }
 
-/** What a command does with files that cannot be used: the problems become the message of a UsageError. */
+/** Turns an InputError into a UsageError with the same problems. */
 export async function usageInstead<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -100,7 +100,7 @@ async function printDiff(
   if (here.objects.length + there.objects.length === 0) return nothingSelected(input);
   const label = others.isVersion ? there.label : wanted;
   const hereLabel = others.isVersion ? here.label : filesOf(input.options).join(",");
-  // Of two versions the newer one is on the right, so that the diff is an upgrade whichever of them the file names.
+  // The newer version is on the right, so the diff is an upgrade whichever version the file names.
   const isReversed = others.isVersion && newestFirst(there.label, here.label) < 0;
   const sides = [
     { ...there, label },
@@ -113,7 +113,7 @@ async function printDiff(
   return diff === "" ? exitCodes.fine : exitCodes.unhealthy;
 }
 
-/** What is read before anything is rendered. */
+/** Input that is read before rendering. */
 async function gathered(input: ActionInput<RenderFlags>, signal: AbortSignal) {
   const { options, flags, terminal } = input;
   const format = formatOf(flags);

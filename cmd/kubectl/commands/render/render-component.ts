@@ -17,7 +17,7 @@ import type { Releases, Rendered } from "../../../../render/release/releases.ts"
 import { render } from "../../../../render/render.ts";
 import type { NamespaceOf } from "../../spokes/spoke-namespace.ts";
 
-/** What takes the place of the cluster and of the controller's process. */
+/** Settings that replace the cluster and the controller's process. */
 export interface RenderSettings {
   readonly releases: Releases;
   /** Shared by all components that are rendered equal. */
@@ -35,13 +35,13 @@ export interface RenderSettings {
   readonly manifestText: ((url: string) => Promise<string>) | undefined;
 }
 
-/** What would be applied for one component. */
+/** Objects that would be applied for one component. */
 export interface RenderedComponent {
   readonly version: string;
   readonly paths: readonly string[];
   /** With owners, in apply order. */
   readonly objects: readonly Manifest[];
-  /** What patches take away from the cluster, in that order. */
+  /** Objects that patches delete from the cluster, in that order. */
   readonly deletions: readonly ObjectKey[];
 }
 
@@ -84,7 +84,7 @@ function ownerOf(component: Component, anchorUid: string | undefined): OwnerRefe
   return { ...anchor, uid: anchorUid, ...ownership };
 }
 
-/** What was rendered in the order in which the controller sends it: Namespaces, then by gate, within a gate as in the release files. */
+/** Rendered objects in the order in which the controller sends them: Namespaces, then by gate, within a gate as in the release files. */
 function inApplyOrder(rendered: Rendered, preparations: Preparations): readonly Manifest[] {
   const { namespaces, objects } = preparations.of(rendered);
   const ids = [

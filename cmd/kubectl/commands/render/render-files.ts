@@ -175,7 +175,7 @@ export function formatOf({ output, outputGiven }: Flags): "yaml" | "json" {
   throw new UsageError(`Invalid value "${output}" for --output: want yaml, json`);
 }
 
-/** What `--only` selects; empty: everything. Throws UsageError. */
+/** Selectors of `--only`; empty: everything. Throws UsageError. */
 export function selectorsOf({ only = [] }: RenderFlags): readonly Selector[] {
   return only.map((text) => {
     const [kind = "", name = "", ...rest] = text.split("/");

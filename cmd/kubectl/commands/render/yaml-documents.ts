@@ -17,7 +17,7 @@ const most = {
   yaml: 4 * 1024 * 1024,
   /** Of one YAML document: hostile ones of this size take some seconds and a gigabyte. An API server takes little more. */
   document: 1024 * 1024,
-  /** A parser that lost its way finds one error after another. */
+  /** A confused parser finds one error after another. */
   errors: 5,
 } as const;
 
@@ -84,7 +84,7 @@ interface Read extends InputDocument {
   readonly problems: readonly string[];
 }
 
-/** What a parser throws at hostile text (aliases without end, nesting without end) becomes a problem like any other. */
+/** An exception of the parser (endless aliases, endless nesting) becomes a problem like any other. */
 function readPart({ where, text, linesBefore }: Part): Read {
   const refused = (...messages: readonly string[]): Read => ({
     where,
@@ -140,7 +140,7 @@ function firstLine(message: string): string {
 
 const mostProblems = 100;
 
-/** Input that cannot be used; one line for each problem, with the place of it. */
+/** Unusable input; one line for each problem, with its place. */
 export class InputError extends Error {
   override readonly name = "InputError";
   readonly problems: readonly string[];

@@ -41,7 +41,7 @@ export function isUnderWay(condition: Condition): boolean {
   );
 }
 
-/** The number of what a condition says; null where all is well. */
+/** KNF number of a condition; null for a good one. */
 export function conditionCode(condition: Condition): KnfCode | null {
   const { type, status, reason = "" } = condition;
   if (type === contestedCondition) return status === "True" ? "KNF6007" : null;
@@ -58,7 +58,7 @@ const knfOfProtection: Readonly<Partial<Record<string, KnfCode>>> = {
   SharedIdentity: "KNF5004",
 } satisfies Partial<Record<ProtectionReason, KnfCode>>;
 
-/** What the code of the upstream operator means by a reason shows in its message only. Spec: cli.md D1; knative-operator.md 6.4. */
+/** Meaning of an upstream operator's reason, which only the message shows. Spec: cli.md D1; knative-operator.md 6.4. */
 const upstreamForms: readonly (readonly [RegExp, KnfCode])[] = [
   [/^cluster provider not configured/, "KNF3001"],
   [/no matching cluster accessor found/, "KNF3004"],
@@ -79,12 +79,12 @@ function failureCode(condition: Condition): KnfCode {
   return finerKnf(said ?? "KNF1018", message);
 }
 
-/** What a condition says without the words that upstream's conditions begin with. */
+/** Message of a condition without upstream's standard prefix. */
 export function workMessage({ message = "" }: Pick<Condition, "message">): string {
   return message.replace(/^(?:Install|Removal) failed with message: /, "");
 }
 
-/** What the finer cause in brackets says, else upstream's words, else the reason. */
+/** Meaning of the detailed cause in brackets, else of upstream's message, else of the reason. */
 function saidCode(condition: Condition): KnfCode | undefined {
   const { reason = "" } = condition;
   const message = workMessage(condition);

@@ -1,6 +1,6 @@
 import type { Code, Reason } from "../../../../api/reasons.ts";
 
-/** Reasons that only the command line gives, and what each means; docs/cli.md is held to this list by a test. */
+/** Reasons of the command line alone, with their meaning; a test compares docs/cli.md with this list. */
 export const ownReasons = {
   NoStatus: "No controller has written a status yet",
   NotObserved: "The controller has not seen the latest change of the spec",

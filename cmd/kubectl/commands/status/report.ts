@@ -5,7 +5,7 @@ import { failureOf, failureReason } from "../../failure.ts";
 import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import type { LiveReason } from "./own-reasons.ts";
 
-/** What could not be done, in every JSON and YAML document. */
+/** One failure, as every JSON and YAML document has it. */
 export interface ReportError {
   /** A reason or code of docs/reasons.md, or of docs/cli.md. */
   readonly reason: LiveReason;
@@ -48,7 +48,7 @@ export function stampAt(now: Date, cliVersion: string): ReportStamp {
   return { generatedAt: timestampOf(now), cliVersion };
 }
 
-/** The document around what a command has found. */
+/** The document around the items of a command. */
 export function reportOf<Kind extends string, Summary, Item>(
   kind: Kind,
   { generatedAt, cliVersion }: ReportStamp,
@@ -100,7 +100,7 @@ export class Troubles {
     const key = JSON.stringify([cluster, reason, message]);
     if (this.#told.has(key)) return;
     this.#told.set(key, cluster);
-    // What was remembered first is forgotten first.
+    // The oldest entry is forgotten first.
     const [oldest] = this.#told.keys();
     if (this.#told.size > mostRemembered && oldest !== undefined) this.#told.delete(oldest);
     this.#onTrouble(error);

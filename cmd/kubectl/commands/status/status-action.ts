@@ -57,7 +57,7 @@ interface Context {
   readonly before?: Before;
 }
 
-/** What `--since` leaves of the fleet. */
+/** The installations that `--since` selects. */
 async function changesSince(
   { options, flags, terminal: { now } }: Input,
   selection: Selection,

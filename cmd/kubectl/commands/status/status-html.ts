@@ -34,7 +34,7 @@ ${tableOf("Installations", headers, rows)}${tableOf("Causes", ["COUNT", "CODE", 
 `;
 }
 
-// A page that somebody opens from a mail: the policy lets it do nothing, whatever its text is.
+// People open this page from a mail: the policy forbids it everything, whatever its text is.
 const head = `<!doctype html>
 <html lang="en">
 <head>

@@ -14,10 +14,10 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { SpokeReading } from "../../spokes/spoke-reading.ts";
 import { conditionCode } from "./condition-code.ts";
 
-/** How bad a finding is; what `--fail-on` compares with. */
+/** Severity of a finding; `--fail-on` compares with it. */
 type Severity = "ok" | "warning" | "error";
 
-/** One installation: what the hub says, what its cluster says, and what to make of both. */
+/** One installation: the hub's view, the cluster's view, and the verdict. */
 export interface StatusItem {
   readonly namespace: string;
   readonly name: string;
@@ -112,14 +112,14 @@ export function worstFirst(items: readonly StatusItem[]): readonly StatusItem[] 
   return items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** What is known of one installation beyond its row. */
+/** Details of one installation beyond its row. */
 export interface StatusDetail {
   /** Ready first, then by type. */
   readonly conditions: readonly {
     readonly type: string;
     readonly status: string;
     readonly reason: string | null;
-    /** The number of what it says; null where all is well. */
+    /** KNF number; null for a good condition. */
     readonly code: KnfCode | null;
     readonly message: string | null;
     readonly since: string | null;

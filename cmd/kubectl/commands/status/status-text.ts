@@ -149,7 +149,7 @@ export function statusDetailText(
     .join("");
 }
 
-/** What is wrong, in the words of the wide table. */
+/** The problem in the words of the wide table. */
 function causeText({ reason, code, message }: StatusItem, width: number | undefined): string {
   if (reason === null) return "";
   const said = codedReason({ reason, code });

@@ -9,7 +9,7 @@ const pollMs = 10_000;
 interface Watching {
   readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
   readonly selection: Selection;
-  /** What was shown already. */
+  /** Rows that were shown already. */
   readonly first: readonly StatusItem[];
   readonly read: () => Promise<readonly StatusItem[]>;
   readonly show: (changed: readonly StatusItem[]) => void;

@@ -31,14 +31,14 @@ export interface StatusOptions {
   readonly keep?: (component: Component, known: Known) => boolean;
 }
 
-/** What is known of one installation. */
+/** Facts about one installation. */
 export interface Known {
   readonly item: StatusItem;
   /** Undefined: its cluster was not to be read. */
   readonly reading: SpokeReading | undefined;
 }
 
-/** What several installations may have in common. */
+/** Causes that several installations may share. */
 interface Cause {
   readonly reason: string;
   readonly code: KnfCode | null;
@@ -116,7 +116,7 @@ async function withDetail(
   return [{ ...item, detail: statusDetailOf(component, reading, events) }];
 }
 
-/** Whether `--failed` and `--reason` leave a row in: by all that is known of it, also by what its cluster says. */
+/** Whether a row passes `--failed` and `--reason`, judged by hub and cluster. */
 export function isAsked(item: StatusItem, { failed, reason }: Selection): boolean {
   if (failed === true && item.severity === "ok") return false;
   const said = [item, item.hub, item.live];

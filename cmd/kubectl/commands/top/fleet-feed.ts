@@ -14,7 +14,7 @@ import type { SpokeReading } from "../../spokes/spoke-reading.ts";
 import { statusItemOf } from "../status/status-item.ts";
 import { fleetStatusOf, isAsked, type FleetStatus } from "../status/status.ts";
 
-/** What is known of the fleet at one moment. */
+/** The fleet at one moment. */
 export interface FleetState {
   readonly report: FleetStatus;
   /** When the hub answered last. */
@@ -27,7 +27,7 @@ export interface FleetState {
   readonly trouble: string | null;
 }
 
-/** The fleet, kept up to date while somebody looks. */
+/** The fleet, kept up to date while the screen is open. */
 export interface FleetFeed {
   readonly state: () => FleetState;
   /** Reads hub and clusters anew, at once. */
@@ -42,7 +42,7 @@ interface FeedOptions {
   readonly limits: ReadLimits;
   /** False: the hub's view only. */
   readonly live: boolean;
-  /** False: what is read does not change. */
+  /** False for a recorded fleet, which does not change. */
   readonly watch: boolean;
   readonly now: () => Date;
   readonly onChange: () => void;

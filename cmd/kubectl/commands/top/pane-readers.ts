@@ -91,7 +91,7 @@ function sentence({
   return [state, reason, message].filter((part) => part !== null && part !== "").join(": ");
 }
 
-/** What another command writes about one installation, both streams in their order. */
+/** The output of another command about one installation: stdout and stderr in the order of writing. */
 async function printed(
   page: Exclude<PaneName, "detail">,
   item: StatusItem,
@@ -112,7 +112,7 @@ async function printed(
   return text === "" ? "Nothing was found." : text;
 }
 
-/** The installation is named: what else selects some must not hide it. */
+/** The installation is named, so the other selecting flags must not hide it. */
 function unfiltered(flags: Flags): Flags {
   return {
     ...flags,

@@ -68,7 +68,7 @@ function Screen({ model, colour }: ScreenProps): ReactElement {
     for (const one of keysOf(input, key)) {
       const wish = model.press(one, size);
       if (wish === "quit" || wish === "interrupt") return exit(wish);
-      // What is drawn after it is drawn whole.
+      // The next frame is drawn whole.
       if (wish === "suspend" || wish === "redraw") void suspendTerminal(() => pause(wish));
     }
   });
@@ -138,7 +138,7 @@ const controls: Readonly<Record<string, Key>> = {
   b: "pageUp",
 };
 
-/** What Ink calls a key press, or several that came at once, as keys. */
+/** Translates Ink's input event into keys; one event can hold several. */
 export function keysOf(input: string, key: Readonly<Partial<InkKey>>): readonly Key[] {
   if (key.ctrl === true) {
     const control = controls[input];

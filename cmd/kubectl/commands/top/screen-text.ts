@@ -26,7 +26,7 @@ function letterWidth(letter: string): number {
   return wide.test(letter) ? 2 : 1;
 }
 
-/** The text within a width; what was cut ends with `end`. */
+/** The text within a width; a text that was cut ends with `end`. */
 export function cutText(text: string, width: number, end: string): string {
   if (widthOf(text) <= width) return text;
   const room = Math.max(0, width - widthOf(end));
@@ -44,7 +44,7 @@ function headOf(text: string, room: number): string {
   return head;
 }
 
-/** The line within a width; what was cut ends with `end`. */
+/** The line within a width; a line that was cut ends with `end`. */
 export function cutLine(line: Line, width: number, end: string): Line {
   if (line.reduce((sum, { text }) => sum + widthOf(text), 0) <= width) return line;
   let room = Math.max(0, width - widthOf(end));
@@ -96,9 +96,9 @@ const gap = 2;
 const shortest = 14;
 /** Columns that a narrow screen goes without before anything is cut. */
 const easilySpared = ["VERSION", "SINCE"];
-/** And those that go when cutting is not enough, the first one first; what the selected row has there is shown below the table. */
+/** Columns that are left out when cutting is not enough, in this order; their values in the selected row are shown below the table. */
 const spared = ["NAMESPACE", "KIND", "REASON", "CLUSTER"];
-/** Columns that may be cut, the first one first. */
+/** Columns that may be cut, in this order. */
 const cut = ["REASON", "CLUSTER", "NAMESPACE", "NAME"];
 
 /** A table as lines of a width, the headers first. */

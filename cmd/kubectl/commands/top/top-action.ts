@@ -45,7 +45,7 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   await using access = keepingSpokes(opened);
   const selection = selectionOf(input.args, flags, access);
   let model: TopModel | undefined;
-  // What draws is loaded while the hub is asked.
+  // The code that draws is loaded while the hub is asked.
   const drawing = screen === undefined ? undefined : import("./run-screen.ts");
   const feed = await openFleetFeed(
     {
@@ -78,7 +78,7 @@ function checkFlags({ outputGiven, sortBy, output }: Flags): void {
     throw new UsageError("top has no --sort-by: the key s sorts", elsewhere);
 }
 
-/** The terminal, for who can see and type. Throws UsageError. */
+/** The terminal when it is interactive. Throws UsageError when it is not. */
 function screenOf(terminal: Terminal, { input, color }: Flags) {
   const { stdout, env } = terminal;
   const isScreen = stdout.isTTY === true && stdout instanceof Writable && env["TERM"] !== "dumb";

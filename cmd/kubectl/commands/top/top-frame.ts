@@ -196,7 +196,7 @@ function headLines(shown: Shown, { columns }: Size, count: number): readonly Lin
   ];
 }
 
-/** How old it is what is shown. */
+/** Age of the data on the screen. */
 function ageText({ fleet, recordedAt, now }: Shown): string {
   if (recordedAt !== undefined) return `recorded ${clock(recordedAt)}`;
   const { round, spokesReadAt, hubReadAt, trouble } = fleet;
@@ -219,7 +219,7 @@ export function argsOf({ kind, name, namespace }: StatusItem): readonly string[]
   return [`${types[kind]}/${name}`, "-n", namespace];
 }
 
-/** What is known of the selected row, and what helps. */
+/** Details of the selected row, and the next step. */
 function selectedLines(
   shown: Shown,
   item: StatusItem | undefined,

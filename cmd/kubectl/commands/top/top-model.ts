@@ -23,10 +23,10 @@ import {
   type Wish,
 } from "./top-view.ts";
 
-/** Reads what a page shows of one installation. Never rejects: what went wrong is the text. */
+/** Reads the text of a page about one installation. Never rejects: after a failure the text is the error. */
 export type ReadPane = (page: PaneName, item: StatusItem, signal: AbortSignal) => Promise<string>;
 
-/** What does not change while the screen is open. */
+/** Settings that stay the same while the screen is open. */
 type Setting = Pick<Shown, "scope" | "commands" | "recordedAt" | "absoluteTime" | "ascii">;
 
 interface ModelOptions extends Setting {
@@ -35,7 +35,7 @@ interface ModelOptions extends Setting {
   readonly now: () => Date;
 }
 
-/** What the screen of `top` shows and what keys do, without any terminal. */
+/** State of the screen of `top` and the effect of keys, without a terminal. */
 export class TopModel implements Disposable {
   readonly #options: ModelOptions;
   readonly #listeners = new Set<() => void>();
@@ -49,7 +49,7 @@ export class TopModel implements Disposable {
     this.#options = options;
   }
 
-  /** Calls the listener whenever something else is to be shown; returns what ends that. */
+  /** Calls the listener whenever the screen changes; returns a function that ends this. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -70,7 +70,7 @@ export class TopModel implements Disposable {
     return frame(this.#shown(), size);
   }
 
-  /** What a key does to the view; returns what the terminal has to do about it. */
+  /** Applies a key to the view; returns the work that is left to the terminal. */
   press(key: Key, size: Size): Wish | undefined {
     const { view, wish } = viewAfter(this.#view, key, this.#surroundings(size));
     this.#view = view;

@@ -1,6 +1,6 @@
 import type { StatusItem } from "../status/status-item.ts";
 
-/** What can be read about one installation on a screen of its own. */
+/** Pages about one installation. */
 export type PaneName = "detail" | "diagnose" | "events" | "logs";
 
 const orders = ["worst", "name", "cluster", "newest"] as const;
@@ -46,10 +46,10 @@ export type Key =
   | "redraw"
   | { readonly letter: string };
 
-/** What has to be done besides showing the new view. */
+/** Work besides showing the new view. */
 export type Wish = "quit" | "interrupt" | "suspend" | "redraw" | "refresh" | "open";
 
-/** What a key is pressed in front of. */
+/** The screen at the moment of a key press. */
 export interface Surroundings {
   /** Keys of the rows, in the order in which they are shown. */
   readonly rows: readonly string[];
@@ -58,13 +58,13 @@ export interface Surroundings {
   readonly lines: number;
 }
 
-/** The view after a key, and what else the key asks for. */
+/** The view after a key, and the other work that the key asks for. */
 interface After {
   readonly view: View;
   readonly wish?: Wish;
 }
 
-/** What a key does. */
+/** Effect of a key. */
 export function viewAfter(view: View, key: Key, surroundings: Surroundings): After {
   if (key === "interrupt" || key === "suspend" || key === "redraw") return { view, wish: key };
   if (view.isTyping) return { view: typed(view, key, surroundings) };

@@ -172,7 +172,7 @@ function podNode(pod: KubeObject, cluster: string | null): TreeNode {
   return { ...node, state: "FAIL", message: cause === undefined ? phase : `${phase}: ${cause}` };
 }
 
-/** What one cluster has of the installations on it. */
+/** Objects of the installations on one cluster. */
 export interface SpokeObjects {
   readonly facts: SpokeFacts;
   /** By uid of the component: namespaces in which an installation has something, first that in which it should be. */
@@ -192,7 +192,7 @@ interface SpokeAccess {
 const namespaces = knownResource("v1", "Namespace");
 const pods = knownResource("v1", "Pod");
 
-/** Reads what the trees of the components on one cluster show. Throws what KubeClient throws. */
+/** Reads the objects that the trees of one cluster's components show. Throws what KubeClient throws. */
 export async function readSpokeObjects(
   components: readonly Component[],
   { client, provider, namespaceOf }: SpokeAccess,

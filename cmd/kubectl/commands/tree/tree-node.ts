@@ -4,7 +4,7 @@ import type { Tone } from "../../output/table.ts";
 /** `UNKNOWN`: it could not be looked at. */
 type NodeState = "OK" | "WARN" | "FAIL" | "UNKNOWN";
 
-/** One thing on the way from a component on the hub to its pods. */
+/** One node on the way from a component on the hub to its pods. */
 export interface TreeNode {
   /** Kind of Kubernetes, or `Provider` or `Cluster`. */
   readonly kind: string;
@@ -14,7 +14,7 @@ export interface TreeNode {
   /** `namespace/name` of the ClusterProfile of the cluster that it is on; null for the hub. */
   readonly cluster: string | null;
   readonly state: NodeState;
-  /** What is the case; may quote foreign text. */
+  /** State in words; may quote foreign text. */
   readonly message: string | null;
   readonly children: readonly TreeNode[];
 }
@@ -64,7 +64,7 @@ interface Line {
 
 const gap = "   ";
 
-/** Trees as lines: what it is, its state, what is the case. */
+/** Trees as lines: name, state, message. */
 export function treeText(trees: readonly TreeNode[], { paint, width }: TreeTextOptions): string {
   const lines = trees.map((tree) => linesOf(tree));
   const whatWidth = widest(lines.flat().map(({ what }) => what));
@@ -94,7 +94,7 @@ function linesOf(node: TreeNode, prefix = "", below = ""): readonly Line[] {
 
 const named = ["KnativeServing", "KnativeEventing", "ClusterProfile", "Secret"];
 
-/** `Kind namespace/name`; of what has its Namespace above it the name alone. */
+/** `Kind namespace/name`; only `Kind name` below a node of the same Namespace. */
 function titleOf({ kind, namespace, name }: TreeNode): string {
   if (/^\d+ /.test(name)) return plainText(name);
   const place = named.includes(kind) && namespace !== null ? `${namespace}/` : "";
@@ -110,7 +110,7 @@ interface Graph {
   readonly edges: readonly (readonly [from: string, to: string])[];
 }
 
-/** Trees as one graph: what two of them have in common is there once. */
+/** Trees as one graph; a node that two trees share is there once. */
 function graphOf(trees: readonly TreeNode[]): Graph {
   const ids = new Map<string, string>();
   const nodes = new Map<string, TreeNode>();

@@ -13,7 +13,7 @@ import { codedReason } from "../../output/coded-reason.ts";
 import { wantedSecret } from "../diagnose/hops/plugin-secret.ts";
 import type { TreeNode } from "./tree-node.ts";
 
-/** What is between a component and its cluster, on the hub. */
+/** Objects on the hub between a component and its cluster. */
 export interface Way {
   readonly profile: TreeNode;
   /** Whether there is such a profile, as far as we may know. */
@@ -30,7 +30,7 @@ export interface WayDeps {
   readonly hub: KubeClient;
   /** Undefined: no provider file was named. */
   readonly providers: ProviderFile | undefined;
-  /** What the exec plugins see. */
+  /** Environment of the exec plugins. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where they look for Secrets when nothing else says it. */
   readonly pluginNamespace: string | undefined;
@@ -115,7 +115,7 @@ function providerNode(name: string): TreeNode {
   };
 }
 
-/** The Secret by its name; of what is in it nothing is read. */
+/** The Secret by its name; its data is not read. */
 async function secretNode(
   { plan }: ResolvedAccess,
   { hub, environment, pluginNamespace }: Omit<WayDeps, "providers">,

@@ -24,7 +24,7 @@ export interface Skew {
   readonly message: string;
 }
 
-/** What of one installation does not agree; what is not known agrees. */
+/** Versions of one installation that disagree; an unknown version disagrees with none. */
 export function skewOf(component: Component, { known, live, kubernetes }: Facts): readonly Skew[] {
   return [
     ...wantedSkew(component, known),
@@ -109,7 +109,7 @@ interface NamedImage {
   readonly version: string | null;
 }
 
-/** What works on the components of the hub. */
+/** A controller of the components on the hub. */
 export interface ControllerVersion {
   readonly flavour: ControllerDeployment["flavour"];
   readonly namespace: string;

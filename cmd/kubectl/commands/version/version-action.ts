@@ -112,7 +112,7 @@ function controllerLines(controller: ControllerVersion, wide: boolean): readonly
   ];
 }
 
-/** One row an installation: what is wanted, installed and there, what comes next, and what does not agree. */
+/** One row for each installation: desired, installed and live version, the next one, and disagreements. */
 export function versionTable({ items }: VersionReport): Table {
   const clusterNameOf = clusterNames(items.map(({ cluster }) => cluster));
   return {
@@ -161,7 +161,7 @@ function skewCell({ skew }: VersionItem): Cell {
   return { text: skew.map(({ between }) => between).join(","), tone: "warning" };
 }
 
-/** The lines below the table: what does not agree, and what could not be read. */
+/** Lines below the table: disagreements and clusters that could not be read. */
 export function versionNotes({ summary, items, errors }: VersionReport): readonly string[] {
   const own = summary.skew.map(({ message }) => `skew: ${plainText(message)}`);
   const ofItems = items.flatMap(({ namespace, name, skew }) =>

@@ -49,7 +49,7 @@ interface VersionSummary {
   readonly client: { readonly version: string; readonly node: string; readonly platform: string };
   /** Null with `--client` and when the hub could not be asked. */
   readonly hub: { readonly server: string; readonly kubernetes: string | null } | null;
-  /** What works on the components; null when we may not look. */
+  /** Controllers of the components; null when we may not look. */
   readonly controllers: readonly ControllerVersion[] | null;
   readonly skew: readonly Skew[];
 }
@@ -125,7 +125,7 @@ async function askHub(
   const { components } = listed;
   const isRemote = components.some(({ spec }) => spec?.clusterProfileRef !== undefined);
   const { reach } = live && isRemote ? await access.spokes() : { reach: undefined };
-  // Without a provider file nobody asked for what the spokes say.
+  // Without a provider file the spokes are left out silently.
   const readable = components.filter(({ spec }) => {
     return live && (reach !== undefined || spec?.clusterProfileRef === undefined);
   });

@@ -125,7 +125,7 @@ async function untilDone(
   }
 }
 
-/** What was met has to stay so; what was met when an end came, but not for long enough, was not. */
+/** A goal has to stay met for a while; one that was not met long enough when the time ended counts as not met. */
 function settledOutcome(
   outcome: Judged["outcome"],
   {
@@ -217,7 +217,7 @@ async function finish(
   return waitExitCode(summary);
 }
 
-/** As kubectl: the names of those for which it is true. */
+/** As kubectl: the names of the objects that meet the condition. */
 function metName({ state, kind, name }: WaitItem): readonly string[] {
   return state === "met" && kind !== null ? [nameOf({ kind, name })] : [];
 }

@@ -105,12 +105,12 @@ export function waitExitCode({ outcome }: WaitSummary): ExitCode {
   }[outcome];
 }
 
-/** What is waited for. */
+/** Goal of the waiting. */
 export type Goal =
   | { readonly kind: "ready" | "resolved" | "deleted" }
   | { readonly kind: "version"; readonly version: string };
 
-/** How one installation stands to a goal. `failed`: it cannot be reached without somebody's help. */
+/** Progress of one installation towards a goal. `failed`: it cannot be reached without help from outside. */
 interface Standing {
   readonly state: "met" | "waiting" | "failed";
   readonly reason: string | null;
@@ -195,7 +195,7 @@ function isTrue({ status }: Component, type: string): boolean {
 // A cluster manager sets ControlPlaneHealthy and a scheduler makes pods available, both without a person.
 const mayHeal = ["ClusterProfileNotReady", "DeploymentsNotReady"];
 
-/** The condition that nobody but a person or another change makes true. */
+/** The condition that becomes true only after a person or another change helps. */
 function helplessReason({ status }: Component): Condition | undefined {
   return status?.conditions?.find(({ type, status: value, reason = "" }) => {
     if (value !== "False") return false;

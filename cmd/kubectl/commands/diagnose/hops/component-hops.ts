@@ -106,7 +106,7 @@ export function checkDeletion(
 }
 
 /** Whether other components of the kind are for the same cluster. */
-export async function checkTwins(
+export async function checkDuplicates(
   component: Component,
   { hub }: WalkContext,
   signal: AbortSignal,
@@ -161,10 +161,10 @@ export async function componentsOf(
   }
 }
 
-/** Asks what refuses the object that a message of the controller names; undefined when nobody says. */
+/** Asks the cluster why it refuses the object that the controller names; undefined without an answer. */
 export type HearRefusal = (message: string) => Promise<string | undefined>;
 
-/** What the controller says, which may be older than what the walk saw. */
+/** The controller's conditions, which may be older than the walk's own findings. */
 export async function checkConditions(
   { status }: Component,
   { hear, compare }: { readonly hear: HearRefusal; readonly compare: string },

@@ -21,7 +21,7 @@ export interface Drift {
   readonly unread: number;
   /** Without finished Jobs that Kubernetes has removed. */
   readonly missing: readonly ObjectKey[];
-  /** Objects of which somebody else changed fields of ours, and the managers that hold fields there. */
+  /** Objects with conflicts, and the field managers that took our fields. */
   readonly changed: readonly { readonly key: ObjectKey; readonly managers: readonly string[] }[];
 }
 

@@ -1,28 +1,28 @@
 import { knfCodes, type KnfCode } from "../../../../../api/knf/knf-codes.ts";
 
-/** How one step of the walk went. `SKIPPED`: an earlier one is in the way, a right is missing, or nobody wanted it. */
+/** State of one step. `SKIPPED`: an earlier step failed, a right is missing, or the step was not requested. */
 export type HopState = "OK" | "WARN" | "FAIL" | "SKIPPED";
 
-/** One thing that is wrong, or looks so. */
+/** One problem or suspicion. */
 export interface Finding {
   readonly severity: "warning" | "error";
   readonly code: KnfCode;
   /** A sentence without full stop that names the object; may quote foreign text. */
   readonly message: string;
-  /** What was seen, a line each. */
+  /** Evidence, one line each. */
   readonly evidence: readonly string[];
-  /** What to do, in order: commands to paste, without the flags that name the hub, or sentences. */
+  /** Steps in order: commands to paste, without the flags of the hub, or sentences. */
   readonly next: readonly string[];
 }
 
-/** What a step found out. Without `value` those that need it are skipped. */
+/** Result of a step. Without `value` the steps that need it are skipped. */
 export interface HopResult<Value> {
   readonly value: Value | undefined;
-  /** What is the case, in a few words. */
+  /** Result in a few words. */
   readonly message: string;
   readonly evidence?: readonly string[];
   readonly findings?: readonly Finding[];
-  /** It could not be looked at, which stands in nobody's way; the message says why. */
+  /** The step was not possible, and no other step needs it; the message says why. */
   readonly isUnseen?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface Hop {
   readonly message: string;
   readonly evidence: readonly string[];
   readonly findings: readonly Finding[];
-  /** The step that is in the way of this one. */
+  /** The step that blocks this one. */
   readonly because: HopId | null;
   /** How long it took; null when it was skipped. */
   readonly durationMs: number | null;
@@ -77,7 +77,7 @@ export const hopTitles = {
 
 export type HopId = keyof typeof hopTitles;
 
-/** A finding; what is left out comes from the catalogue. */
+/** A finding; missing fields come from the catalogue. */
 export function finding(
   severity: Finding["severity"],
   code: KnfCode,
@@ -93,7 +93,7 @@ export function finding(
   };
 }
 
-/** A step that ends the way for those that need it. */
+/** A failed step; the steps that need it are skipped. */
 export function failed(
   code: KnfCode,
   message: string,
@@ -111,12 +111,12 @@ export function passed<Value>(
   return { value, message, evidence };
 }
 
-/** A step that could not be looked at and that nobody needs. */
+/** A step that was not possible and that no other step needs. */
 export function unseen(message: string): HopResult<true> {
   return { value: true, message, isUnseen: true };
 }
 
-/** A step that gives its value in spite of what was found. */
+/** A step with findings that still has a value. */
 export function passedWith<Value>(
   value: Value,
   message: string,

@@ -35,7 +35,7 @@ export function checkVersion(
   return passed(true, gitVersion);
 }
 
-/** What is on the cluster, and the anchor of this installation. */
+/** Objects of the cluster, and the anchor of this installation. */
 interface Installed {
   readonly facts: SpokeFacts;
   /** Undefined on the hub itself, and where there is none. */

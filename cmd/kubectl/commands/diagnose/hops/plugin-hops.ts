@@ -134,7 +134,7 @@ function handStep(plan: ExecPlan): string {
 
 const soonMs = 10 * 60_000;
 
-/** What the credential says of itself; never the credential. */
+/** Readable facts of the credential; never the credential itself. */
 export function describeCredential(credential: Credential, nowMs: number): HopResult<Credential> {
   const { type, subject, issuer, expiresAtMs, digest } = credentialFacts(credential);
   const until =
@@ -155,7 +155,7 @@ export function describeCredential(credential: Credential, nowMs: number): HopRe
   return passedWith(credential, text, { findings, evidence });
 }
 
-/** What no API server takes for a token: it reads the header `Authorization` up to the second space. */
+/** Why no API server accepts a token: it reads the header `Authorization` up to the second space. Undefined for a usable one. */
 function oddToken({ authorization }: Credential): string | undefined {
   const token = authorization?.reveal().replace(/^Bearer /, "") ?? "";
   if (/^bearer /i.test(token)) {

@@ -97,7 +97,7 @@ async function namesakes(
   }
 }
 
-/** The Secret that one of the two official readers wants; undefined for another plugin. */
+/** The Secret that one of the two official readers needs; undefined for another plugin. */
 export async function wantedSecret(
   plan: ExecPlan,
   environment: WalkContext["environment"],

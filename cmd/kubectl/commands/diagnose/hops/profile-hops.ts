@@ -56,7 +56,7 @@ async function isServed(hub: WalkContext["hub"], signal: AbortSignal): Promise<b
 
 const profilesType = "clusterprofiles.multicluster.x-k8s.io";
 
-/** What the cluster manager says of the cluster. The walk goes on in any case: the spoke may know better. */
+/** The cluster manager's conditions. The walk continues in any case, because the spoke may be healthy all the same. */
 export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> {
   const condition = profile.status?.conditions?.find(({ type }) => type === "ControlPlaneHealthy");
   const { namespace, name } = profile.metadata;
@@ -122,7 +122,7 @@ export async function checkUpstream(
   });
 }
 
-/** When somebody last wrote `status.accessProviders`, RFC 3339. */
+/** Time of the last write to `status.accessProviders`, RFC 3339. */
 function writtenAt({ metadata }: ClusterProfile): string | undefined {
   return (metadata.managedFields ?? [])
     .filter(({ fieldsV1 }) =>

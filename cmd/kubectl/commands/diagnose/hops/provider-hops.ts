@@ -29,7 +29,7 @@ import {
 import type { WalkContext } from "../walk.ts";
 import { finding, type HopResult, passedWith, type Finding } from "./hop.ts";
 
-/** A provider file and whose word it is: that decides which commands of it may be run. */
+/** A provider file and its origin, which decides which of its commands may run. */
 export interface FoundFile {
   readonly file: ProviderFile;
   readonly from: "machine" | "cluster";
@@ -64,7 +64,7 @@ export async function readProviderFile(
   }
   const message = "No provider file was named, and no controller on the hub names one";
   const next = [`Name a provider file with ${flag}, or set KNFLEET_PROVIDER_FILE.`];
-  // That is about this command; what the controller has is told by its conditions.
+  // This is about the flags of this command; the controller's conditions report its own file.
   return {
     value: undefined,
     message,
@@ -169,7 +169,7 @@ export function chooseProvider(
   return passedWith(selected, `${provider.name}${deprecated}`, { findings });
 }
 
-/** Where the server is and what is run for a credential. */
+/** Address of the server, and the command that gets a credential. */
 export function resolveEndpoint(
   profile: ClusterProfile,
   selected: SelectedProvider,

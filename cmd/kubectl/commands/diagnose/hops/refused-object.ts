@@ -14,7 +14,7 @@ import { readPlace } from "../../../compare/place.ts";
 import { namespaceOfBy } from "../../../spokes/spoke-namespace.ts";
 import type { RenderSettings } from "../../render/render-component.ts";
 
-/** What renders an object as the controller would, to ask what refuses it. */
+/** Renders an object as the controller does, to find out why it is refused. */
 export type Rendering = Pick<RenderSettings, "releases" | "preparations">;
 
 const limitMs = 5_000;
@@ -42,7 +42,7 @@ async function openedOf(dir: string): Promise<Rendering> {
 
 interface Refused {
   readonly component: Component;
-  /** What the controller says: `ConfigMap a/b: …`. */
+  /** Message of the controller: `ConfigMap a/b: …`. */
   readonly message: string;
   readonly rendering: Rendering;
   readonly client: KubeClient;

@@ -105,7 +105,7 @@ export async function checkGuard(
 function whyUnasked(condition: Condition | undefined, now: Date): string | undefined {
   const { reason = "", lastTransitionTime = "" } = condition ?? {};
   if (otherwise.includes(reason)) return `${protectedCondition} says ${reason}`;
-  // The API server reads policies anew about every second: what it does before says nothing.
+  // The API server reads policies about once a second; an earlier answer proves nothing.
   const isFresh = now.getTime() - Date.parse(lastTransitionTime) < longestProofMs;
   if (reason !== "Probing" || !isFresh) return undefined;
   return "the guard was just installed, and the controller is proving it";
@@ -187,7 +187,7 @@ const unobserved =
 const managerStep =
   "On that cluster, as its administrator: kubectl get pods -n kube-system -l component=kube-controller-manager";
 
-/** Whether no controller of the cluster has taken note of what the Deployment is to be. */
+/** Whether no controller of the cluster has observed the Deployment's latest spec. */
 function isUnobserved(deployment: KubeObject): boolean {
   const observed = numberAt(deployment, "status", "observedGeneration") ?? 0;
   return observed < (deployment.metadata.generation ?? 0);
