@@ -7,8 +7,8 @@ import type { ObjectKey } from "../api/kubernetes.ts";
 export const componentUidLabel = "knfleet.dev/component-uid";
 
 /**
- * Label, with the value `true`, on CRDs of installations, by which they are watched. They do not carry the component's label, because
- * what is deleted by that must never match one.
+ * Label with the value `true` on CRDs of installations; the controller watches CRDs by it. CRDs do not carry the
+ * component's label, because collections are deleted by that one.
  */
 export const definitionLabel = "knfleet.dev/definition";
 
@@ -27,15 +27,15 @@ export const anchorAnnotations = {
   componentUid: "operator.knative.dev/cr-uid",
   hubId: "operator.knative.dev/hub-id",
   finalizing: "operator.knative.dev/finalizing",
-  /** The inventory, where somebody made the ConfigMap immutable, whose data cannot be written then. */
+  /** The inventory of an immutable ConfigMap, whose data cannot be written. */
   inventory: "knfleet.dev/inventory",
 } as const;
 
-/** Annotations by which a guard is asked something, or asked to step aside. Spec: anchor-guard.md 2. */
+/** Annotations that speak to a guard. Spec: anchor-guard.md 2. */
 export const guardAnnotations = {
-  /** The uid of the object itself: somebody with the right `unprotect` wants it deleted. */
+  /** The uid of the object. A user with the right `unprotect` sets it to allow the deletion. */
   confirmDeletion: "operator.knative.dev/confirm-deletion",
-  /** On requests that are to be refused, which proves that the guard works; never stored. */
+  /** On test requests that the guard has to refuse; never stored. */
   probe: "operator.knative.dev/enforcement-probe",
 } as const;
 
@@ -53,7 +53,7 @@ export function anchorNameOf(component: Pick<ComponentKey, "kind" | "name">): st
   return `${component.kind.toLowerCase()}-${component.name}-root-owner`;
 }
 
-/** The kind of the component whose anchor has a name; undefined for a name that no anchor has. */
+/** The kind of component that an anchor name stands for; undefined for other names. */
 export function anchorKindOf(name: string): ComponentKind | undefined {
   const kinds: readonly ComponentKind[] = ["KnativeServing", "KnativeEventing"];
   if (!name.endsWith("-root-owner")) return undefined;

@@ -5,16 +5,16 @@ import { type FieldSet, hasField, ownEntry, stepsAt, unionOfFields } from "./man
 import { isFilledByOthers } from "./stripped.ts";
 
 /**
- * Whether an object has fields that are ours to begin with and a controller's later: the scale and environment of the
- * PingSource adapter, and the selectors that Knative's webhooks keep for themselves. Spec: engine-facts.md table A.
+ * Whether an object has fields that we set first and a controller takes over later: scale and environment of the
+ * PingSource adapter, selectors of the webhooks of Knative. Spec: engine-facts.md table A.
  */
 export function isHandedOver(manifest: Manifest): boolean {
   return isPingSourceAdapter(manifest) || isWebhookConfiguration(manifest);
 }
 
 /**
- * Steps to the fields of an object that others fill in, so that they must not become ours. An aggregated role is one that `written` says to
- * have an aggregation rule. Spec: engine-facts.md table A.
+ * Paths of fields that others fill in and that we must not own. `written` tells whether a ClusterRole has an
+ * aggregation rule. Spec: engine-facts.md table A.
  */
 export function handedOverPaths(
   object: Manifest,
@@ -39,10 +39,10 @@ const addressPaths = [
   ["f:spec", "f:clusterIPs"],
 ];
 
-/** Steps to the number of a workload's pods. */
+/** Path of the replicas of a workload. */
 export const scalePath = ["f:spec", "f:replicas"];
 
-/** Steps to the fields of the PingSource adapter that its controller keeps, as far as a set has them. */
+/** Paths of the fields of the PingSource adapter that its controller owns, as far as a set has them. */
 function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
   const containers = containersPath.map((field) => `f:${field}`);
   const variables = stepsAt(set, containers).flatMap((container) =>
@@ -56,8 +56,9 @@ function adapterPaths(set: FieldSet): readonly (readonly string[])[] {
 }
 
 /**
- * Steps to the fields of ours that have to be released before they are left out, because leaving them out would remove them: the number of
- * pods once an autoscaler has it, and all that the PingSource controller keeps after its first write. Spec: engine-facts.md 3.
+ * Paths of our fields that must be released before they are left out, because leaving them out would remove them: the
+ * replicas once an autoscaler sets them, and the fields of the PingSource controller after its first write. Spec:
+ * engine-facts.md 3.
  */
 export function pathsToRelease(
   live: Manifest,
@@ -78,8 +79,9 @@ function nameOfItem(step: string): string {
 }
 
 /**
- * The manifest without those fields that somebody else has written since: sending them would undo that write, and leaving out one that is
- * still ours would remove it. `live` is the whole object on the cluster, with its managedFields; of webhook configurations its metadata is enough.
+ * Leaves out fields that another writer has taken over, because sending them would undo that write. Fields that are
+ * still ours stay, because leaving them out would remove them. `live` is the whole object with its managedFields; for
+ * webhook configurations its metadata is enough.
  */
 export function withoutHandedOver(manifest: Manifest, live: Manifest, manager: string): Manifest {
   const entry = ownEntry(live, manager);
@@ -98,7 +100,7 @@ function withOwnSelectors(manifest: Manifest, owned: unknown, theirs: unknown): 
   return changeField(manifest, ["webhooks", "*"], (webhook) => {
     const isIn = (fields: unknown, field: string): boolean =>
       at(fields, ["f:webhooks", itemKey(webhook), `f:${field}`]) !== undefined;
-    // One that nobody has is new in the manifest.
+    // A field without an owner is new in the manifest.
     return keeping(
       webhook,
       (field) => !selectors.includes(field) || isIn(owned, field) || !isIn(theirs, field),
@@ -108,7 +110,7 @@ function withOwnSelectors(manifest: Manifest, owned: unknown, theirs: unknown): 
 
 const handedOverVariable = /^(?:K_[A-Z_]+|SYSTEM_NAMESPACE|NAMESPACE)$/;
 
-/** The PingSource controller writes all variables anew and leaves this one out, though every release has it. */
+/** The PingSource controller writes all variables and leaves this one out, although every release has it. */
 const droppedVariable = "POD_NAME";
 
 const containersPath = ["spec", "template", "spec", "containers"];
@@ -133,11 +135,12 @@ function withOwnScale(manifest: Manifest, owned: unknown, live: Manifest): Manif
       (variable) => names.includes(nameOf(variable)) && isOfController(variable, fields),
     );
     if (variables.length === 0 || !isTaken) return container;
-    // A variable that the controller left out would come back, and with it new pods, after each of its writes.
+    // Sending a variable that the controller left out would bring it back, and new pods with it, after each write of
+    // the controller.
     const kept = variables.filter(
       (variable) => names.includes(nameOf(variable)) || !isListed(variable),
     );
-    // The name stays ours whoever writes the value; to leave it out would remove the variable.
+    // The name stays ours even when the value is not: leaving it out would remove the variable.
     const env = kept.map((variable) =>
       isOfController(variable, fields) ? { name: nameOf(variable) } : variable,
     );
@@ -150,7 +153,7 @@ function isListed(variable: unknown): boolean {
   return handedOverVariable.test(name) || name === droppedVariable;
 }
 
-/** Whether the value of a variable is the controller's: `fields` are ours of all variables of its container. */
+/** Whether the controller owns the value of a variable. `fields` are our fields of all variables of the container. */
 function isOfController(variable: unknown, fields: unknown): boolean {
   if (!handedOverVariable.test(String(nameOf(variable)))) return false;
   const own = at(fields, [itemKey(variable)]);
@@ -171,7 +174,7 @@ function nameOf(item: unknown): unknown {
   return isRecord(item) ? item["name"] : undefined;
 }
 
-// How fieldsV1 names an item of a list whose key is the name.
+// Step of fieldsV1 to a list item whose key is its name.
 function itemKey(item: unknown): string {
   return `k:${JSON.stringify({ name: nameOf(item) })}`;
 }
@@ -187,7 +190,7 @@ function keeping(value: unknown, wanted: (field: string) => boolean): unknown {
   return Object.fromEntries(Object.entries(value).filter(([field]) => wanted(field)));
 }
 
-/** Whether it is the adapter whose scale and environment its controller takes over. */
+/** Whether an object is the PingSource adapter, whose scale and environment its controller takes over. */
 export function isPingSourceAdapter({ apiVersion, kind, metadata }: Manifest): boolean {
   return (
     apiVersion === "apps/v1" && kind === "Deployment" && metadata.name === "pingsource-mt-adapter"
@@ -199,8 +202,8 @@ function isWebhookConfiguration({ kind }: Manifest): boolean {
 }
 
 /**
- * The manifest of the PingSource adapter with its variables in the order in which they are on the cluster, of which upstream's operator has one of its own: another
- * order is another template, for which pods are replaced. Any other manifest as it is. Spec: knative-operator.md 3.20.
+ * Sorts the variables of the PingSource adapter as they are on the cluster. The operator of upstream uses another
+ * order, and a changed order would replace the pods. Other manifests stay as they are. Spec: knative-operator.md 3.20.
  */
 export function inLiveOrder(manifest: Manifest, live: Manifest): Manifest {
   if (!isPingSourceAdapter(manifest)) return manifest;

@@ -5,21 +5,21 @@ import { hashOf } from "../render/fields.ts";
 /** One object of an installation, as it was last sent. */
 export interface InventoryEntry extends ObjectKey {
   /**
-   * Content hash of what was sent (desired.ts). Empty when nothing was ever accepted, and from before something else is sent until the answer is there: what was
-   * accepted and what was not can look the same.
+   * Content hash of the object as it was sent (desired.ts). Empty when no version was ever accepted. Also empty from
+   * before a changed object is sent until the answer arrives, because the result is unknown in between.
    */
   readonly hash: string;
   /** Fingerprint (managed-fields.ts) of the last answer; absent when nothing was ever accepted. */
   readonly fingerprint?: string;
 }
 
-/** Everything that an installation may have put on its cluster; a crash between two writes loses no object. */
+/** All objects that an installation may have created on its cluster. A crash between two writes loses none. */
 export interface Inventory {
-  /** Release version that was last begun. */
+  /** Release version of the last attempt. */
   readonly version: string;
-  /** Everything of that version was accepted and everything obsolete is gone. */
+  /** All objects of that version were accepted and all obsolete ones are gone. */
   readonly complete: boolean;
-  /** What upstream's operator installed is being taken over, and that was not finished. */
+  /** The adoption of an installation of upstream's operator is not finished. */
   readonly adopting?: boolean;
   /** Each identity once. */
   readonly entries: readonly InventoryEntry[];
@@ -29,8 +29,8 @@ const format = 1;
 const digestLength = 22;
 
 /**
- * The text of an inventory, equal for equal content: JSON grouped by kind and namespace, which halves the bytes of two writes per
- * install and can still be read by a person.
+ * Encodes an inventory; equal content gives equal text. Grouping by kind and namespace halves the bytes of two writes
+ * per install, and people can still read it.
  */
 export function encodeInventory({ version, complete, adopting, entries }: Inventory): string {
   const objects: Record<string, Record<string, Record<string, readonly string[]>>> = {};
@@ -45,8 +45,8 @@ export function encodeInventory({ version, complete, adopting, entries }: Invent
 }
 
 /**
- * The inventory of a text; undefined when it is none, of another format, or not as it was written, which makes everything be applied again and what is
- * obsolete be looked for. One without a digest is believed.
+ * Decodes an inventory. Undefined for a text that is no inventory, has another format, or was changed; everything is
+ * applied again then and obsolete objects are searched. A text without a digest is trusted.
  */
 export function decodeInventory(text: string): Inventory | undefined {
   const content = parsed(text);
@@ -64,14 +64,14 @@ export function decodeInventory(text: string): Inventory | undefined {
 }
 
 /**
- * Whether it is right that the cluster does not have an object of the inventory any more: a Job that was accepted runs once. Kubernetes
- * removes a finished Job after its `ttlSecondsAfterFinished`, and the same content must not run again.
+ * Whether an object of the inventory may be missing on the cluster: a Job that was accepted. Kubernetes removes a
+ * finished Job after its `ttlSecondsAfterFinished`, and the same Job must not run again.
  */
 export function mayBeGone(entry: InventoryEntry): boolean {
   return isJob(entry) && entry.hash !== "" && entry.fingerprint !== undefined;
 }
 
-/** The first inventory with those entries of the second one that it lacks: what may be on the cluster while one becomes the other. */
+/** Adds the entries that only the second inventory has: all objects that may exist while one becomes the other. */
 export function unionOf(next: Inventory, before: Inventory | undefined): Inventory {
   const known = new Set(next.entries.map(identityOf));
   const others = before?.entries.filter((entry) => !known.has(identityOf(entry))) ?? [];

@@ -2,8 +2,8 @@ import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 
 /**
- * Whether a Job has come to its end, well or not. Told by its managed fields, which its metadata has: what writes its status has
- * set a time of completion or conditions, of which a Job that goes on has none. One that was suspended counts as at its end.
+ * Whether a Job has ended, with success or not. Its managedFields tell, which metadata-only watches have: the status
+ * has a completion time or conditions, which a running Job lacks. A suspended Job counts as ended.
  */
 export function isFinished(object: KubeObject): boolean {
   const written = statusFieldsOf(object);
@@ -11,8 +11,8 @@ export function isFinished(object: KubeObject): boolean {
 }
 
 /**
- * Whether a Job that has come to its end may have failed. Told in the same way: only one that did its work has a time of completion, and one that is about to
- * have it (condition SuccessCriteriaMet) has pods that succeeded, and none that failed unless it had to try again.
+ * Whether an ended Job may have failed, told by its managedFields. A successful Job has a completion time. One that is
+ * about to get it (condition SuccessCriteriaMet) has succeeded pods, and failed pods only after a retry.
  */
 export function mayHaveFailed(object: KubeObject): boolean {
   const written = statusFieldsOf(object);
@@ -26,7 +26,7 @@ function isSuccessUncounted(written: ReadonlyMap<string, unknown>): boolean {
   return isRecord(pods) && pods["f:succeeded"] !== undefined;
 }
 
-/** The fields of the status that somebody wrote. */
+/** Fields of the status that have a writer. */
 function statusFieldsOf({
   metadata: { managedFields = [] },
 }: KubeObject): ReadonlyMap<string, unknown> {
@@ -37,18 +37,18 @@ function statusFieldsOf({
   return new Map(fields);
 }
 
-/** What became of Jobs that were there: one that is gone has done its work, one that only lost our label has not gone. */
+/** Tells Jobs that are gone, because they have done their work, from Jobs that only lost our label. */
 export class VanishedJobs {
   readonly #seen = new Set<string>();
   readonly #strays = new Set<string>();
 
-  /** A Job is there and known as ours. */
+  /** A Job of ours exists. */
   saw(id: string): void {
     this.#seen.add(id);
     this.#strays.delete(id);
   }
 
-  /** Whether a Job that is not to be seen is there without our label; `look` is asked once each time that it vanishes. */
+  /** Whether a Job that the watch does not show exists without our label. `look` is called once each time the Job vanishes. */
   async isStray(id: string, look: () => Promise<boolean>): Promise<boolean> {
     if (this.#seen.has(id)) {
       const isThere = await look();

@@ -4,8 +4,9 @@ import { canonicalJson } from "../api/fields.ts";
 import type { Json, JsonObject, ManagedFieldsEntry, Manifest } from "../api/kubernetes.ts";
 
 /**
- * Hash of the fields that our server-side apply owns on an object, or undefined when it owns none: it changes exactly when somebody
- * else changes or removes a field of ours (but for re-ordered keyed lists). Spec: engine-facts.md 3.
+ * Hash of the fields that our server-side apply owns on an object; undefined when it owns none. The hash changes
+ * exactly when another writer changes or removes one of these fields, except for the order of keyed lists. Spec:
+ * engine-facts.md 3.
  */
 export function fingerprintOf(object: Manifest, fieldManager: string): string | undefined {
   const entry = ownEntry(object, fieldManager);
@@ -15,17 +16,17 @@ export function fingerprintOf(object: Manifest, fieldManager: string): string | 
 }
 
 /**
- * When our server-side apply last changed something on an object, in whole seconds by the clock of the server: it moves with nobody else's write, nor
- * with an apply that changes nothing. Undefined when it owns no field. Spec: engine-facts.md 3.
+ * Time of the last change by our server-side apply, in whole seconds of the clock of the server. Other writers and
+ * applies without a change do not move it. Undefined when it owns no field. Spec: engine-facts.md 3.
  */
 export function appliedAtOf(object: Manifest, fieldManager: string): number | undefined {
   const { time = "" } = ownEntry(object, fieldManager) ?? {};
   const at = Date.parse(time);
-  // V8 keeps numbers of 32 bits without an object for each.
+  // V8 stores small integers without an object for each.
   return Number.isNaN(at) ? undefined : Math.trunc(at / 1_000);
 }
 
-/** What our server-side apply owns on an object, as its managedFields say. */
+/** The entry of our server-side apply in the managedFields of an object. */
 export function ownEntry(
   { metadata }: Pick<Manifest, "metadata">,
   fieldManager: string,
@@ -42,8 +43,8 @@ export function isOwnEntry(
 }
 
 /**
- * A set of fields as `managedFields` writes it: nested steps (`f:spec`, `k:{"name":"a"}`), where an empty object is a member and a
- * member that has members below it says so with `.`. At the top an empty object is the empty set.
+ * A set of fields in the format of `managedFields`: nested steps (`f:spec`, `k:{"name":"a"}`). An empty object is a
+ * member; a member with members below it has the step `.`. At the top an empty object is the empty set.
  */
 export type FieldSet = JsonObject;
 
@@ -53,7 +54,7 @@ export function unionOfFields(a: FieldSet, b: FieldSet): FieldSet {
   return isEmpty(b) ? a : joined(a, b);
 }
 
-/** The fields of the first set that are not in the second one; the first set itself when they have none in common. */
+/** The fields of the first set that the second set lacks. Returns the first set when they share none. */
 export function withoutFields(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmpty(a) || isEmpty(b)) return a;
   return lessened(a, b) ?? {};
@@ -69,7 +70,7 @@ export function hasField(set: FieldSet, path: readonly string[]): boolean {
   return below(set, path) !== undefined;
 }
 
-/** The steps that lead on from a place in a set. */
+/** The next steps after a path. */
 export function stepsAt(set: FieldSet, path: readonly string[]): readonly string[] {
   let place: FieldSet = set;
   for (const step of path) {
@@ -85,7 +86,7 @@ export function isEmpty(set: FieldSet): boolean {
   return Object.keys(set).length === 0;
 }
 
-/** Whether a value in a set leads on to further steps. */
+/** Whether a value of a set is itself a set. */
 export function isFieldSet(value: Json | undefined): value is FieldSet {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

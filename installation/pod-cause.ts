@@ -1,7 +1,7 @@
 import { isRecord, recordAt } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 
-// The first two take turns, and a message must not.
+// Kubernetes alternates between the first two; the message must not change with them.
 const pullReasons = new Map([
   ["ErrImagePull", "ImagePullBackOff"],
   ["ImagePullBackOff", "ImagePullBackOff"],
@@ -19,15 +19,15 @@ const startReasons: readonly string[] = [
   "PreStartHookError",
   "PostStartHookError",
 ];
-/** A container that came up again this often and is not ready will not get there by itself. */
+/** A container with this many restarts that is not ready will not recover by itself. */
 const crashes = 2;
 
-/** What is said of pods that may well get there by themselves. */
+/** Cause of pods that may become ready by themselves. */
 export const unready = "its pods run but are not ready";
 
 /**
- * Why the pods of a workload are not ready, of the first one in the order of names that says so; undefined when none does. Short, equal for equal
- * causes, and with no text of the cluster's but names.
+ * Why the pods of a workload are not ready: the cause of the first pod, by name, that has one; undefined without a
+ * cause. Short, equal for equal causes, and free of text from the cluster except names.
  */
 export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
   const waiting = pods

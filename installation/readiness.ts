@@ -12,20 +12,20 @@ export interface Readiness {
   readonly missing: readonly string[];
   /** For example `2 of 9 not available: activator (0 of 1 pods available), webhook (missing)`; empty when all are. */
   readonly message: string;
-  /** What the message says of workloads that will not become available by themselves, or not in time. */
+  /** Texts of workloads that will not become available by themselves, or are late. */
   readonly stuck: readonly string[];
 }
 
 const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
 
-/** Whether an object is of a kind whose readiness counts; those are watched as whole objects. */
+/** Whether an object is of a kind whose readiness counts. These kinds are watched as whole objects. */
 export function isWorkload(key: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
   return key.apiVersion.startsWith("apps/") && workloadKinds.includes(key.kind);
 }
 
 /**
- * Readiness of the workloads among the desired keys. `workloads` is by `identityOf(key)`, as an observation has them; `causes`, by the same,
- * is what was found out besides.
+ * Readiness of the desired workloads. `workloads` and `causes` are by `identityOf(key)`; `causes` holds the causes
+ * found in pods.
  */
 export function readinessOf(
   desired: readonly ObjectKey[],
@@ -51,7 +51,7 @@ export function readinessOf(
   };
 }
 
-/** Those of the desired workloads that exist and are not available. */
+/** The desired workloads that exist and are not available. */
 export function waitingAmong(
   desired: readonly ObjectKey[],
   workloads: ReadonlyMap<string, KubeObject>,
@@ -74,7 +74,7 @@ function messageOf(
   return `${waiting} of ${total} not available: ${texts}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** What is said of one workload that is not available. */
+/** Report about one workload that is not available. */
 interface Report {
   readonly text: string;
   readonly isStuck: boolean;
@@ -93,7 +93,7 @@ function reportOf(
   };
 }
 
-/** Why a workload does not become available by itself, as far as it or its pods say so; `found` is what its pods say. */
+/** Cause that keeps a workload from becoming available by itself; `found` is the cause found in its pods. */
 function lastingCauseOf(workload: KubeObject, found: string | undefined): string | undefined {
   if (workload.metadata.deletionTimestamp !== undefined) return undefined;
   const { refusal } = factsOf(workload);
@@ -101,7 +101,7 @@ function lastingCauseOf(workload: KubeObject, found: string | undefined): string
   return found === unready ? undefined : found;
 }
 
-/** How far a workload is that may become available by itself. */
+/** Progress of a workload that may become available by itself. */
 function progressOf(workload: KubeObject, found: string | undefined): string {
   if (workload.metadata.deletionTimestamp !== undefined) return "being deleted";
   const facts = factsOf(workload);
@@ -109,7 +109,7 @@ function progressOf(workload: KubeObject, found: string | undefined): string {
   return `${progress}${facts.isLate ? ", ProgressDeadlineExceeded" : ""}`;
 }
 
-/** Says nothing of pods that are available where something else is missing. */
+/** Counts available pods, unless they are enough and something else is missing. */
 function countOf(facts: WorkloadFacts, generation = 0): string {
   const { observedGeneration, outdated, pods, available, wanted, condition } = facts;
   const text = `${available} of ${wanted} pods available`;
@@ -124,8 +124,8 @@ function isOverdue(workload: KubeObject): boolean {
 }
 
 /**
- * A workload of which a later write is known that nobody has seen the outcome of: the status that was seen is of a generation before, or of a workload
- * that is gone.
+ * The workload after a later write of ours whose result was not observed yet: the observed status belongs to an older
+ * generation or to a deleted workload.
  */
 export function afterWrite(
   workload: KubeObject,
@@ -139,7 +139,7 @@ export function afterWrite(
   return { ...workload, metadata: { ...metadata, generation } };
 }
 
-/** Equal for two states of a workload between which nothing happened that people want to know of at once. */
+/** Summary of the state of a workload. It changes when users want to know at once. */
 export function turnOf(workload: KubeObject): string {
   const { refusal, isLate } = factsOf(workload);
   const cause = refusal === undefined ? "" : causeOfRefusal(refusal);
@@ -147,9 +147,10 @@ export function turnOf(workload: KubeObject): string {
 }
 
 /**
- * Whether a workload runs what its newest generation says. Deployment: condition Available and a pod, and all pods that are wanted until it has had them once;
- * StatefulSet and DaemonSet: as many available pods as wanted; and no pod of an older template is left, which counts as available while a new one cannot start, unless it is to be left. Never while it is
- * being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
+ * Whether a workload runs its newest generation. Deployment: condition Available and at least one pod, and all desired
+ * pods until its first rollout is complete. StatefulSet and DaemonSet: all desired pods are available. No pod of an
+ * older template may be left, because it counts as available while a new one cannot start, unless the update strategy
+ * keeps it. False while the workload is being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
  */
 export function isAvailable(workload: KubeObject): boolean {
   if (workload.metadata.deletionTimestamp !== undefined) return false;
@@ -159,28 +160,28 @@ export function isAvailable(workload: KubeObject): boolean {
   return hasEnough(facts) && !isShort && facts.outdated === 0;
 }
 
-/** Whether there are enough available pods, old or new, to do the work. */
+/** Whether enough pods are available, old or new. */
 function hasEnough({ condition, wanted, available }: WorkloadFacts): boolean {
   if (condition === undefined) return available >= wanted;
-  // The condition is True with as many pods less as a Deployment may miss, which may be all of them.
+  // The condition may be True without any pod, when all pods may be unavailable.
   return condition === "True" && available >= Math.min(1, wanted);
 }
 
 interface WorkloadFacts {
   readonly observedGeneration: number;
-  /** The condition Available that a Deployment has, or is to have. */
+  /** Status of the condition Available of a Deployment. */
   readonly condition: string | undefined;
   readonly wanted: number;
   readonly available: number;
-  /** How many there are, how many of these have the present template, and how many an older one that are not to be left. */
+  /** Number of pods, of pods with the current template, and of pods with an older template that must be replaced. */
   readonly pods: number;
   readonly updated: number;
   readonly outdated: number;
-  /** A Deployment has not had all pods of its present template yet. */
+  /** A Deployment has not completed the rollout of its current template. */
   readonly isStarting: boolean;
-  /** What a Deployment says of pods that cannot be created. */
+  /** Message of a Deployment about pods that cannot be created. */
   readonly refusal: string | undefined;
-  /** A Deployment made no progress for the time that it may take. */
+  /** A Deployment exceeded its progress deadline. */
   readonly isLate: boolean;
 }
 
@@ -224,14 +225,17 @@ function countsOf(workload: KubeObject): Counts {
   };
 }
 
-/** How many pods may have an older template by the will of whoever wrote the workload. */
+/** Number of pods that the update strategy leaves on an older template. */
 function mayBeOld(workload: KubeObject): number {
   const strategy = recordAt(workload, "spec", "updateStrategy");
   if (strategy["type"] === "OnDelete") return Infinity;
   return numberOf(recordAt(strategy, "rollingUpdate")["partition"], 0);
 }
 
-/** A Deployment that was complete stays so in this condition whatever becomes of its pods. One that is paused says Unknown. */
+/**
+ * Whether a rollout is not complete. A complete Deployment keeps this condition whatever happens to its pods; a paused
+ * one says Unknown.
+ */
 function isOnTheWay(progress: Readonly<Record<string, unknown>> | undefined): boolean {
   const { status, reason } = progress ?? {};
   return (status === "True" || status === "False") && reason !== "NewReplicaSetAvailable";

@@ -1,8 +1,8 @@
-/** Objects of which somebody asks whose they are, by identity. */
+/** Objects whose owner is asked for, by identity. */
 export interface OwnershipQuestion {
-  /** Nothing was ever accepted of them. */
+  /** No write to them was ever accepted. */
   readonly open: ReadonlySet<string>;
-  /** Accepted, and then changed or deleted again and again by somebody who leaves no name. */
+  /** Accepted, and then changed or deleted repeatedly by an unknown writer. */
   readonly fought: ReadonlySet<string>;
   /**
    * Wanted by an installation whose anchor is lost, and with it what it had and what it had left to others. What others have of them does not keep it
@@ -11,10 +11,10 @@ export interface OwnershipQuestion {
   readonly lost?: ReadonlySet<string>;
 }
 
-/** What this process knows of whose the objects are that an installation wants. */
+/** Ownership of the desired objects, as this process knows it. */
 export class Sharing {
-  /** What was left to others when somebody last asked, by identity, each with words for whose it is. */
+  /** Shared objects left to other components, by identity, with a text that names the owner. Result of the last question. */
   left: ReadonlyMap<string, string> = new Map();
-  /** Identities of what nothing was accepted of yet, and what nobody else has either. */
+  /** Identities of objects that were never accepted and that no other component has. */
   free: ReadonlySet<string> = new Set();
 }

@@ -7,8 +7,8 @@ import { isWorkload } from "../render/workloads/pod-template.ts";
 type Strip = (manifest: Manifest) => Manifest;
 
 /**
- * Takes out of every object the fields that somebody else fills in on the cluster, so that nobody fights over them, and the fields that
- * only a server may write. Spec: engine-facts.md table A.
+ * Removes fields that others fill in on the cluster, so that no conflict arises, and fields that only a server may
+ * write. Spec: engine-facts.md table A.
  */
 export function stripped(manifests: readonly Manifest[]): readonly Manifest[] {
   const strips = [...always, withoutScaledReplicas(manifests)];
@@ -33,7 +33,10 @@ const withoutServerFields: Strip = (manifest) => {
   return changeField(base, ["metadata"], (metadata) => without(metadata, serverFields));
 };
 
-/** A null would claim its field, which a patch such as `replicas: null` is to leave to somebody else. Null items of lists stay, and so do fields of kinds that may mean something by it. */
+/**
+ * A null would claim its field, but a patch such as `replicas: null` leaves it to others. Null items of lists stay.
+ * Fields of other kinds stay, because null may have a meaning there.
+ */
 const withoutNulls: Strip = (manifest) => {
   const { apiVersion, kind, metadata } = manifest;
   if (mergeTypeOf(apiVersion, kind) === undefined || !hasNull(manifest)) return manifest;
@@ -57,7 +60,7 @@ const withoutAggregatedRules: Strip = (manifest) =>
     ? dropped(manifest, "rules")
     : manifest;
 
-// The Knative webhook fills both in. With rules in place and no pod to answer, its own objects could not be written.
+// The webhook of Knative fills in both. With rules in place and no running pod, its own objects could not be written.
 const withoutWebhookRules: Strip = (manifest) => {
   const kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
   if (!isOf(manifest, "admissionregistration.k8s.io", kinds)) return manifest;
@@ -74,14 +77,14 @@ const withoutWebhookRules: Strip = (manifest) => {
 
 const injectors = /^(?:cert-manager\.io\/inject-|service\.beta\.openshift\.io\/inject-cabundle$)/;
 
-/** Whether a webhook is as its manifest says, and no program of its own fills it in: one of a user's with a bundle, or for which something else injects that. */
+/** Whether no program of Knative fills in a webhook: a webhook of a user with a CA bundle, or with an injector for it. */
 function isStatic(webhook: unknown, manifest: Manifest): boolean {
   if (!isRecord(webhook) || isOfKnative(webhook["name"])) return false;
   const way = webhook["clientConfig"];
   return (isRecord(way) && way["caBundle"] !== undefined) || isInjected(manifest);
 }
 
-/** Whether somebody else writes the bundle: one in the manifest is only in the place of that. */
+/** Whether an injector writes the CA bundle, so that one in the manifest is only a placeholder. */
 function isInjected({ metadata: { annotations = {} } }: Manifest): boolean {
   return Object.keys(annotations).some((name) => injectors.test(name));
 }
@@ -105,7 +108,7 @@ const filledSecrets = new Set([
   "request-reply-keys",
 ]);
 
-/** Whether a Secret is one that the release leaves empty and a controller fills. */
+/** Whether a Secret is empty in the release and filled by a controller. */
 export function isFilledByOthers({ metadata }: Pick<Manifest, "metadata">): boolean {
   return filledSecrets.has(metadata.name ?? "");
 }
@@ -118,7 +121,7 @@ const withoutGeneratedData: Strip = (manifest) =>
 const withoutAssignedAddresses: Strip = (manifest) => {
   if (!isOf(manifest, "", ["Service"])) return manifest;
   return changeField(manifest, ["spec"], (spec) =>
-    // A headless Service says so with its address.
+    // `None` makes a Service headless.
     isRecord(spec) && spec["clusterIP"] === "None"
       ? spec
       : without(spec, ["clusterIP", "clusterIPs"]),
@@ -145,7 +148,7 @@ function withoutScaledReplicas(manifests: readonly Manifest[]): Strip {
       : manifest;
 }
 
-/** Tells which workloads of a set have the number of their pods from an autoscaler of the same set. */
+/** Tells which workloads of a set are scaled by an autoscaler of the set. */
 export function scaledAmong(manifests: readonly Manifest[]): (manifest: Manifest) => boolean {
   const scaled = new Set(manifests.flatMap(targetOfScaler));
   return ({ kind, metadata }) => scaled.has(workloadId(kind, metadata.namespace, metadata.name));
@@ -181,8 +184,8 @@ function dropped(manifest: Manifest, field: "rules" | "data" | "stringData"): Ma
 const podSpec = ["spec", "template", "spec"];
 
 /**
- * Leaves one entry of each name in the lists of a workload's pods in which Kubernetes accepts several, because server-side apply
- * refuses the whole object for them: variables of a container, of which the last one counts for Kubernetes too, and pull secrets.
+ * Keeps one entry of each name in lists of pods where Kubernetes accepts duplicates but server-side apply refuses the
+ * object: variables of a container, of which Kubernetes uses the last one too, and pull secrets.
  */
 export function withUniqueEntries(manifest: Manifest): Manifest {
   if (!isWorkload(manifest)) return manifest;

@@ -23,7 +23,7 @@ export interface Assembly {
   readonly additional: UserTexts;
 }
 
-/** What a component installs and where that came from. */
+/** The objects that a component installs, and the parts of the release that they come from. */
 export interface Assembled {
   readonly manifests: readonly Manifest[];
   readonly deletions: readonly ObjectKey[];
@@ -31,7 +31,10 @@ export interface Assembled {
   readonly paths: readonly string[];
 }
 
-/** Loads everything, transforms every object, keeps each once, and patches what is left. Spec: knative-operator.md 2.4, 2.5, 3. */
+/**
+ * Loads all parts of the release, transforms each object, removes duplicates, and applies the patches. Spec:
+ * knative-operator.md 2.4, 2.5, 3.
+ */
 export async function assemble(component: Component, assembly: Assembly): Promise<Assembled> {
   const { version, environment, additional } = assembly;
   const { main, extensions, guard, parts } = await load(component, assembly);
@@ -53,7 +56,10 @@ export async function assemble(component: Component, assembly: Assembly): Promis
   };
 }
 
-/** Of an identity that the user's manifests hold twice the last stands: upstream applies both. Spec: knative-operator.md, Appendix A. */
+/**
+ * Removes duplicates from the manifests of a user. The last one wins, because upstream applies both in order. Spec:
+ * knative-operator.md, Appendix A.
+ */
 function lastOnes(manifests: readonly Manifest[]): readonly Manifest[] {
   return withoutDuplicates(manifests.toReversed()).toReversed();
 }
@@ -62,7 +68,7 @@ interface Loaded {
   readonly main: readonly Manifest[];
   readonly extensions: readonly Manifest[];
   readonly guard: readonly Manifest[];
-  /** Those that are there. */
+  /** The parts that the release directory has. */
   readonly parts: Parts;
 }
 
@@ -72,7 +78,7 @@ async function load(
 ): Promise<Loaded> {
   if (isCustom(component)) {
     const main = await userManifestsOf(custom, version);
-    // The directory may have no ingress or source for a version that the user brings, who brings them as well then.
+    // The directory may lack the ingress or source of a custom version. The user brings these objects as well then.
     const parts = await orElse(
       async () => partsOf(component, version, newest),
       partsOf(withoutGuard(component), version, newest),
@@ -119,7 +125,10 @@ async function orElse<Value>(read: () => Promise<Value>, otherwise: Value): Prom
   }
 }
 
-/** Serving cannot work without its webhook. Spec: knative-operator.md 4.2, stage 10; upstream looks after it has applied all. */
+/**
+ * Throws FleetError ManifestInvalid when Serving has no webhook Deployment. Spec: knative-operator.md 4.2, stage 10;
+ * upstream checks after it has applied everything.
+ */
 function assertWebhook({ kind }: Component, manifests: readonly Manifest[]): void {
   if (kind !== "KnativeServing") return;
   const isThere = manifests.some(
@@ -130,9 +139,9 @@ function assertWebhook({ kind }: Component, manifests: readonly Manifest[]): voi
 }
 
 /**
- * The objects with each identity once. The first one stands, because the component's own objects come before those of its
- * ingresses and sources (D-09); Namespaces, which became equal by renaming, are merged into it (D-18). Of `winning`, an
- * object takes the place of the one it duplicates, or is added at the end (D-10).
+ * Keeps one object for each identity. The first one wins, because the component's own objects come before those of its
+ * ingresses and sources (D-09). Namespaces became equal by renaming, so their labels and annotations are merged
+ * (D-18). An object of `winning` replaces its duplicate, or is added at the end (D-10).
  */
 export function withoutDuplicates(
   manifests: readonly Manifest[],
@@ -159,9 +168,9 @@ function resolved(first: Manifest, second: Manifest): Manifest {
 }
 
 /**
- * The objects with those of `spec.additionalManifests`, which take the place of equally named ones and come last. They are
- * compared as they are on the cluster, after everything was moved into one namespace (upstream's are compared before, D-20);
- * of an identity that they hold twice the last stands. Their Namespaces are merged. Spec: knative-operator.md 2.5.
+ * Adds the objects of `spec.additionalManifests` at the end. They replace objects of the same identity; Namespaces are
+ * merged. The last of several duplicates wins. Identities are compared after everything was moved into one namespace;
+ * upstream compares them before (D-20). Spec: knative-operator.md 2.5.
  */
 function withAdditions(
   manifests: readonly Manifest[],

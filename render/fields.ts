@@ -10,8 +10,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 type Change = (value: unknown) => unknown;
 
 /**
- * The manifest with a field changed wherever the path leads to one; `*` stands for every item of a list. Missing and null
- * parts are left alone, a part of the wrong type is a FleetError ManifestInvalid. The same object when nothing changes.
+ * Changes a field wherever the path leads to one; `*` stands for every item of a list. Missing and null parts stay as
+ * they are. Returns the same object when nothing changes. Throws FleetError ManifestInvalid for a part of the wrong
+ * type.
  */
 export function changeField(manifest: Manifest, path: readonly string[], change: Change): Manifest {
   const at = [...path];
@@ -22,7 +23,7 @@ export function changeField(manifest: Manifest, path: readonly string[], change:
   return after === before ? manifest : { ...manifest, [first]: after };
 }
 
-/** The manifest with entries set in a map, which is made where it is missing; the same object when all are there already. */
+/** Sets entries of a map, which is created when it is missing. Returns the same object when all entries are set already. */
 export function setEntries(manifest: Manifest, path: readonly string[], entries: Fields): Manifest {
   const [first, ...rest] = path;
   if (first === undefined || Object.keys(entries).length === 0) return manifest;
@@ -31,24 +32,24 @@ export function setEntries(manifest: Manifest, path: readonly string[], entries:
   return after === before ? manifest : { ...manifest, [first]: after };
 }
 
-/** Several maps as one: of a key that more of them have the last value counts. */
+/** Merges maps. The last value of a key wins. */
 export function merged(maps: readonly Fields[]): Fields {
   return Object.fromEntries(maps.flatMap((map) => Object.entries(map)));
 }
 
-/** The object without some of its fields; the same one when it has none of them, anything else as it is. */
+/** Leaves out some fields of an object. Returns the same value when it has none of them or is no object. */
 export function without(value: unknown, names: readonly string[]): unknown {
   if (!isRecord(value) || !names.some((name) => Object.hasOwn(value, name))) return value;
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
-/** A value without the fields that are null, also inside of lists, whose null items stay. */
+/** Leaves out all fields that are null, also inside lists. Null items of lists stay. */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   return isRecord(value) ? withoutNullFields(value) : value;
 }
 
-/** The same of an object. */
+/** `withoutNulls` for an object. */
 export function withoutNullFields(value: Fields): Fields {
   const fields = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field)]));
@@ -106,7 +107,7 @@ function fieldsOf(value: unknown, field: string | undefined, manifest: Manifest)
   throw invalidManifest(manifest, `${where} that is not an object`);
 }
 
-/** SHA-256 of a JSON value, in hexadecimal; the order of fields does not count, absent and undefined are the same. */
+/** SHA-256 of a JSON value, in hexadecimal. The order of fields does not matter; absent and undefined are equal. */
 export function hashOf(value: unknown): string {
   return createHash("sha256").update(canonicalJson(value)).digest("hex");
 }

@@ -70,8 +70,8 @@ interface Settings {
 }
 
 /**
- * Sets labels and annotations on Namespaces; of several settings the last has the last word. Spec: knative-operator.md 3.2;
- * `spec.namespaceConfiguration` is the name that upstream's documentation uses.
+ * Sets labels and annotations on Namespaces. The last of several settings wins. Upstream documents the field as
+ * `spec.namespaceConfiguration`. Spec: knative-operator.md 3.2.
  */
 export function namespaceLabels(settings: readonly (Settings | undefined)[]): Transform {
   const labels: Record<string, string> = {};
@@ -91,13 +91,18 @@ export function namespaceLabels(settings: readonly (Settings | undefined)[]): Tr
 }
 
 /**
- * Makes one object the only owner of everything in its namespace; objects elsewhere lose their owners, because an owner must
- * be in the same namespace. A twin, of no namespace, is a second one. Not part of `render`, because it differs for each cluster. Spec: knative-operator.md 3.13.
+ * Sets the owners of every object in a namespace: the anchor and, if there is one, the cluster-scoped second owner.
+ * Objects elsewhere lose their owners, because an owner must be in the same namespace. Not part of `render`, because
+ * owners differ for each cluster. Spec: knative-operator.md 3.13.
  */
-export function owned(owner: OwnerReference, namespace: string, twin?: OwnerReference): Transform {
+export function owned(
+  owner: OwnerReference,
+  namespace: string,
+  secondOwner?: OwnerReference,
+): Transform {
   return (manifest) => {
     if (manifest.metadata.namespace === namespace) {
-      const ownerReferences = twin === undefined ? [owner] : [owner, twin];
+      const ownerReferences = secondOwner === undefined ? [owner] : [owner, secondOwner];
       return { ...manifest, metadata: { ...manifest.metadata, ownerReferences } };
     }
     const { ownerReferences, ...metadata } = manifest.metadata;

@@ -26,8 +26,8 @@ const guardVersions: Readonly<Record<string, string>> = {
 };
 
 /**
- * Which ingresses a component of Serving has: Istio when it names none at all. In the order in which their transforms run.
- * Spec: knative-operator.md 1.3, 3.16.
+ * The ingresses of a component of Serving, in the order in which their transforms run. Istio when the spec names none
+ * at all. Spec: knative-operator.md 1.3, 3.16.
  */
 export function ingressesOf(spec: KnativeServing["spec"]): readonly IngressName[] {
   const ingress = spec?.ingress;

@@ -30,7 +30,7 @@ export async function render(
   assertEligible({ kind, installed: status?.version, target: version });
   if (kubernetesVersion !== undefined) assertKubernetesVersion(kubernetesVersion, environment);
   if (!isCustom(component) && !available.includes(version)) {
-    // Texts that upstream has, too, are upstream's to the letter: programs look for them in the conditions.
+    // This text equals that of upstream, because programs look for it in the conditions.
     throw new FleetError(
       "ReleaseNotFound",
       `the manifests of the target version ${version} are not available to this release`,
@@ -54,12 +54,12 @@ export async function render(
   });
 }
 
-/** Everything below renders a component into the namespace that it says. */
+/** The component with its target namespace as its own; everything below renders into that one. */
 function inNamespace(component: Component, namespace = component.metadata.namespace): Component {
   return { ...component, metadata: { ...component.metadata, namespace } };
 }
 
-/** Both, which are under way; where both fail it is the first that is told, so that a component says the same each time. */
+/** Waits for both promises. When both fail, the error of the first is thrown, so that the condition stays the same. */
 async function inOrder<Result>(
   first: Promise<Result>,
   second: Promise<Result>,
@@ -68,7 +68,10 @@ async function inOrder<Result>(
   return [await first, await second];
 }
 
-/** What a spec says of the cluster and the version is left out: it does not change the objects, or is in the key already. */
+/**
+ * The spec without its cluster and version: the cluster does not change the objects, and the version is part of the
+ * cache key.
+ */
 function specOf({ spec }: Component): object {
   const { clusterProfileRef: _, version: _wanted, ...rest } = spec ?? {};
   return rest;
@@ -76,11 +79,11 @@ function specOf({ spec }: Component): object {
 
 /** What rendering depends on besides the component and the releases. */
 export interface RenderOptions {
-  /** Where the component is installed; see installation-namespace.ts. Absent: in the namespace of its own name on the hub. */
+  /** Namespace of the installation; see installation-namespace.ts. Absent: the namespace of the component on the hub. */
   readonly namespace?: string;
   /** `gitVersion` of the target cluster's answer to `/version`; absent: the version is not checked. */
   readonly kubernetesVersion?: string;
-  /** Environment of the controller; of it `KUBERNETES_MIN_VERSION` counts. */
+  /** Environment of the controller. Only `KUBERNETES_MIN_VERSION` is used. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /**
    * The text at a URL of `spec.manifests` or `spec.additionalManifests`, `${VERSION}` already replaced; absent: no URL is

@@ -88,11 +88,11 @@ function eventingTransforms({ spec = {} }: KnativeEventing): readonly Transform[
   return [
     defaultBroker(spec.defaultBrokerClass, spec.config ?? {}), // 14
     sinkBindingMode(spec), // 15
-    // 16, the PingSource adapter, is a matter of who owns its fields on the cluster: apply/hand-over.ts.
+    // 16: installation/hand-over.ts treats the PingSource adapter, because its fields change owner on the cluster.
   ];
 }
 
-/** Sets `app.kubernetes.io/name`, by which a component's objects are found again. Spec: knative-operator.md 3.14. */
+/** Sets `app.kubernetes.io/name`, which selects the objects of a component. Spec: knative-operator.md 3.14. */
 export function componentLabel(value: string): Transform {
   return (manifest) =>
     setEntries(manifest, ["metadata", "labels"], { "app.kubernetes.io/name": value });

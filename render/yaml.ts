@@ -1,13 +1,13 @@
 import type { DocumentOptions, ParseOptions, SchemaOptions, Tags } from "yaml";
 
-/** What the functions of the parser take. */
+/** Options of the parser functions. */
 type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
 
 const plainKinds = ["map", "seq", "str", "null", "bool", "int", "float"];
 
 /**
- * How kubectl and upstream read YAML: version 1.1, in which a bare `on` or `yes` is a boolean and `0644` is octal. Both leave dates
- * and times as text. Merge keys are resolved.
+ * Options to read YAML as kubectl and upstream do: version 1.1, in which a bare `on` or `yes` is a boolean and `0644`
+ * is octal. Dates and times stay text. Merge keys are resolved.
  */
 export const yaml11: YamlOptions = {
   version: "1.1",
@@ -16,11 +16,11 @@ export const yaml11: YamlOptions = {
   customTags: withoutTimes,
 };
 
-/** The same without merge keys, and with a warning for every tag that JSON has no kind for. Spec: security.md T-32. */
+/** The same options without merge keys, and with a warning for every tag that has no JSON type. Spec: security.md T-32. */
 export const plainYaml11: YamlOptions = {
   ...yaml11,
   merge: false,
-  // The tag for merge keys is one of version 1.1 whatever `merge` says.
+  // Version 1.1 has the tag for merge keys, whatever `merge` says.
   customTags: (tags) =>
     withoutTimes(tags).filter(
       (tag) =>
@@ -47,7 +47,7 @@ export function detachedCopy(json: string): unknown {
   return JSON.parse(json);
 }
 
-/** The value with everything in it frozen; a part that is frozen already is taken to be so all the way down. */
+/** Freezes a value deeply. A part that is frozen already counts as deeply frozen. */
 export function deepFrozen<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const part of Object.values(value)) deepFrozen(part);

@@ -14,9 +14,9 @@ const brokerKey = "default-br-config";
 const usualBrokerClass = "MTChannelBasedBroker";
 
 /**
- * Names the class of brokers that name none, in ConfigMap `config-br-defaults`; a text in `spec.config` that names a class has the
- * last word, whichever of the two names it goes by. Throws FleetError ManifestInvalid for a text that is missing, not YAML, or
- * without a cluster-wide default. Fields that upstream does not know stay. Spec: knative-operator.md 3.18.
+ * Sets the default broker class in ConfigMap `config-br-defaults`. A text in `spec.config` that names a class wins,
+ * under either name of the ConfigMap. Fields that upstream does not know stay. Throws FleetError ManifestInvalid for a
+ * text that is missing, not YAML, or without a cluster-wide default. Spec: knative-operator.md 3.18.
  */
 export function defaultBroker(brokerClass: string | undefined, config: Config): Transform {
   const names = ["br-defaults", brokerMap];
@@ -51,7 +51,7 @@ function withClass(text: string, brokerClass: string): string {
   const { namespaceDefaults, ...rest } = defaults;
   const hasNamespaces = isRecord(namespaceDefaults) && Object.keys(namespaceDefaults).length > 0;
   const clusterDefault = { ...defaults["clusterDefault"], brokerClass };
-  // In the form in which upstream writes it, so that a change of operators changes nothing.
+  // Equals the text that upstream writes, so that a change of operators changes nothing.
   const form = {
     version: "1.1",
     aliasDuplicateObjects: false,
@@ -82,8 +82,8 @@ const modeVariable = "SINK_BINDING_SELECTION_MODE";
 const eventingWebhook = "eventing-webhook";
 
 /**
- * Tells Eventing's webhook which namespaces SinkBindings work in: the field of the spec, else the variable in an override of the
- * webhook, else everywhere. Spec: knative-operator.md 3.19.
+ * Sets the selection mode of SinkBindings on Eventing's webhook: the field of the spec, else the variable of an
+ * override of the webhook, else `exclusion`. Spec: knative-operator.md 3.19.
  */
 export function sinkBindingMode(spec: NonNullable<KnativeEventing["spec"]>): Transform {
   const variable = { name: modeVariable, value: sinkBindingModeOf(spec) };
@@ -110,8 +110,8 @@ function sinkBindingModeOf({
 const certManagerGroups = ["cert-manager.io", "trust.cert-manager.io"];
 
 /**
- * Whether `spec.config` turns on TLS inside Eventing. It looks where the ConfigMap gets its value from, so that both always
- * agree (upstream's do not, D-40). Spec: knative-operator.md 3.21.
+ * Whether `spec.config` turns on TLS inside Eventing. Reads the entry that the ConfigMap gets, so that both agree;
+ * upstream reads another one (D-40). Spec: knative-operator.md 3.21.
  */
 export function usesTls(config: Config): boolean {
   const value = configEntryOf(config, "config-features")?.["transport-encryption"] ?? "";
@@ -133,9 +133,9 @@ const kafkaVariables = [
 const namespaceLabel = "kubernetes.io/metadata.name";
 
 /**
- * Puts the namespace of Eventing where its release names the usual one inside a text: the default broker's ConfigMap, the
- * names in certificates, the namespaces that webhooks select, and what the Kafka source looks for. Upstream leaves them, so that Eventing works in one namespace only
- * (D-41).
+ * Replaces `knative-eventing` by the namespace of the installation inside texts: the ConfigMap of the default broker,
+ * DNS names of certificates, namespace selectors of webhooks, and variables of the Kafka controller. Upstream does
+ * not, so its Eventing works in one namespace only (D-41).
  */
 export function namespaceInTexts(namespace: string): Transform {
   if (namespace === usualNamespace) return (manifest) => manifest;

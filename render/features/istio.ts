@@ -47,7 +47,7 @@ function changesOf(name: string, { selector = {}, servers = [] }: GatewayOptions
   };
 }
 
-/** The field names of the spec are those of an old API of Istio; what is empty is left out, as Istio's own types do. */
+/** The spec has the field names of an old Istio API. Empty fields are left out, as by the types of Istio. */
 function serverOf({ port, tls, ...rest }: Server, path: string): Fields {
   return filled({
     ...rest,
@@ -97,7 +97,7 @@ function invalid(path: string, value: string | number): FleetError {
 
 const localGateway = "knative-local-gateway";
 
-/** What the place and the selectors of the gateway Services depend on. */
+/** Settings of the gateway Services. */
 export interface GatewaySettings {
   readonly config: Config;
   readonly istio: IstioOptions | undefined;
@@ -106,8 +106,8 @@ export interface GatewaySettings {
 }
 
 /**
- * Puts Service `knative-local-gateway` where Istio's gateway pods are, and gives the gateway Services the selectors of
- * `spec.ingress.istio`. Spec: knative-operator.md 3.16, Gateway Services.
+ * Moves Service `knative-local-gateway` into the namespace of Istio's gateway pods, and sets the selectors of
+ * `spec.ingress.istio` on the gateway Services. Spec: knative-operator.md 3.16, Gateway Services.
  */
 export function gatewayServices({ config, istio, namespace }: GatewaySettings): Transform {
   const selectors = new Map([
@@ -150,7 +150,7 @@ function namespaceIn(entry: Config[string], namespace: string): string | undefin
   return part === "" ? undefined : part;
 }
 
-/** Upstream ignores a list that cannot be read; so does this. */
+/** A list that cannot be read is ignored, as by upstream. */
 function listedNamespace(text: string): string | undefined {
   const gateways = parsed(text);
   if (!Array.isArray(gateways)) return undefined;

@@ -9,7 +9,7 @@ export type KourierOptions = NonNullable<NonNullable<KnativeServingSpec["ingress
 const controllers = ["net-kourier-controller", "3scale-kourier-control"];
 const bootstrapName = "kourier-bootstrap";
 
-/** What Kourier needs to work in any namespace, and its options. Spec: knative-operator.md 3.16. */
+/** Adapts Kourier to its namespace and applies its options. Spec: knative-operator.md 3.16. */
 export function kourier(options: KourierOptions, namespace: string): Transform {
   return (manifest) => {
     const { name = "" } = manifest.metadata;

@@ -14,7 +14,7 @@ import {
 export type Config = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * What `spec.config` says about a ConfigMap: the entry of its full name, else the entry of its name without the first seven
+ * The entry of `spec.config` for a ConfigMap: that of its full name, else that of its name without the first seven
  * characters (the length of `config-`). Spec: knative-operator.md 3.6.
  */
 export function configEntryOf(
@@ -38,8 +38,8 @@ export function configMaps(config: Config): Transform {
 }
 
 /**
- * Throws FleetError ManifestInvalid for a ConfigMap that only an entry of its full name could mean, where `spec.config` has none;
- * upstream crashes (D-37). Spec: knative-operator.md 3.6.
+ * Throws FleetError ManifestInvalid for a ConfigMap with a name shorter than `config-`, unless `spec.config` has an
+ * entry of its full name; upstream crashes (D-37). Spec: knative-operator.md 3.6.
  */
 export function refuseShortConfigMaps(config: Config): Transform {
   return (manifest) => {
@@ -61,7 +61,10 @@ function isConfigMap({ apiVersion, kind }: Manifest): boolean {
 /** `spec.services`. */
 export type ServiceOverrides = NonNullable<KnativeServingSpec["services"]>;
 
-/** Sets labels, annotations and selector entries of Services, by name; of several values of a key the last counts. Spec: knative-operator.md 3.10. */
+/**
+ * Sets labels, annotations and selector entries of Services, by name. The last of several values wins. Spec:
+ * knative-operator.md 3.10.
+ */
 export function services(overrides: ServiceOverrides = []): Transform {
   return (manifest) => {
     if (manifest.kind !== "Service" || manifest.apiVersion !== "v1") return manifest;
@@ -78,8 +81,9 @@ export function services(overrides: ServiceOverrides = []): Transform {
 export type DisruptionBudgetOverrides = NonNullable<KnativeServingSpec["podDisruptionBudgets"]>;
 
 /**
- * Sets how many pods may be gone, by name of the PodDisruptionBudget. An entry without a value ends the work on its object, as
- * upstream has it. FleetError ManifestInvalid when an entry holds both values. Spec: knative-operator.md 3.11.
+ * Sets minAvailable or maxUnavailable of PodDisruptionBudgets, by name. An entry without a value ends the work on its
+ * object, as in upstream. Throws FleetError ManifestInvalid when an entry has both values. Spec: knative-operator.md
+ * 3.11.
  */
 export function podDisruptionBudgets(overrides: DisruptionBudgetOverrides = []): Transform {
   return (manifest) => {

@@ -65,8 +65,8 @@ function invalid(problem: string): FleetError {
 const classKeys = ["ingress-class", "ingress.class"];
 
 /**
- * Makes the only ingress of a component the one that Serving uses. Without that Serving asks for Istio, which is not there (D-59).
- * A class that somebody named stays, and so does everything when there are several ingresses or Istio.
+ * Sets the ingress class of Serving when a component has exactly one ingress and that is not Istio. Serving uses Istio
+ * by default, which would be missing (D-59). A class in the spec wins.
  */
 export function ingressClass(spec: KnativeServing["spec"]): Transform {
   const [only, ...others] = ingressesOf(spec);

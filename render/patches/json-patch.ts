@@ -7,8 +7,8 @@ import { PatchProblem, tokensOf } from "./patch.ts";
 const maxCopiedBytes = 1.5 * 1024 * 1024;
 
 /**
- * A JSON patch (RFC 6902) of an object, in the form that upstream's library takes: a position in a list may be negative and counts from the end then, what
- * stands before the first slash of a path is ignored, and an absent value is equal to null. Throws PatchProblem.
+ * Applies a JSON patch (RFC 6902) as upstream's library does: a negative position counts from the end of a list, the
+ * text before the first slash of a path is ignored, and an absent value equals null. Throws PatchProblem.
  */
 export function jsonPatched(original: Fields, patch: unknown): unknown {
   if (patch === null) return original;
@@ -67,7 +67,7 @@ function applied(document: unknown, change: Change): unknown {
   throw new PatchProblem(`apply JSON patch: ${op} operation does not apply: ${path}`);
 }
 
-/** Carries a change out on the document itself. */
+/** Applies one operation to the document itself. */
 function isDone(document: unknown, { op, path, from, value }: Change): boolean {
   const isInserting = op === "add" || op === "copy" || op === "move";
   const operation = {
@@ -81,12 +81,15 @@ function isDone(document: unknown, { op, path, from, value }: Change): boolean {
     const [error] = applyPatch(document, [operation as Operation]);
     return error === null || error === undefined;
   } catch {
-    // A path that leads through a text or a number.
+    // The path leads through a string or a number.
     return false;
   }
 }
 
-/** The path as RFC 6902 has it, with positions from the end counted from the beginning. Throws PatchProblem for a position that a list does not have. */
+/**
+ * The path with negative positions replaced, as RFC 6902 demands. Throws PatchProblem for a position that a list does
+ * not have.
+ */
 function pointerTo(document: unknown, path: string, isInserting: boolean): string {
   const tokens = tokensOf(path);
   let at = document;

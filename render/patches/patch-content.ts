@@ -11,8 +11,8 @@ const maxNodes = 20_000;
 const notConverted = "convert patch content to JSON: yaml:";
 
 /**
- * The JSON value of a patch's content, which is JSON or YAML 1.1. Merge keys and anchors are resolved. Of several documents the first counts, and of
- * a key that occurs twice the last one. Null for a text that holds nothing. Throws PatchProblem.
+ * Reads the content of a patch, which is JSON or YAML 1.1. Merge keys and anchors are resolved. The first of several
+ * documents counts, and the last of several equal keys. Null for an empty text. Throws PatchProblem.
  */
 export function patchContent(content: string): unknown {
   if (Buffer.byteLength(content) > maxContentBytes) {
@@ -42,7 +42,10 @@ function firstDocument(content: string): Document | undefined {
   return Array.isArray(documents) ? documents[0] : undefined;
 }
 
-/** Before it is parsed: thousands of levels take the parser seconds, or exhaust its stack. Levels by indentation are few in so short a text. */
+/**
+ * Checks the depth before parsing: thousands of levels cost the parser seconds, or exhaust its stack. Indentation
+ * cannot make many levels in so short a text.
+ */
 function assertShallow(content: string): void {
   let brackets = 0;
   let inLine = 0;
@@ -55,7 +58,7 @@ function assertShallow(content: string): void {
   }
 }
 
-/** The parser's own words quote the text. */
+/** The message of the parser quotes the text, which may be secret, so it is not used. */
 function notYaml(
   content: string,
   { pos: [at], code }: { readonly pos: readonly [number, number]; readonly code: string },
@@ -65,7 +68,7 @@ function notYaml(
   return new PatchProblem(`${notConverted} line ${line}: ${what}`);
 }
 
-/** How many values a document comes to with everything that it refers to; not counted further than just above the most that is allowed. */
+/** Number of values of a document with all aliases resolved. Counting stops just above the limit. */
 function sizeOf(document: Document): number {
   const known = new Map<unknown, number>();
   return sizeAt(document.contents, 0);
@@ -81,7 +84,7 @@ function sizeOf(document: Document): number {
     if (!isCollection(node)) return 1;
     const size = known.get(node);
     if (size !== undefined) return size;
-    // While it is being counted it counts as too large, so that no alias leads back into its own anchor.
+    // A node that is being counted counts as too large, so that an alias inside its own anchor is refused.
     known.set(node, maxNodes + 1);
     let sum = 1;
     for (const item of node.items) sum = Math.min(sum + sizeAt(item, depth + 1), maxNodes + 1);

@@ -2,7 +2,10 @@ import type { Component } from "../../api/component.ts";
 import { isRecord, isSameJson, recordAt } from "../../api/fields.ts";
 import type { Fields } from "../fields.ts";
 
-/** Why a patch cannot be applied; patches.ts adds which patch that is. The message holds no value of a patch, which may be secret. */
+/**
+ * A patch that cannot be applied; patches.ts adds its number and target. The message holds no value of the patch,
+ * which may be secret.
+ */
 export class PatchProblem extends Error {
   override readonly name = "PatchProblem";
 }
@@ -23,8 +26,9 @@ const ownLists = ["ownerReferences", "finalizers"];
 const maps = ["labels", "annotations"];
 
 /**
- * The field of knfleet's own that a patch names, as `metadata.labels["knfleet.dev/x"]`; undefined: none. By such fields an installation is found, kept and
- * removed. They are set after all patches, so that a patch does not see them either. Spec: parity.md 1.
+ * The field of knfleet that a patch names, such as `metadata.labels["knfleet.dev/x"]`, or undefined. An installation
+ * is found, kept and removed by these fields. They are set after all patches, so patches do not see them. Spec:
+ * parity.md 1.
  */
 export function ownFieldNamed(patch: unknown): string | undefined {
   if (!Array.isArray(patch)) return fieldIn(metadataOf(patch));
@@ -51,7 +55,7 @@ function fieldIn(metadata: Fields): string | undefined {
   return undefined;
 }
 
-/** The field of knfleet's own that differs between an object and what a patch made of it; undefined: none. */
+/** The field of knfleet that a patch changed, or undefined. */
 export function ownFieldChanged(original: Fields, patched: Fields): string | undefined {
   const [before, after] = [metadataOf(original), metadataOf(patched)];
   const list = ownLists.find((name) => !isSameJson(before[name], after[name]));

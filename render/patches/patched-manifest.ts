@@ -8,7 +8,7 @@ import { patchContent } from "./patch-content.ts";
 import { PatchProblem, type ResourcePatch, ownFieldChanged, ownFieldNamed } from "./patch.ts";
 import { strategicMerged } from "./strategic-merge.ts";
 
-/** What a patch makes of the object that it names; undefined for one that it deletes. Throws PatchProblem. */
+/** Applies a patch to its object. Undefined when the patch deletes the object. Throws PatchProblem. */
 export function patchedManifest(
   before: Manifest,
   patch: ResourcePatch,
@@ -27,7 +27,7 @@ export function patchedManifest(
   return checked(before, document, () => strategicResult(before, whole));
 }
 
-/** Checks of a patch what can be known without the object that it names. Throws PatchProblem. */
+/** Checks a patch without its object. Throws PatchProblem. */
 export function assertContent(patch: ResourcePatch, component: ComponentKind): void {
   const { document, directive } = contentOf(patch);
   if (directive === "delete") assertDeletable({ ...patch.target, component });
@@ -51,7 +51,10 @@ function contentOf({ patch: { type, content } }: ResourcePatch): Content {
   throw new PatchProblem("decode strategic merge patch: is no object");
 }
 
-/** Checks what a patch made of an object. What the patch names is checked first: it may name what is not there. */
+/**
+ * Checks the result of a patch. The fields that the patch names are checked first, because it may name fields that do
+ * not exist.
+ */
 function checked(before: Manifest, patch: unknown, after: () => unknown): Manifest {
   assertNotOwn(ownFieldNamed(patch));
   const result = after();
@@ -93,7 +96,7 @@ interface Deleted extends Pick<ObjectKey, "apiVersion" | "kind" | "name"> {
   readonly component: ComponentKind;
 }
 
-/** Upstream's later steps need what is protected here. */
+/** Throws PatchProblem for objects that later steps of upstream need. */
 function assertDeletable({ apiVersion, kind, name, component }: Deleted): void {
   if (kind === "CustomResourceDefinition" && groupOf(apiVersion) === "apiextensions.k8s.io") {
     throw new PatchProblem("deleting CustomResourceDefinitions is not supported");
@@ -109,7 +112,7 @@ function assertDeletable({ apiVersion, kind, name, component }: Deleted): void {
   }
 }
 
-/** A replacement may leave out what says which object it is. */
+/** Adds kind, name and namespace to a replacement that leaves them out. */
 function keepingIdentity(patch: Fields, { apiVersion, kind, metadata }: Manifest): Fields {
   const given = patch["metadata"] ?? {};
   if (!isRecord(given)) throw new PatchProblem("root $patch: replace metadata must be an object");
@@ -118,7 +121,7 @@ function keepingIdentity(patch: Fields, { apiVersion, kind, metadata }: Manifest
   return { apiVersion, kind, ...patch, metadata: { ...identity, ...given } };
 }
 
-/** A merge patch that is no object takes the place of the whole document. */
+/** A merge patch that is no object replaces the whole document. */
 function mergeResult(before: Manifest, patch: unknown): unknown {
   return isRecord(patch) ? mergePatched(before, patch) : patch;
 }
@@ -149,8 +152,8 @@ function isMapOrNone(value: unknown): boolean {
 }
 
 /**
- * A JSON merge patch (RFC 7386) of an object. As upstream's library has it, null items of lists stay, and fields that are null inside of list items
- * are left out, unless the list takes the place of a map.
+ * Applies a JSON merge patch (RFC 7386) as upstream's library does: null items of lists stay; null fields inside list
+ * items are left out, unless the list replaces a map.
  */
 function mergePatched(original: Fields, patch: Fields): Fields {
   const result: Record<string, unknown> = { ...original };

@@ -7,7 +7,7 @@ import { assertContent, patchedManifest } from "./patched-manifest.ts";
 /** The objects of a component after its patches. */
 export interface Patched {
   readonly manifests: readonly Manifest[];
-  /** What patches took out of the set and is to be deleted from the cluster, in the order in which that is done: the last one first. */
+  /** Objects that patches deleted, in the order in which they are deleted from the cluster: the last one first. */
   readonly deletions: readonly ObjectKey[];
 }
 
@@ -15,8 +15,8 @@ export interface Patched {
 export const maxPatches = 64;
 
 /**
- * Applies `spec.patches` one after the other, each to the one object that it names. Throws FleetError ManifestInvalid, in upstream's words, with the number of the
- * patch. Spec: parity.md 1.
+ * Applies `spec.patches` in order, each to the one object that it names. Throws FleetError ManifestInvalid with the
+ * text of upstream and the number of the patch. Spec: parity.md 1.
  */
 export function patched({ kind, spec }: Component, manifests: readonly Manifest[]): Patched {
   const patches = spec?.patches ?? [];
@@ -42,8 +42,8 @@ interface Numbered {
 }
 
 /**
- * Applies one patch to the object of a list that it names, and puts undefined in the place of one that it deletes, whose key is returned. Throws FleetError
- * ManifestInvalid.
+ * Applies one patch to its object in the list. A deleted object becomes undefined and its key is returned. Throws
+ * FleetError ManifestInvalid.
  */
 export function applyPatch(
   manifests: (Manifest | undefined)[],
@@ -60,7 +60,7 @@ export function applyPatch(
   });
 }
 
-/** Checks of a patch what can be known without its target. Throws FleetError ManifestInvalid. */
+/** Checks the patches of a component without their targets. Throws FleetError ManifestInvalid. */
 export function assertPatch(numbered: Numbered, component: ComponentKind): void {
   withNumber(numbered, (patch) => assertContent(patch, component));
 }

@@ -12,8 +12,8 @@ interface ListMerge {
 }
 
 /**
- * A list merged with that of a strategic merge patch: items of the patch come in its order, and before those that only the original has, as far as the order of the
- * original allows it. Throws PatchProblem.
+ * Merges a list with that of a strategic merge patch. Items of the patch keep the order of the patch. Each other item
+ * comes before the items that it preceded in the original, as far as possible. Throws PatchProblem.
  */
 export function mergedList(
   original: readonly unknown[],
@@ -44,7 +44,7 @@ export function mergedList(
   });
 }
 
-/** What `$deleteFromPrimitiveList` leaves of a list. */
+/** Removes the items of `$deleteFromPrimitiveList`. */
 export function removedFrom(
   list: readonly unknown[],
   removed: readonly unknown[],
@@ -59,14 +59,20 @@ export interface Partition {
   readonly others: readonly unknown[];
 }
 
-/** The items of a list that another one names too, by key or as they are, and the others. Throws PatchProblem for an item without the key. */
+/**
+ * Splits a list into the items that another list names too, by key or by value, and the others. Throws PatchProblem
+ * for an item without the key.
+ */
 export function partitioned(list: readonly unknown[], by: readonly unknown[], key: Key): Partition {
   const names = new Set(by.map((item) => nameOf(item, key)));
   const isNamed = (item: unknown): boolean => names.has(nameOf(item, key));
   return { named: list.filter(isNamed), others: list.filter((item) => !isNamed(item)) };
 }
 
-/** Both parts in one list: the named items in the order of `order`, and each of the others before the first named item that it came before in the original. */
+/**
+ * Joins both parts: named items in the order of `order`, each other item before the first named item that it preceded
+ * in the original.
+ */
 export function inOrderOf(
   { named, others }: Partition,
   {
@@ -94,7 +100,7 @@ export function inOrderOf(
 }
 
 function positionsIn(list: readonly unknown[], key: Key): ReadonlyMap<unknown, number> {
-  // Of a name that occurs twice the first position counts.
+  // The first position of a repeated name counts.
   return new Map(list.map((item, at) => [nameOf(item, key), at] as const).toReversed());
 }
 
@@ -117,7 +123,7 @@ interface Lists {
   readonly patch: readonly Fields[];
 }
 
-/** Carries out the items that are directives. One `$patch: replace` takes the place of the whole original. */
+/** Applies the directives among the items. A `$patch: replace` replaces the whole original. */
 function withoutSpecialItems(
   original: readonly Fields[],
   patch: readonly Fields[],

@@ -8,8 +8,9 @@ const deletionPrefix = "$deleteFromPrimitiveList";
 const orderPrefix = "$setElementOrder";
 
 /**
- * A strategic merge patch of an object of a type (merge-schema.ts), with its directives, as Kubernetes' own library does it. Not only on the
- * cluster: here the object is the one of the release. Throws PatchProblem. Spec: parity.md 1.
+ * Applies a strategic merge patch with its directives to an object of a type (merge-schema.ts), as the library of
+ * Kubernetes does. The patch is applied to the object of the release, not on the cluster. Throws PatchProblem. Spec:
+ * parity.md 1.
  */
 export function strategicMerged(original: Fields, patch: Fields, type: string): Fields {
   if (Object.hasOwn(patch, "$patch")) return directed(patch);
@@ -38,7 +39,7 @@ export function strategicMerged(original: Fields, patch: Fields, type: string): 
   return result;
 }
 
-/** `$patch` in a map is about that map alone. */
+/** Applies the `$patch` directive of a map to that map. */
 function directed(patch: Fields): Fields {
   const { $patch: directive, ...rest } = patch;
   if (directive === "replace") return rest;
@@ -133,7 +134,7 @@ function orderedField(
   return inOrderOf(partitioned(merged, order, key), { order, original, key });
 }
 
-/** The items of the patch come in the order that its directive names. */
+/** Throws PatchProblem when items of the patch are not in the order that its directive names. */
 function assertInOrder(
   patch: readonly unknown[],
   order: readonly unknown[],
@@ -151,12 +152,12 @@ function assertInOrder(
 }
 
 interface Cleaned {
-  /** The value itself is a directive, which leaves nothing. */
+  /** The value is a directive and leaves nothing. */
   readonly isDirective: boolean;
   readonly rest: unknown;
 }
 
-/** A value that is set for the first time, without the maps in it that are directives. */
+/** Removes directives from a value that is new in the object. */
 function withoutDirectives(value: unknown): Cleaned {
   if (Array.isArray(value)) {
     const rest = value

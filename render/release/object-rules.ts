@@ -3,9 +3,10 @@ import { isRecord } from "../../api/fields.ts";
 import { type Manifest, describe, groupOf, keyOf } from "../../api/kubernetes.ts";
 
 /**
- * Throws FleetError ManifestInvalid for an object that no user's manifest may bring. Either it would be created with the controller's
- * rights and must not: a binding that makes somebody cluster administrator, components of knfleet, its own guards. Or it lacks what
- * the transforms of its kind go by; upstream crashes then (D-37). Spec: security.md T-33.
+ * Throws FleetError ManifestInvalid for an object that a user's manifest may not bring. Forbidden are objects that
+ * would misuse the rights of the controller: bindings to cluster administration, components of knfleet, guards of
+ * knfleet. Refused are also objects without fields that the transforms of their kind need; upstream crashes then
+ * (D-37). Spec: security.md T-33.
  */
 export function assertAllowed(manifest: Manifest, where: string): void {
   const problem = forbiddenIn(manifest) ?? missingIn(manifest);
@@ -16,9 +17,9 @@ export function assertAllowed(manifest: Manifest, where: string): void {
   );
 }
 
-// The anchor and what stands beside it.
+// The anchor and ConfigMaps named after it.
 const anchors = /^knative(?:serving|eventing)-.+-root-owner/;
-// The ends of the names of its CRDs and of the policies of anchor-guard.md, too.
+// Names of its CRDs and of the policies of anchor-guard.md end in these groups, too.
 const ownGroups = ["operator.knative.dev", "knfleet.dev"];
 
 function forbiddenIn(manifest: Manifest): string | undefined {

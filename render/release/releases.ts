@@ -19,19 +19,17 @@ export interface Releases {
    * repeated documents. Parsed once and remembered. Throws FleetError ReleaseNotFound or ManifestInvalid.
    */
   load(part: string): Promise<readonly Manifest[]>;
-  /** What `render` made from this directory. */
+  /** Cache of `render` for this directory. */
   readonly rendered: BoundedCache<Rendered>;
 }
 
-/** What a component installs, before the owner is known. */
+/** The objects that a component installs, without owners. */
 export interface Rendered {
   /** Target version; becomes `status.version` once all of it is installed. */
   readonly version: string;
   /** Deeply frozen, each object once, in the order of the release files. */
   readonly manifests: readonly Manifest[];
-  /**
-   * What `spec.patches` took out of the set and is to be deleted from the cluster once all workloads are available, in this order.
-   */
+  /** Objects that `spec.patches` deleted. They are deleted from the cluster in this order once all workloads are available. */
   readonly deletions: readonly ObjectKey[];
   /** Parts of the release, relative to its directory; becomes `status.manifests`. Spec: knative-operator.md 2.7. */
   readonly paths: readonly string[];
@@ -40,8 +38,8 @@ export interface Rendered {
 }
 
 /**
- * Remembers what was made for a key, for at most `limit` keys; the one not used for the longest time goes first. Callers who
- * ask while a value is being made share it; a failure is not remembered.
+ * Caches values by key. With more than `limit` keys the least recently used one is dropped. Callers share a value that
+ * is being made; a failure is not cached.
  */
 export class BoundedCache<Value> {
   readonly #limit: number;
@@ -51,12 +49,12 @@ export class BoundedCache<Value> {
     this.#limit = limit;
   }
 
-  /** Number of remembered values. */
+  /** Number of cached values. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** The remembered value, or what `make` makes; rejects with what `make` threw. */
+  /** The cached value, or that of `make`. Rejects with the error of `make`. */
   get(key: string, make: () => Promise<Value>): Promise<Value> {
     const found = this.#entries.get(key);
     const entry = found ?? make();
@@ -76,9 +74,9 @@ export class BoundedCache<Value> {
 }
 
 /**
- * The objects of one release file, in order and deeply frozen. `seen` holds the texts of the documents that were read
- * before: a text that comes again (most CRDs of a release do, in the next file) is skipped, and added to otherwise. Throws
- * FleetError ManifestInvalid with file and document.
+ * The objects of one release file, in order and deeply frozen. `seen` holds the texts of all documents read so far. A
+ * repeated text is skipped: most CRDs of a release are repeated in the next file. Throws FleetError ManifestInvalid
+ * with file and document.
  */
 export async function parseReleaseFile(
   path: string,
@@ -92,7 +90,7 @@ export async function parseReleaseFile(
     seen.add(content);
     const manifest = parseObject(document, `Release file ${path}, document ${index + 1}`);
     if (manifest !== undefined) manifests.push(manifest);
-    // A version takes some 300 ms to parse; the controller goes on with its other work in between.
+    // Parsing a version takes 300 ms. This lets the controller do other work in between.
     await setImmediate();
   }
   return manifests;

@@ -19,20 +19,20 @@ export interface UserTexts {
 const maxUrls = 64;
 const maxMegabytes = 16;
 
-/** Whether a component brings the manifests of the component itself. */
+/** Whether `spec.manifests` replaces the release. */
 export function isCustom({ spec }: Component): boolean {
   return (spec?.manifests?.length ?? 0) > 0;
 }
 
-/** Whether a component names manifests whose content may become another one. */
+/** Whether a component names manifests without a digest, so that their content may change. */
 export function namesChangeable({ spec }: Component): boolean {
   const named = [...(spec?.manifests ?? []), ...(spec?.additionalManifests ?? [])];
   return named.some(({ URL }) => !URL.includes("#"));
 }
 
 /**
- * What stands at the URLs of a field, with `${VERSION}` replaced. Throws what `manifestText` throws, and FleetError
- * ManifestSourceNotAllowed where there is none. Spec: knative-operator.md 2.4.
+ * Reads the texts at the URLs of a field, with `${VERSION}` replaced. Throws the errors of `manifestText`, and
+ * FleetError ManifestSourceNotAllowed without it. Spec: knative-operator.md 2.4.
  */
 export async function userTextsOf(
   list: NonNullable<Component["spec"]>["manifests"],
@@ -106,7 +106,7 @@ export async function parseUserManifest(url: string, text: string): Promise<read
     if (value === null || value === undefined) continue;
     for (const item of itemsOf(value, where)) manifests.push(manifestOf(item, where));
     if (manifests.length > maxDocuments) throw invalid(url, "holds more than 2000 objects");
-    // The controller goes on with its other work in between.
+    // Lets the controller do other work in between.
     await setImmediate();
   }
   return manifests;
@@ -117,7 +117,7 @@ function parsed(document: string, where: string): unknown {
   if (hasTooManyParts(document)) throw invalid(where, `holds more than ${maxParts} parts`);
   const yaml = plainYaml(document, where);
   if (yaml.errors.length > 0) throw invalid(where, "is not valid YAML", yaml.errors[0]);
-  // Unknown tags are warnings, and so is a directive that nobody understands.
+  // Unknown tags and unknown directives are warnings.
   if (yaml.warnings.length > 0) throw invalid(where, "has a custom tag or a directive");
   if (hasKeyTwice(yaml)) throw invalid(where, "is not valid YAML: a key occurs twice");
   let value: unknown;
@@ -130,7 +130,7 @@ function parsed(document: string, where: string): unknown {
   return value;
 }
 
-/** A text has no more parts than characters. */
+/** A text cannot have more parts than characters. */
 function hasTooManyParts(document: string): boolean {
   if (document.length <= maxParts) return false;
   let parts = 0;
@@ -151,7 +151,7 @@ function plainYaml(document: string, where: string) {
   }
 }
 
-/** In one go: the parser compares each key with all others of its map. */
+/** One pass over all maps. The parser would compare each key with all other keys of its map. */
 function hasKeyTwice(document: Document): boolean {
   let isTwice = false;
   visit(document, {
@@ -164,7 +164,7 @@ function hasKeyTwice(document: Document): boolean {
   return isTwice;
 }
 
-/** Objects of any depth are walked with a bound, because the next reader of them may recurse without one. */
+/** Walks with a limit of depth, because later code may recurse without one. */
 function assertPlain(value: unknown, where: string, depth: number): void {
   if (typeof value !== "object" || value === null) return;
   if (depth === 0) throw invalid(where, `is nested deeper than ${maxDepth} levels`);
@@ -214,7 +214,7 @@ function matches(value: unknown, pattern: RegExp): value is string {
   return typeof value === "string" && pattern.test(value);
 }
 
-/** What every API server takes as the last part of a path; RBAC allows more characters than other kinds. */
+/** A name that every API server accepts as the last part of a path. RBAC allows more characters than other kinds. */
 function isName(value: unknown): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   return matches(value, /^(?!\.{1,2}$)[^/%\u0000-\u0020\u007f]{1,253}$/);

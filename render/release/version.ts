@@ -2,7 +2,7 @@ import type { ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 
-/** Numbers of a version; `text` is what follows the third number. */
+/** Numbers of a version. `parts` says how many of them the text has. */
 interface Version {
   readonly numbers: readonly [major: number, minor: number, patch: number];
   readonly parts: number;
@@ -47,9 +47,9 @@ export function minorOf(version: string): string {
 }
 
 /**
- * The version that `spec.version` means, out of the available ones (newest first). A version that is not available comes
- * back as it was written. Throws FleetError ReleaseNotFound when nothing is available. Spec: knative-operator.md 2.2; a
- * leading `v` is accepted (D-35).
+ * Resolves `spec.version` to one of the available versions (newest first). Returns a version that is not available as
+ * it was written. A leading `v` is accepted (D-35). Throws FleetError ReleaseNotFound when no version is available.
+ * Spec: knative-operator.md 2.2.
  */
 export function targetVersion(wanted: string | undefined, available: readonly string[]): string {
   if (wanted === undefined || wanted === "") return newestOf(available);
@@ -62,15 +62,15 @@ export function targetVersion(wanted: string | undefined, available: readonly st
 }
 
 /**
- * The same for a component that brings its own manifests, whose version no directory knows: nothing stays nothing, and a minor
- * stays a minor. Spec: knative-operator.md 2.2.
+ * Resolves `spec.version` of a component with its own manifests, whose version no directory knows. An absent version
+ * stays empty, and a minor stays a minor. Spec: knative-operator.md 2.2.
  */
 export function customVersion(wanted: string | undefined, available: readonly string[]): string {
   if (wanted === undefined) return "";
   return latestOf(wanted, available) ?? (parse(wanted) === undefined ? wanted : withoutV(wanted));
 }
 
-/** What a form of the word latest means; undefined for another text. */
+/** Resolves `latest` in any case; undefined for another text. */
 function latestOf(wanted: string, available: readonly string[]): string | undefined {
   if (wanted.toLowerCase() !== "latest") return undefined;
   return wanted === "latest" && available.includes(wanted) ? wanted : newestOf(available);
@@ -85,7 +85,7 @@ function withoutV(version: string): string {
   return version.replace(/^v(?=\d)/, "");
 }
 
-/** What a migration is decided by. */
+/** Facts that decide about a migration. */
 export interface Migration {
   readonly kind: ComponentKind;
   /** `status.version`; absent or empty before the first complete installation. */

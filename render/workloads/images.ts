@@ -8,15 +8,16 @@ import { appendToPod, changeContainers, isWorkload, listIn } from "./pod-templat
 /** `spec.registry`. */
 export type Registry = NonNullable<KnativeServingSpec["registry"]>;
 
-// An image reference has a quarter of it at most; each of the release's images would be as long.
+// An image reference has at most a quarter of this length. Every image of the release would be as long as the
+// template.
 const maxTemplateLength = 4_096;
 
 const cachedImage = { apiVersion: "caching.internal.knative.dev/v1alpha1", kind: "Image" };
 
 /**
- * Takes the images of containers, of variables that hold an image, of cached Images, and of the queue-proxy from another registry, and adds pull
- * secrets. Init containers keep theirs. Has to run before Jobs are named. Throws FleetError ManifestInvalid. Spec:
- * knative-operator.md 3.4.
+ * Replaces the registry of images: in containers, variables that hold an image, cached Images, and for the
+ * queue-proxy. Adds pull secrets. Init containers keep their images. Runs before Jobs are named. Throws FleetError
+ * ManifestInvalid. Spec: knative-operator.md 3.4.
  */
 export function images(registry: Registry = {}): Transform {
   if ((registry.default ?? "").length > maxTemplateLength) {
@@ -98,11 +99,11 @@ function withoutStatus(manifest: Manifest): Manifest {
 
 interface Current {
   readonly image: unknown;
-  /** Stands for the name of an image that has no path. */
+  /** Replaces the name of an image that has no path. */
   readonly fallback: string;
 }
 
-/** The image that takes the place of the current one; undefined: it stays. */
+/** The image that replaces the current one; undefined when the current one stays. */
 function imageFor(
   names: readonly string[],
   { image, fallback }: Current,
@@ -110,7 +111,7 @@ function imageFor(
 ): string | undefined {
   for (const name of names) {
     const exact = overrideOf(name, registry);
-    // A pod without an image cannot be; an empty override keeps the release's.
+    // A pod needs an image, so an empty override keeps that of the release.
     if (exact !== undefined) return exact === "" ? undefined : exact;
   }
   const template = registry.default ?? "";

@@ -27,8 +27,8 @@ const groups: ReadonlyMap<string, string> = new Map([
 const podSpec = ["spec", "template", "spec"];
 
 /**
- * Whether an object is a workload of one of the kinds, all by default. Equally named kinds of other API groups are none; upstream
- * takes them for workloads and fails (N-3).
+ * Whether an object is a workload of one of the kinds, by default of any. Kinds of the same name in other API groups
+ * are no workloads; upstream takes them for workloads and fails (N-3).
  */
 export function isWorkload(
   { apiVersion, kind }: Manifest,
@@ -89,8 +89,8 @@ function mapIn(fields: Fields, name: string, manifest: Manifest): Fields {
 }
 
 /**
- * What several overrides say of each container, in their order; of the entries for one container in one override the first counts.
- * Spec: knative-operator.md 3.9.
+ * Groups the entries of several overrides by container, in order. The first of several entries for one container in
+ * one override counts. Spec: knative-operator.md 3.9.
  */
 export function byContainer<Entry extends { readonly container: string }>(
   overrides: readonly (readonly Entry[] | undefined)[],
@@ -111,8 +111,8 @@ export function byContainer<Entry extends { readonly container: string }>(
 export type ResourceOverrides = NonNullable<KnativeServingSpec["resources"]>;
 
 /**
- * The workload with requests and limits set, entry by entry, by one override after the other (`byContainer`). Throws FleetError
- * ManifestInvalid. Spec: knative-operator.md 3.8, 3.9.
+ * Sets requests and limits, one override after the other (`byContainer`). Throws FleetError ManifestInvalid. Spec:
+ * knative-operator.md 3.8, 3.9.
  */
 export function withResources(
   manifest: Manifest,
@@ -138,8 +138,9 @@ export function withResources(
 type Variable = Fields & { readonly name: string };
 
 /**
- * The container with the variables of lists set, one list after the other: each in place of those of its name, or as the last one. The
- * first list becomes that of a container without any, as it is. Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.9.
+ * Sets variables from lists, one list after the other. A variable replaces those of its name or is added at the end. A
+ * container without variables gets the first list as it is. Throws FleetError ManifestInvalid. Spec:
+ * knative-operator.md 3.9.
  */
 export function withVariables(
   container: Fields,
@@ -178,9 +179,9 @@ const probeNumbers = [
 ] as const;
 
 /**
- * The workload with settings of probes changed by one override after the other (`byContainer`). Zero means "as it was", but for the
- * grace period; an override without any setting removes the probe. FleetError ManifestInvalid when a container has no
- * probe to change: upstream makes one that does nothing, which an API server refuses (D-39). Spec: knative-operator.md 3.9.
+ * Changes settings of probes, one override after the other (`byContainer`). Zero keeps a setting, except for the grace
+ * period. An override without settings removes the probe. Throws FleetError ManifestInvalid when a container has no
+ * probe to change: upstream creates an empty probe, which an API server refuses (D-39). Spec: knative-operator.md 3.9.
  */
 export function withProbes(
   manifest: Manifest,
@@ -226,8 +227,8 @@ function withoutField(container: Fields, field: string): Fields {
 }
 
 /**
- * Hands the controller's own `KUBERNETES_MIN_VERSION` to every container that it installs, so that Knative checks the cluster
- * against it; absent or empty: Knative's own minimum. Spec: knative-operator.md 3.7.
+ * Sets `KUBERNETES_MIN_VERSION` of the controller on every container, because Knative checks the cluster against it.
+ * Absent or empty: the minimum of Knative. Spec: knative-operator.md 3.7.
  */
 export function kubernetesMinVersion(value: string | undefined): Transform {
   if (value === undefined || value === "") return (manifest) => manifest;

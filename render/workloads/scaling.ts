@@ -37,8 +37,8 @@ export function isAutoscaler({ apiVersion, kind }: Manifest): boolean {
 }
 
 /**
- * Raises the least number of replicas of a HorizontalPodAutoscaler, and the greatest by as much; never lowers them. An absent
- * least number counts as 0, as it does upstream (D-40). Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.3.
+ * Raises minReplicas of a HorizontalPodAutoscaler, and maxReplicas by as much; never lowers them. An absent
+ * minReplicas counts as 0, as in upstream (D-40). Throws FleetError ManifestInvalid. Spec: knative-operator.md 3.3.
  */
 export function withLeastReplicas(manifest: Manifest, replicas: number): Manifest {
   const least = numberIn(manifest, "minReplicas") ?? 0;
@@ -59,9 +59,9 @@ function numberIn(manifest: Manifest, name: string): number | undefined {
 const unsupported = "pingsource-mt-adapter";
 
 /**
- * Sets the replicas of Deployments and the least number of replicas of HorizontalPodAutoscalers, but for those whose replicas an
- * override sets. Upstream overlooks the overrides of the two brokers, whose HorizontalPodAutoscalers have other names (D-40).
- * Spec: knative-operator.md 3.3.
+ * Sets replicas of Deployments and minReplicas of HorizontalPodAutoscalers, unless an override sets them. Upstream
+ * misses overrides of the two brokers, whose HorizontalPodAutoscalers have other names (D-40). Spec:
+ * knative-operator.md 3.3.
  */
 export function highAvailability(
   replicas: number | undefined,

@@ -48,7 +48,7 @@ function scaled(manifest: Manifest, overrides: readonly WorkloadOverride[]): Man
     );
 }
 
-/** Field by field, each for all overrides at once: override by override the work would grow with the square of their number. */
+/** Sets field by field for all overrides at once. Override by override the work would grow with the square of their number. */
 function overridden(manifest: Manifest, overrides: readonly WorkloadOverride[]): Manifest {
   const valuesOf = <Field extends keyof WorkloadOverride>(field: Field) =>
     overrides.map((override) => override[field]);
@@ -73,7 +73,7 @@ function withReplicas(manifest: Manifest, { name, replicas }: WorkloadOverride):
     : setEntries(manifest, ["spec"], { replicas });
 }
 
-/** What replaces the manifest's own: only what holds something, but for an affinity, which may also be emptied. */
+/** Placement fields that replace those of the manifest. Empty fields replace nothing, except for an empty affinity. */
 function placementOf(override: WorkloadOverride): Fields {
   const {
     nodeSelector = {},
@@ -98,7 +98,7 @@ function withEnv(manifest: Manifest, overrides: readonly WorkloadOverride["env"]
   });
 }
 
-/** `dnsPolicy` stays as it is when the host's network is switched off again, as upstream has it. */
+/** `dnsPolicy` stays when the host network is switched off again, as in upstream. */
 function withHostNetwork(manifest: Manifest, hostNetwork: boolean | undefined): Manifest {
   if (hostNetwork === undefined) return manifest;
   return hostNetwork
@@ -125,8 +125,8 @@ export function deprecatedResources(
 const sidecarLabel = "sidecar.istio.io/inject";
 
 /**
- * Gives every Job a name of its own for each version, and keeps Istio's sidecar out of its pods, where it would never end.
- * `generateName` stays until `withoutGenerateName`. Spec: knative-operator.md 3.5.
+ * Names every Job after the version, and keeps the sidecar of Istio out of its pods, because the Job would never end
+ * with it. `generateName` stays until `withoutGenerateName`. Spec: knative-operator.md 3.5.
  */
 export function jobs(short: "serving" | "eventing", version: string): Transform {
   return (manifest) => {
@@ -145,7 +145,7 @@ export function jobs(short: "serving" | "eventing", version: string): Transform 
   };
 }
 
-/** Removes `metadata.generateName` from objects that have a name, which is what server-side apply goes by. */
+/** Removes `metadata.generateName` from objects with a name, because server-side apply needs the name. */
 export const withoutGenerateName: Transform = (manifest) => {
   const { generateName, ...metadata } = manifest.metadata;
   if (generateName === undefined || metadata.name === undefined) return manifest;
